@@ -1,0 +1,259 @@
+/**
+ * Every setting: its name in the environment, what it takes, its default and its meaning. A wrong value stops the start
+ * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
+ */
+import { Config, Data, Effect, Option, Redacted } from "effect"
+import type { LogLevel } from "effect"
+import type { Settings, Site } from "./services/Settings.ts"
+import {
+  duration,
+  integer,
+  limit,
+  oneOf,
+  parseNetworks,
+  plain,
+  secret,
+  webBase,
+  words
+} from "./settingKinds.ts"
+import type { Setting } from "./settingKinds.ts"
+
+/** A setting cannot be used as it is; the message is all an operator needs. */
+export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
+
+const roles = ["api", "jobs"] as const
+export type Role = (typeof roles)[number]
+
+const parseRoles = (text: string): Option.Option<ReadonlyArray<Role>> => {
+  const asked = text.split(",").map((word) => word.trim())
+  const known = roles.filter((role) => asked.includes(role))
+  return known.length === asked.length ? Option.some(known) : Option.none()
+}
+
+const sites: ReadonlyArray<Site> = ["global", "cn"]
+const logLevels: ReadonlyArray<LogLevel.LogLevel> = ["Fatal", "Error", "Warn", "Info", "Debug", "Trace"]
+
+const databaseUrl: Setting<Redacted.Redacted> = {
+  name: "DATABASE_URL",
+  defaultText: null,
+  takes: "postgres://user:password@host:port/database",
+  meaning: "A PostgreSQL 18 to use; without it one is embedded and kept in the data directory.",
+  secret: true,
+  parse: (text) =>
+    /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
+}
+
+/** Every setting there is. */
+export const settings = {
+  databaseUrl,
+  host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
+  port: integer("AUSPEX_PORT", "8080", "The port to listen on.", [1, 65_535]),
+  baseUrl: plain({
+    name: "AUSPEX_BASE_URL",
+    defaultText: null,
+    takes: "an http or https URL (default: http://HOST:PORT)",
+    meaning: "Where the service is reached from outside; every link is built from it.",
+    parse: webBase
+  }),
+  site: oneOf(
+    "AUSPEX_SITE",
+    sites,
+    "global",
+    "The site this instance serves; each has a database of its own."
+  ),
+  dataDir: words(
+    "AUSPEX_DATA_DIR",
+    ".auspex",
+    "a directory",
+    "Where the embedded database and the created secrets are kept."
+  ),
+  roles: plain({
+    name: "AUSPEX_ROLES",
+    defaultText: "api,jobs",
+    takes: "api, jobs, or both with a comma",
+    meaning: "What this instance does: serve HTTP requests, run scheduled jobs.",
+    parse: parseRoles
+  }),
+  tokenSecret: secret(
+    "AUSPEX_TOKEN_SECRET",
+    32,
+    "Signs access tokens; all sites share it. Created at the first start without DATABASE_URL."
+  ),
+  adminToken: secret(
+    "AUSPEX_ADMIN_TOKEN",
+    16,
+    "The administrators' bearer token. Created at the first start without DATABASE_URL."
+  ),
+  tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
+  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "How long a claim link is valid."),
+  provisionalGrace: duration(
+    "AUSPEX_PROVISIONAL_GRACE",
+    "7 days",
+    "How long after registration an unclaimed agent is issued tokens."
+  ),
+  provisionalPredictionLimit: integer(
+    "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",
+    "10",
+    "Challenges an unclaimed agent may predict, over all types.",
+    [0, 1_000_000]
+  ),
+  registrationAttempts: integer(
+    "AUSPEX_REGISTRATION_ATTEMPTS",
+    "5",
+    "Attempts at the registration challenge.",
+    [1, 1000]
+  ),
+  jobInterval: duration(
+    "AUSPEX_JOB_INTERVAL",
+    "15 seconds",
+    "How often due challenges are closed and settled."
+  ),
+  closePriceWithin: duration(
+    "AUSPEX_CLOSE_PRICE_WITHIN",
+    "24 hours",
+    "How long after resolve_at a first price still counts as the closing price; frozen into new challenges."
+  ),
+  directionalCancelAfter: duration(
+    "AUSPEX_DIRECTIONAL_CANCEL_AFTER",
+    "7 days",
+    "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
+  ),
+  closeGrace: duration(
+    "AUSPEX_CLOSE_GRACE",
+    "1 second",
+    "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
+  ),
+  paperSignalSpacing: duration(
+    "AUSPEX_PAPER_SIGNAL_SPACING",
+    "60 seconds",
+    "The least time between an agent's paper-trade signals on one challenge."
+  ),
+  rankMinCount: integer(
+    "AUSPEX_RANK_MIN_COUNT",
+    "30",
+    "Scored predictions an official rank needs.",
+    [1, 1_000_000]
+  ),
+  limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
+  limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
+  limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
+  limitRegistrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
+  limitReads: limit(
+    "AUSPEX_LIMIT_READS",
+    "600/minute",
+    "Reads, and writes without a limit of their own, per address."
+  ),
+  trustedProxies: plain({
+    name: "AUSPEX_TRUSTED_PROXIES",
+    defaultText: "",
+    takes: "addresses and CIDR blocks with commas",
+    meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
+    parse: parseNetworks
+  }),
+  logFormat: plain<"json" | "pretty">({
+    name: "AUSPEX_LOG_FORMAT",
+    defaultText: null,
+    takes: "json | pretty (default: pretty on a terminal, else json)",
+    meaning: "How log lines look.",
+    parse: (text) => (text === "json" || text === "pretty" ? Option.some(text) : Option.none())
+  }),
+  logLevel: oneOf(
+    "AUSPEX_LOG_LEVEL",
+    logLevels,
+    "Info",
+    "What is logged; Debug has a line for every request."
+  ),
+  otlpEndpoint: plain({
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    defaultText: null,
+    takes: "an http or https URL",
+    meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
+    parse: webBase
+  })
+} satisfies Record<string, Setting<unknown>>
+
+const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
+  Effect.fromOption(setting.parse(text)).pipe(
+    Effect.mapError(
+      () =>
+        new SettingError({
+          message: setting.secret
+            ? `${setting.name} cannot be used: expected ${setting.takes}.`
+            : `${setting.name}=${JSON.stringify(text)} cannot be used: expected ${setting.takes}.`
+        })
+    )
+  )
+
+/** The value that is set; an empty one counts as absent. */
+const given = <A>(setting: Setting<A>): Effect.Effect<Option.Option<A>, SettingError> =>
+  Effect.gen(function* () {
+    const text = yield* Config.option(Config.String(setting.name))
+    if (Option.isNone(text) || text.value === "") return Option.none()
+    return Option.some(yield* parsed(setting, text.value))
+  }).pipe(
+    Effect.catchTag("ConfigError", () => new SettingError({ message: `${setting.name} cannot be read.` }))
+  )
+
+const orDefault = <A>(setting: Setting<A>): Effect.Effect<A, SettingError> =>
+  Effect.flatMap(
+    given(setting),
+    Option.match({ onNone: () => parsed(setting, setting.defaultText ?? ""), onSome: Effect.succeed })
+  )
+
+/** What the composition root needs besides `Settings`. */
+export interface Composition {
+  readonly databaseUrl: Option.Option<Redacted.Redacted>
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  readonly roles: ReadonlyArray<Role>
+  readonly tokenSecret: Option.Option<Redacted.Redacted>
+  readonly adminToken: Option.Option<Redacted.Redacted>
+  readonly logFormat: Option.Option<"json" | "pretty">
+  readonly logLevel: LogLevel.LogLevel
+  readonly otlpEndpoint: Option.Option<string>
+  /** All of `Settings` but what is only known once the server and the secrets are there. */
+  readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
+}
+
+/** Reads every setting from the environment. */
+export const load: Effect.Effect<Composition, SettingError> = Effect.gen(function* () {
+  const host = yield* orDefault(settings.host)
+  const port = yield* orDefault(settings.port)
+  const baseUrl = yield* given(settings.baseUrl)
+  return {
+    databaseUrl: yield* given(settings.databaseUrl),
+    host,
+    port,
+    dataDir: yield* orDefault(settings.dataDir),
+    roles: yield* orDefault(settings.roles),
+    tokenSecret: yield* given(settings.tokenSecret),
+    adminToken: yield* given(settings.adminToken),
+    logFormat: yield* given(settings.logFormat),
+    logLevel: yield* orDefault(settings.logLevel),
+    otlpEndpoint: yield* given(settings.otlpEndpoint),
+    rules: {
+      site: yield* orDefault(settings.site),
+      baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+      tokenTtl: yield* orDefault(settings.tokenTtl),
+      claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
+      provisionalGrace: yield* orDefault(settings.provisionalGrace),
+      provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
+      registrationAttempts: yield* orDefault(settings.registrationAttempts),
+      jobInterval: yield* orDefault(settings.jobInterval),
+      closePriceWithin: yield* orDefault(settings.closePriceWithin),
+      directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
+      closeGrace: yield* orDefault(settings.closeGrace),
+      paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
+      rankMinCount: yield* orDefault(settings.rankMinCount),
+      limits: {
+        predictions: yield* orDefault(settings.limitPredictions),
+        tokens: yield* orDefault(settings.limitTokens),
+        token_failures: yield* orDefault(settings.limitTokenFailures),
+        registrations: yield* orDefault(settings.limitRegistrations),
+        reads: yield* orDefault(settings.limitReads)
+      },
+      trustedProxies: yield* orDefault(settings.trustedProxies)
+    }
+  }
+})

@@ -1,0 +1,19 @@
+/** The whole HTTP API as data: the server implements it, the admin command line calls it, /openapi.json describes it. */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AdminApi } from "./admin.ts"
+import { AgentApi } from "./agent.ts"
+import { ArenaApi } from "./arena.ts"
+import { HealthApi } from "./health.ts"
+import { PublicApi } from "./public.ts"
+import { RegistrationApi } from "./registration.ts"
+
+export class Api extends HttpApi.make("auspex")
+  .add(RegistrationApi, AgentApi, ArenaApi, PublicApi, AdminApi, HealthApi)
+  .annotate(HttpApi.PayloadParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
+  .annotate(OpenApi.Title, "Auspex")
+  .annotate(OpenApi.Version, "1")
+  .annotate(
+    OpenApi.Description,
+    "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
+  ) {}

@@ -1,0 +1,93 @@
+/** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
+import { ByteSize, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AuditEntries } from "../../services/Audit.ts"
+import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { EventImport, MarketEvent } from "../../services/Events.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
+import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
+import { SettlementReport } from "../../services/Scoring.ts"
+import { Target, TargetChange } from "../../services/Targets.ts"
+import { text } from "../../services/text.ts"
+import { LargestBody } from "../middleware/annotations.ts"
+import { AdminAuthentication, RequestBody } from "../middleware/definitions.ts"
+
+const reason = text({ minimum: 1, maximum: 1000 })
+const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.status(201))
+
+export class AdminApi extends HttpApiGroup.make("admin")
+  .add(
+    HttpApiEndpoint.post("importEvents", "/admin/events", {
+      payload: Schema.Struct({ events: Schema.Array(EventImport).check(Schema.isBetweenLength(1, 1000)) }),
+      success: created(Schema.Struct({ events: Schema.Array(MarketEvent) })),
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Import market events (upsert)"),
+    HttpApiEndpoint.post("importPrices", "/admin/prices", {
+      payload: PriceImport,
+      success: created(ImportReport),
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Import candles or quotes; contradictions are kept aside"),
+    HttpApiEndpoint.get("quarantine", "/admin/prices/quarantine", {
+      query: pageQuery,
+      success: QuarantinedPrices,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Prices that wait for a decision"),
+    HttpApiEndpoint.post("decideQuarantined", "/admin/prices/quarantine/:id", {
+      params: { id: Schema.String },
+      payload: Schema.Struct({ accept: Schema.Boolean, reason }),
+      success: QuarantinedPrice,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Accept or reject a price kept aside"),
+    HttpApiEndpoint.post("createChallenge", "/admin/challenges", {
+      payload: NewChallenge,
+      success: created(Challenge),
+      error: [NotFound, InvalidRequest, TargetPaused]
+    }).annotate(OpenApi.Summary, "Create a directional challenge"),
+    HttpApiEndpoint.post("cancelChallenge", "/admin/challenges/:challenge_id/cancel", {
+      params: { challenge_id: Schema.String },
+      payload: Schema.Struct({ reason }),
+      success: Challenge,
+      error: [NotFound, ChallengeState]
+    }).annotate(OpenApi.Summary, "Cancel a challenge; nobody is scored by it"),
+    HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
+      OpenApi.Summary,
+      "Run every settlement job once, now"
+    ),
+    HttpApiEndpoint.patch("changeTarget", "/admin/targets/:key", {
+      params: { key: text({ minimum: 1, maximum: 20 }) },
+      payload: TargetChange,
+      success: Target,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Pause a target or change its live dead zone"),
+    HttpApiEndpoint.get("getAgent", "/admin/agents/:agent_id", {
+      params: { agent_id: Schema.String },
+      success: SelfProfile,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "An agent as it sees itself"),
+    HttpApiEndpoint.patch("changeAgent", "/admin/agents/:agent_id", {
+      params: { agent_id: Schema.String },
+      payload: Schema.Struct({ suspended: Schema.optionalKey(Schema.Boolean) }),
+      success: SelfProfile,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Suspend or restore an agent; suspension ends its tokens within 5 s"),
+    HttpApiEndpoint.post("rotateSecret", "/admin/agents/:agent_id/rotate-secret", {
+      params: { agent_id: Schema.String },
+      success: HttpApiSchema.WithHeaders(RotatedSecret, { "cache-control": Schema.Literal("no-store") }),
+      error: NotFound
+    }).annotate(OpenApi.Summary, "A new client_secret, shown once; held tokens end within 5 s"),
+    HttpApiEndpoint.get("audit", "/admin/audit", {
+      query: pageQuery,
+      success: AuditEntries,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "What administrators did, newest first"),
+    HttpApiEndpoint.get("checkFigures", "/admin/figures/check", {
+      success: Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
+    }).annotate(OpenApi.Summary, "Compare the kept leaderboard figures with a recomputation from the scores")
+  )
+  .annotateEndpoints(LargestBody, ByteSize.mebibytes(10))
+  .middleware(RequestBody)
+  .middleware(AdminAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Administration") {}

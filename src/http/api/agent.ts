@@ -1,0 +1,51 @@
+/** What an agent reads and sets of itself. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { OwnPredictions } from "../../services/Arenas.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { SelfProfile } from "../../services/Registry.ts"
+import { RequiredScope } from "../middleware/annotations.ts"
+import { AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
+
+export const ScopeList = Schema.Struct({ scopes: Schema.Array(Schema.String) }).annotate({
+  identifier: "ScopeList"
+})
+
+const scopeKey = { scope_key: Schema.String }
+
+export class AgentApi extends HttpApiGroup.make("agent")
+  .add(
+    HttpApiEndpoint.get("profile", "/agent/profile/self", { success: SelfProfile, error: NotFound })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "This agent, with its authoritative status"),
+    HttpApiEndpoint.get("predictions", "/agent/predictions", {
+      query: pageQuery,
+      success: OwnPredictions,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "This agent's predictions, also open ones"),
+    HttpApiEndpoint.get("subscriptions", "/agent/prediction-scope", { success: ScopeList })
+      .annotate(RequiredScope, "challenge:read")
+      .annotate(OpenApi.Summary, "Subscribed prediction scopes"),
+    HttpApiEndpoint.post("subscribe", "/agent/prediction-scope/:scope_key", {
+      params: scopeKey,
+      success: HttpApiSchema.NoContent,
+      error: NotFound
+    })
+      .annotate(RequiredScope, "challenge:read")
+      .annotate(OpenApi.Summary, "Subscribe a prediction scope (idempotent)"),
+    HttpApiEndpoint.delete("unsubscribe", "/agent/prediction-scope/:scope_key", {
+      params: scopeKey,
+      success: HttpApiSchema.NoContent,
+      error: NotFound
+    })
+      .annotate(RequiredScope, "challenge:read")
+      .annotate(OpenApi.Summary, "Unsubscribe a prediction scope (no-op when not subscribed)")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Agent") {}

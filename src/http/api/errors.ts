@@ -1,0 +1,89 @@
+/** Errors of the transport itself, and how errors that carry headers are written. */
+import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+import { errorCode } from "../../services/errors.ts"
+import { TooManyRequests } from "../../services/Limits.ts"
+import { InvalidToken } from "../../services/Tokens.ts"
+
+/** 401: no credential was sent. */
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
+  { detail: Schema.String, code: errorCode("unauthorized") },
+  { httpApiStatus: 401 }
+) {
+  readonly _tag = "Unauthorized"
+}
+
+/** 403: the endpoint needs a scope that the token does not hold. */
+export class MissingScope extends Schema.Error<MissingScope>("MissingScope")(
+  { detail: Schema.String, code: errorCode("missing_scope") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "MissingScope"
+}
+
+/** 403: X-Agent-Id names another agent than the token. */
+export class AgentMismatch extends Schema.Error<AgentMismatch>("AgentMismatch")(
+  { detail: Schema.String, code: errorCode("agent_mismatch") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "AgentMismatch"
+}
+
+/** 413 */
+export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(
+  { detail: Schema.String, code: errorCode("payload_too_large") },
+  { httpApiStatus: 413 }
+) {
+  readonly _tag = "PayloadTooLarge"
+}
+
+/** 415 */
+export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(
+  { detail: Schema.String, code: errorCode("unsupported_media_type") },
+  { httpApiStatus: 415 }
+) {
+  readonly _tag = "UnsupportedMediaType"
+}
+
+const { retry_after, ...tooMany } = TooManyRequests.fields
+
+/** 429 with `Retry-After`. */
+export const TooManyRequestsResponse = TooManyRequests.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct({ ...tooMany, retry_after }).pipe(HttpApiSchema.status(429)),
+      headers: { "retry-after": Schema.Int }
+    },
+    {
+      decode: ({ body }) => new TooManyRequests(body),
+      encode: (error) => ({
+        body: { detail: error.detail, code: error.code, retry_after: error.retry_after },
+        headers: { "retry-after": error.retry_after }
+      })
+    }
+  )
+)
+
+const challenge = Schema.Struct({
+  detail: Schema.String,
+  code: Schema.Literals(["unauthorized", "invalid_token"])
+})
+
+/** 401 with `WWW-Authenticate`, which names an error only where a credential was sent (RFC 6750 3.1). */
+export const UnauthorizedResponse = Schema.Union([Unauthorized, InvalidToken]).pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    { body: challenge.pipe(HttpApiSchema.status(401)), headers: { "www-authenticate": Schema.String } },
+    {
+      decode: ({ body }) =>
+        body.code === "unauthorized"
+          ? new Unauthorized({ detail: body.detail })
+          : new InvalidToken({ detail: body.detail }),
+      encode: (error) => ({
+        body: { detail: error.detail, code: error.code },
+        headers: {
+          "www-authenticate": error.code === "unauthorized" ? "Bearer" : 'Bearer error="invalid_token"'
+        }
+      })
+    }
+  )
+)

@@ -1,0 +1,74 @@
+/** What anybody may read, without a token. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Results } from "../../services/Arenas.ts"
+import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { MarketEvents } from "../../services/Events.ts"
+import { EventId } from "../../services/identifiers.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { Space } from "../../services/Registry.ts"
+import { Leaderboard, Scorecard } from "../../services/Scoring.ts"
+import { Category, TargetCatalog } from "../../services/Targets.ts"
+import { text } from "../../services/text.ts"
+import { AddressLimit, RequestBody } from "../middleware/definitions.ts"
+import { ScopeList } from "./agent.ts"
+
+const key = text({ minimum: 1, maximum: 20 })
+const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(key) }
+
+export class PublicApi extends HttpApiGroup.make("public")
+  .add(
+    HttpApiEndpoint.get("scopes", "/public/prediction-scopes", { success: ScopeList }).annotate(
+      OpenApi.Summary,
+      "The scopes that can be subscribed to"
+    ),
+    HttpApiEndpoint.get("targets", "/public/target-catalog", { success: TargetCatalog }).annotate(
+      OpenApi.Summary,
+      "Every category and the targets in it"
+    ),
+    HttpApiEndpoint.get("challenges", "/eval/challenges", {
+      query: {
+        ...pageQuery,
+        status: Schema.optional(ChallengeStatus),
+        event_id: Schema.optional(EventId),
+        asset: Schema.optional(key)
+      },
+      success: Challenges,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Challenges, newest first"),
+    HttpApiEndpoint.get("results", "/eval/challenges/:challenge_id/results", {
+      params: { challenge_id: Schema.String },
+      query: pageQuery,
+      success: Results,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Results; individual predictions from the deadline on"),
+    HttpApiEndpoint.get("leaderboard", "/eval/leaderboard", {
+      query: { ...pageQuery, category: Schema.optional(Category) },
+      success: Leaderboard,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Agents by average score, over all or in a category"),
+    HttpApiEndpoint.get("scorecard", "/eval/agents/:agent_id/scorecard", {
+      params: { agent_id: Schema.String },
+      query: pageQuery,
+      success: Scorecard,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "An agent's figures and settled predictions"),
+    HttpApiEndpoint.get("btcContext", "/eval/btc/context", {
+      success: Schema.Struct({ paused: Schema.Boolean })
+    }).annotate(OpenApi.Summary, "Whether new BTC challenges are paused"),
+    HttpApiEndpoint.get("events", "/events", {
+      query: eventQuery,
+      success: MarketEvents,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Market events, newest first"),
+    HttpApiEndpoint.get("eventsToday", "/events/today", {
+      query: eventQuery,
+      success: MarketEvents,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Market events of the current UTC day")
+  )
+  .middleware(RequestBody)
+  .middleware(AddressLimit)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Public") {}

@@ -1,0 +1,44 @@
+import { Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Arenas } from "../../services/Arenas.ts"
+import { Audit } from "../../services/Audit.ts"
+import { Events } from "../../services/Events.ts"
+import { pageOf } from "../../services/paging.ts"
+import { Prices } from "../../services/Prices.ts"
+import { Registry } from "../../services/Registry.ts"
+import { Scoring } from "../../services/Scoring.ts"
+import { Targets } from "../../services/Targets.ts"
+import { Api } from "../api/Api.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "admin",
+  Effect.fnUntraced(function* (handlers) {
+    const arenas = yield* Arenas
+    const audit = yield* Audit
+    const events = yield* Events
+    const prices = yield* Prices
+    const registry = yield* Registry
+    const scoring = yield* Scoring
+    const targets = yield* Targets
+    return handlers.handleAll({
+      importEvents: ({ payload }) =>
+        Effect.map(events.importAll(payload.events), (stored) => ({ events: stored })),
+      importPrices: ({ payload }) => prices.import(payload),
+      quarantine: ({ query }) => prices.quarantine(pageOf(query)),
+      decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
+      createChallenge: ({ payload }) => arenas.create(payload),
+      cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
+      settle: () => scoring.settleDue,
+      changeTarget: ({ params, payload }) => targets.change(params.key, payload),
+      getAgent: ({ params }) => registry.profile(params.agent_id),
+      changeAgent: ({ params, payload }) => registry.amend(params.agent_id, payload),
+      rotateSecret: ({ params }) =>
+        Effect.map(registry.rotateSecret(params.agent_id), (body) =>
+          HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
+        ),
+      audit: ({ query }) => audit.list(pageOf(query)),
+      checkFigures: () => scoring.audit
+    })
+  })
+)

@@ -1,0 +1,36 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Arenas } from "../../services/Arenas.ts"
+import { Events } from "../../services/Events.ts"
+import { longPageOf, pageOf } from "../../services/paging.ts"
+import { Scoring } from "../../services/Scoring.ts"
+import { Targets } from "../../services/Targets.ts"
+import { Api } from "../api/Api.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "public",
+  Effect.fnUntraced(function* (handlers) {
+    const arenas = yield* Arenas
+    const events = yield* Events
+    const scoring = yield* Scoring
+    const targets = yield* Targets
+    return handlers.handleAll({
+      scopes: () => Effect.map(targets.scopes, (scopes) => ({ scopes })),
+      targets: () => targets.catalog,
+      challenges: ({ query }) =>
+        arenas.list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query)),
+      results: ({ params, query }) => arenas.results(params.challenge_id, longPageOf(query)),
+      leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
+      scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),
+      // BTC is seeded, so that it is missing would be a defect.
+      btcContext: () =>
+        targets.get("BTC").pipe(
+          Effect.orDie,
+          Effect.map(({ paused }) => ({ paused }))
+        ),
+      events: ({ query }) => events.list({ space: query.space, asset: query.asset }, pageOf(query)),
+      eventsToday: ({ query }) => events.today({ space: query.space, asset: query.asset }, pageOf(query))
+    })
+  })
+)

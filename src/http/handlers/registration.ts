@@ -1,0 +1,32 @@
+import { Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Registry } from "../../services/Registry.ts"
+import { Tokens } from "../../services/Tokens.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+
+/** Answers that hold a secret are stored nowhere on their way. */
+const unstored = <A>(body: A) =>
+  HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "registration",
+  Effect.fnUntraced(function* (handlers) {
+    const registry = yield* Registry
+    const tokens = yield* Tokens
+    return handlers.handleAll({
+      register: ({ payload }) => Effect.map(registry.register(payload), unstored),
+      submitChallenge: ({ params, payload }) =>
+        Effect.map(registry.submit(params.challenge_id, payload.answer), unstored),
+      resendSecret: ({ payload }) =>
+        Effect.flatMap(CurrentRequest, ({ address }) =>
+          registry.resendSecret({ agentId: payload.agent_id, challengeId: payload.challenge_id, address })
+        ).pipe(Effect.map(unstored)),
+      issueToken: ({ payload }) =>
+        Effect.flatMap(CurrentRequest, ({ address }) =>
+          tokens.issue({ agentId: payload.agent_id, clientSecret: payload.client_secret, address })
+        ).pipe(Effect.map(unstored))
+    })
+  })
+)

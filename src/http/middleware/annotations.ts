@@ -1,0 +1,25 @@
+/** What an endpoint says about itself, for the middleware to act on. */
+import { ByteSize, Context } from "effect"
+import type { Scope } from "../../services/Scopes.ts"
+import type { LimitName } from "../../services/Settings.ts"
+
+/** The scope a token must hold; none by default. */
+export const RequiredScope = Context.Reference<Scope | undefined>("auspex/http/RequiredScope", {
+  defaultValue: () => undefined
+})
+
+/** The limit a request counts towards, and whose: the agent's or the address's. `null`: the handler's own business. */
+export const CountsTowards = Context.Reference<{
+  readonly limit: LimitName
+  readonly of: "agent" | "address"
+} | null>("auspex/http/CountsTowards", { defaultValue: () => ({ limit: "reads", of: "address" }) })
+
+/** The largest body an endpoint takes. */
+export const LargestBody = Context.Reference<ByteSize.ByteSize>("auspex/http/LargestBody", {
+  defaultValue: () => ByteSize.kibibytes(256)
+})
+
+/** What an endpoint's body may be. */
+export const BodyTypes = Context.Reference<ReadonlyArray<string>>("auspex/http/BodyTypes", {
+  defaultValue: () => ["application/json"]
+})

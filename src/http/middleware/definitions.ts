@@ -1,0 +1,48 @@
+/** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
+import { Context } from "effect"
+import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { InvalidRequest } from "../../services/errors.ts"
+import { WrongSite } from "../../services/Tokens.ts"
+import type { Principal } from "../../services/Tokens.ts"
+import {
+  AgentMismatch,
+  MissingScope,
+  PayloadTooLarge,
+  TooManyRequestsResponse,
+  UnauthorizedResponse,
+  UnsupportedMediaType
+} from "../api/errors.ts"
+
+/** The agent that is calling. */
+export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
+
+/** Bearer token, site, X-Agent-Id, then the scope the endpoint requires. */
+export class AgentAuthentication extends HttpApiMiddleware.Service<
+  AgentAuthentication,
+  { provides: CurrentAgent }
+>()("auspex/http/AgentAuthentication", {
+  error: [UnauthorizedResponse, WrongSite, AgentMismatch, MissingScope],
+  security: { bearer: HttpApiSecurity.bearer }
+}) {}
+
+/** The administrator's bearer token; every call is written to the audit log. */
+export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(
+  "auspex/http/AdminAuthentication",
+  { error: [UnauthorizedResponse], security: { bearer: HttpApiSecurity.bearer } }
+) {}
+
+/** Counts the request towards the endpoint's limit, by address. */
+export class AddressLimit extends HttpApiMiddleware.Service<AddressLimit>()("auspex/http/AddressLimit", {
+  error: [TooManyRequestsResponse]
+}) {}
+
+/** Counts the request towards the endpoint's limit, by agent or by address. */
+export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires: CurrentAgent }>()(
+  "auspex/http/AgentLimit",
+  { error: [TooManyRequestsResponse] }
+) {}
+
+/** Size, content type, UTF-8, JSON without duplicate members or deep nesting; then what the schema says of each field. */
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
+  error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
+}) {}

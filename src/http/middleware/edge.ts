@@ -1,0 +1,157 @@
+/**
+ * What every request passes, whatever it asks for: its id, its address, one shape of error, headers, a log line and a
+ * metric. The only place that sees unknown paths, wrong methods and defects.
+ */
+import { Cause, Clock, Effect, Metric, Option, Predicate, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
+import {
+  HttpMiddleware,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse
+} from "effect/http"
+import { IpNetwork } from "effect/net"
+import { StoreUnavailable } from "../../services/errors.ts"
+import { Health } from "../../services/Health.ts"
+import { Settings } from "../../services/Settings.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { knownPath } from "../routes.ts"
+
+const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
+
+const requestDuration = Metric.histogram("http_request_duration_seconds", {
+  description: "Time from a request's arrival to its response, by method, route and status",
+  boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+})
+
+const failure = (status: number, code: string, detail: string, headers?: Record<string, string>) =>
+  HttpServerResponse.jsonUnsafe({ detail, code }, { status, headers })
+
+const unavailable = (detail: string) =>
+  HttpServerResponse.jsonUnsafe(
+    { detail, code: "unavailable", retry_after: 1 },
+    { status: 503, headers: { "retry-after": "1" } }
+  )
+
+/** RFC 9112 3.2 wants 400 for more than one Host; Node takes the first. */
+const hasTwoHosts = (request: HttpServerRequest.HttpServerRequest): boolean => {
+  const { source } = request
+  if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return false
+  const names = source.rawHeaders
+    .filter((_, index) => index % 2 === 0)
+    .map((name) => String(name).toLowerCase())
+  return names.indexOf("host") !== names.lastIndexOf("host")
+}
+
+const notFound = (request: HttpServerRequest.HttpServerRequest) => {
+  const known = knownPath(request.url)
+  if (known === undefined) return failure(404, "not_found", "There is nothing at this path: see /docs.")
+  const allow = { allow: [...known.methods].join(", ") }
+  if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: allow })
+  return failure(405, "method_not_allowed", `This path takes ${allow.allow}.`, allow)
+}
+
+/** A response in our shape for what the handlers did not answer themselves. */
+const responseToCause = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  const failed = Cause.findErrorOption(cause)
+  if (
+    Option.isSome(failed) &&
+    HttpServerError.isHttpServerError(failed.value) &&
+    failed.value.reason._tag === "RouteNotFound"
+  ) {
+    return notFound(request)
+  }
+  const defects = cause.reasons.filter(Cause.isDieReason).map((reason) => reason.defect)
+  if (defects.some((defect) => defect instanceof StoreUnavailable)) {
+    yield* Effect.logWarning("the database cannot be reached or is busy", cause)
+    return unavailable("The service cannot reach its database just now: try again shortly.")
+  }
+  yield* Effect.logError("request failed", cause)
+  return failure(
+    500,
+    "internal_error",
+    "Something went wrong on our side; the request id names it in our log."
+  )
+})
+
+const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
+
+/** JSON says its charset; nothing that is not marked otherwise is stored on the way. */
+const finish = (response: HttpServerResponse.HttpServerResponse, requestId: string, publicRead: boolean) => {
+  const type = response.headers["content-type"]
+  return HttpServerResponse.setHeaders(response, {
+    ...securityHeaders,
+    "x-request-id": requestId,
+    ...(type === "application/json" && { "content-type": "application/json; charset=utf-8" }),
+    ...(response.headers["cache-control"] === undefined && { "cache-control": "no-store" }),
+    ...(publicRead && { "access-control-allow-origin": "*" })
+  })
+}
+
+const pathOf = (url: string) => url.split("?", 1).join("")
+
+export const layer = HttpRouter.middleware(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const health = yield* Health
+    const random = yield* SecureRandom.SecureRandom
+    const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
+    const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
+
+    const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
+      Effect.gen(function* () {
+        const started = yield* Clock.currentTimeNanos
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const sent = request.headers["x-request-id"]
+        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : yield* random.uuidV7()
+        const address = Option.getOrElse(request.remoteAddress, () => "unknown")
+        const path = pathOf(request.url)
+        const isHealth = path.startsWith("/health/")
+        const respond = Effect.gen(function* () {
+          if (hasTwoHosts(request)) return failure(400, "invalid_request", "Expected one Host header.")
+          if (!isHealth && (yield* health.draining)) {
+            return unavailable("This instance is shutting down: try again shortly.")
+          }
+          return yield* httpEffect
+        }).pipe(
+          Effect.catchCauseIf(
+            (cause) => !Cause.hasInterruptsOnly(cause),
+            (cause) => responseToCause(cause, request)
+          ),
+          Effect.annotateSpans("request.id", requestId),
+          Effect.annotateLogs({ request_id: requestId }),
+          Effect.provideService(CurrentRequest, { requestId, address })
+        )
+        yield* Effect.annotateCurrentSpan("request.id", requestId)
+        const response = yield* respond
+        const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9
+        yield* Metric.update(
+          Metric.withAttributes(requestDuration, {
+            method: request.method,
+            route: knownPath(request.url)?.path ?? "none",
+            status: String(response.status)
+          }),
+          elapsed
+        )
+        yield* Effect.logDebug("request").pipe(
+          Effect.annotateLogs({
+            request_id: requestId,
+            method: request.method,
+            path,
+            status: response.status,
+            duration_ms: Math.round(elapsed * 1e6) / 1e3
+          })
+        )
+        const publicRead = request.method === "GET" && request.headers["authorization"] === undefined
+        return finish(response, requestId, publicRead)
+      })
+
+    return (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
+      behindProxies(handled(httpEffect))
+  }),
+  { global: true }
+)

@@ -1,0 +1,90 @@
+import { ByteSize, Context, Effect, Layer, SchemaIssue } from "effect"
+import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { InvalidRequest } from "../../services/errors.ts"
+import type { FieldProblem } from "../../services/errors.ts"
+import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
+import { BodyTypes, LargestBody } from "./annotations.ts"
+import { RequestBody } from "./definitions.ts"
+import { jsonFault } from "./strictJson.ts"
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const longestMessage = 300
+
+const whole = (message: string) => new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
+
+const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
+  error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+
+const mediaType = (header: string | undefined): string =>
+  (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
+
+/** Reads the body once; what decodes it later finds it read. */
+const checkBody = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  types: ReadonlyArray<string>,
+  largest: ByteSize.ByteSize
+) {
+  const type = mediaType(request.headers["content-type"])
+  if (!types.includes(type)) {
+    return yield* new UnsupportedMediaType({ detail: `Expected a body of type ${types.join(" or ")}.` })
+  }
+  const bytes = yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, largest),
+    Effect.mapError((error) =>
+      isTooLarge(error)
+        ? new PayloadTooLarge({ detail: `Expected a body of at most ${ByteSize.format(largest)}.` })
+        : whole("The body could not be read to its end.")
+    )
+  )
+  const text = yield* Effect.try({
+    try: () => strictUtf8.decode(bytes),
+    catch: () => whole("Expected a body in UTF-8.")
+  })
+  if (type !== "application/json") return
+  if (text.trim() === "") return yield* whole("Expected a JSON body, got none.")
+  const fault = jsonFault(text)
+  if (fault !== undefined) {
+    return yield* fault.path === "" ? whole(fault.message) : InvalidRequest.of(fault.path, fault.message)
+  }
+})
+
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
+  formatIssues(issue).issues.map((each) => ({
+    path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
+    message: each.message.slice(0, longestMessage)
+  }))
+
+/** Every field that is wrong, in one answer. */
+const invalidRequest = (issue: SchemaIssue.Issue): InvalidRequest => {
+  const errors = problemsOf(issue)
+  const detail = errors
+    .map((each) => (each.path === "" ? each.message : `${each.path}: ${each.message}`))
+    .join("; ")
+  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+}
+
+/** What a client sent; what we could not write is our own fault and stays a defect. */
+const ofRequest: ReadonlySet<string> = new Set(["Params", "Headers", "Query", "Payload"])
+
+export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    if (endpoint.payload.size > 0 && request.method !== "GET" && request.method !== "HEAD") {
+      yield* checkBody(
+        request,
+        Context.get(endpoint.annotations, BodyTypes),
+        Context.get(endpoint.annotations, LargestBody)
+      )
+    }
+    return yield* httpEffect.pipe(
+      Effect.catchIf(
+        (error) => HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind),
+        (error) =>
+          Effect.fail(HttpApiError.HttpApiSchemaError.is(error) ? invalidRequest(error.cause.issue) : error)
+      )
+    )
+  })
+)

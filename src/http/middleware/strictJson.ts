@@ -1,0 +1,70 @@
+/**
+ * What `JSON.parse` lets pass and we do not: duplicate members (which value counts is anybody's guess) and deep nesting
+ * (which overflows whoever walks the value later).
+ */
+import { printParseErrorCode, visit } from "jsonc-parser"
+import type { ParseErrorCode } from "jsonc-parser"
+
+const deepest = 64
+
+/** Thrown out of the visitor, so that a hostile body costs no more than its first fault. */
+class Fault {
+  readonly path: string
+  readonly message: string
+  constructor(path: string, message: string) {
+    this.path = path
+    this.message = message
+  }
+}
+
+const described = (code: ParseErrorCode): string =>
+  printParseErrorCode(code)
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+
+/** The first fault of a JSON text, by the path of the member it is in; `undefined` when there is none. */
+export const jsonFault = (text: string): { readonly path: string; readonly message: string } | undefined => {
+  const members: Array<Set<string>> = []
+  let depth = 0
+  const enter = () => {
+    depth += 1
+    if (depth > deepest) throw new Fault("", `Expected JSON nested at most ${deepest} levels deep`)
+  }
+  const leave = () => {
+    depth -= 1
+  }
+  try {
+    visit(
+      text,
+      {
+        onObjectBegin: () => {
+          enter()
+          members.push(new Set())
+        },
+        onObjectEnd: () => {
+          leave()
+          members.pop()
+        },
+        onArrayBegin: enter,
+        onArrayEnd: leave,
+        onObjectProperty: (name, _offset, _length, _line, _character, pathSupplier) => {
+          const seen = members.at(-1)
+          if (seen?.has(name))
+            throw new Fault([...pathSupplier(), name].join("."), "Expected each member once")
+          seen?.add(name)
+        },
+        onError: (code, _offset, _length, line, character) => {
+          throw new Fault(
+            "",
+            `Malformed JSON at line ${line + 1}, column ${character + 1}: ${described(code)}`
+          )
+        }
+      },
+      { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false }
+    )
+    return undefined
+  } catch (fault) {
+    if (fault instanceof Fault) return fault
+    throw fault
+  }
+}

@@ -1,0 +1,33 @@
+/** Which methods a path takes: what 405 and OPTIONS answer with. */
+import { FindMyWay } from "effect/http"
+import { HttpApi } from "effect/http-api"
+import { Api } from "./api/Api.ts"
+
+/** Served beside the API. */
+export const documents = { openapi: "/openapi.json", docs: "/docs", metrics: "/metrics" } as const
+
+const methodsByPath = new Map<string, Set<string>>(
+  Object.values(documents).map((path) => [path, new Set(["GET"])])
+)
+
+HttpApi.reflect(Api, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    const methods = methodsByPath.get(endpoint.path) ?? new Set()
+    methodsByPath.set(endpoint.path, methods.add(endpoint.method))
+  }
+})
+
+interface KnownPath {
+  readonly path: string
+  readonly methods: ReadonlySet<string>
+}
+
+const router = FindMyWay.make<KnownPath>()
+for (const [path, methods] of methodsByPath) {
+  if (methods.has("GET")) methods.add("HEAD")
+  router.on("GET", `/${path.slice(1)}`, { path, methods })
+}
+
+/** The path, as the API writes it, that this URL is of, and the methods it takes. */
+export const knownPath = (url: string): KnownPath | undefined => router.find("GET", url)?.handler

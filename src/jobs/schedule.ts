@@ -1,0 +1,24 @@
+/**
+ * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: what a job has to do
+ * is read from the state of its rows, so a lost tick loses nothing.
+ */
+import { Clock, DateTime, Duration, Effect, Schedule } from "effect"
+import { JobRuns } from "../services/JobRuns.ts"
+
+export const everyTick = Effect.fnUntraced(function* (
+  job: string,
+  interval: Duration.Duration,
+  work: Effect.Effect<unknown>
+) {
+  const runs = yield* JobRuns
+  const run = Effect.gen(function* () {
+    const millis = Duration.toMillis(interval)
+    const tick = Math.floor((yield* Clock.currentTimeMillis) / millis) * millis
+    if (yield* runs.claim(job, DateTime.makeUnsafe(tick))) yield* work
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logError("job failed; it runs again at its next tick", cause)),
+    Effect.annotateLogs({ job }),
+    Effect.withSpan("job", { attributes: { "job.name": job }, root: true })
+  )
+  return yield* Effect.repeat(run, Schedule.fixed(interval)).pipe(Effect.asVoid)
+})

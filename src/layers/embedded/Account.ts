@@ -1,0 +1,73 @@
+/**
+ * Who PostgreSQL runs as. It refuses to run as root, so root hands it to an account without privileges; whoever
+ * else starts Auspex runs it as himself.
+ */
+import { dirname } from "node:path"
+import { Effect, FileSystem, Option } from "effect"
+import type { PlatformError } from "effect"
+
+export interface Account {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Undefined where the operating system has no user ids. */
+export const ownUid = process.getuid?.()
+
+export const isRoot = ownUid === 0
+
+/** In this order. initdb looks its user up by name, so a bare number without an account does not do. */
+const unprivileged = ["postgres", "_postgres", "nobody", "daemon"]
+
+const accounts = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const lines = yield* fs.readFileString("/etc/passwd").pipe(Effect.orElseSucceed(() => ""))
+  return lines.split("\n").flatMap((line): ReadonlyArray<Account> => {
+    const [name = "", , uid, gid] = line.split(":")
+    const account = { name, uid: Number(uid), gid: Number(gid) }
+    return Number.isSafeInteger(account.uid) && Number.isSafeInteger(account.gid) ? [account] : []
+  })
+})
+
+/** Accounts that may run PostgreSQL for root, best first. */
+export const candidates = Effect.map(accounts, (all) =>
+  unprivileged.flatMap((name) => all.filter((account) => account.name === name && account.uid > 0))
+)
+
+/** The account of a uid, with a made-up name if /etc/passwd has none (the server itself needs no name). */
+export const named = (uid: number, gid: number) =>
+  Effect.map(accounts, (all) => ({
+    name: all.find((account) => account.uid === uid)?.name ?? `uid ${uid}`,
+    uid,
+    gid
+  }))
+
+export const enter = 0o1
+export const read = 0o4
+
+/**
+ * The first directory or file on the way to `path` that keeps `account` out, `need` being what it must be able to
+ * do with `path` itself. Access lists beyond the nine mode bits are not looked at: who is let in by one only is
+ * taken for kept out, and PostgreSQL then goes elsewhere.
+ */
+export const barrier: (
+  path: string,
+  account: Account,
+  need: number
+) => Effect.Effect<Option.Option<string>, PlatformError.PlatformError, FileSystem.FileSystem> =
+  Effect.fnUntraced(function* (path, account, need) {
+    const fs = yield* FileSystem.FileSystem
+    const parent = dirname(path)
+    if (parent !== path) {
+      const above = yield* barrier(parent, account, enter)
+      if (Option.isSome(above)) return above
+    }
+    return (permissions(yield* fs.stat(path), account) & need) === need ? Option.none() : Option.some(path)
+  })
+
+const permissions = (info: FileSystem.File.Info, account: Account): number => {
+  if (Option.contains(info.uid, account.uid)) return info.mode >> 6
+  if (Option.contains(info.gid, account.gid)) return info.mode >> 3
+  return info.mode
+}

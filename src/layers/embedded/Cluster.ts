@@ -1,0 +1,140 @@
+/** The data of PostgreSQL: made once, completely or not at all, and opened only by the version that made it. */
+import { randomBytes } from "node:crypto"
+import { tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { Effect, FileSystem, Option } from "effect"
+import type { Account } from "./Account.ts"
+import * as Binaries from "./Binaries.ts"
+import * as Command from "./Command.ts"
+import { sync, writePrivate } from "./DurableFile.ts"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+
+export interface Cluster {
+  readonly binaries: Binaries.Binaries
+  readonly account: Account | null
+  readonly clusterDir: string
+  /** Of the superuser `postgres` and of the role `auspex`. */
+  readonly password: string
+}
+
+/** The role that sets up the cluster. Auspex itself connects as a role without its powers. */
+export const superuser = "postgres"
+
+/** initdb starts the server through a shell, within double quotes. */
+const breaksQuotes = (path: string) => /["$`\\\n]/.test(path)
+
+const harmlessBinaries = Effect.fnUntraced(function* (binaries: Binaries.Binaries) {
+  if (!breaksQuotes(binaries.root)) return binaries
+  const fs = yield* FileSystem.FileSystem
+  const directory = yield* fs.makeTempDirectoryScoped({ directory: tmpdir(), prefix: "auspex-initdb-" })
+  yield* fs.chmod(directory, 0o755)
+  return yield* Binaries.copyTo(binaries, directory)
+})
+
+const giveTo = Effect.fnUntraced(function* (path: string, account: Account | null) {
+  const fs = yield* FileSystem.FileSystem
+  if (account !== null) yield* fs.chown(path, account.uid, account.gid)
+})
+
+/** A start that was killed leaves its unfinished cluster behind, under a name of its own. */
+const removeUnfinished = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const home = dirname(clusterDir)
+  const unfinished = (yield* fs.readDirectory(home)).filter((name) =>
+    name.startsWith(`${basename(clusterDir)}.new-`)
+  )
+  yield* Effect.forEach(
+    unfinished,
+    (name) => Effect.ignore(fs.remove(join(home, name), { recursive: true, force: true })),
+    { discard: true }
+  )
+})
+
+const initialise = Effect.fn("Cluster.initialise")(function* (cluster: Cluster) {
+  const fs = yield* FileSystem.FileSystem
+  const { account, clusterDir, password } = cluster
+  yield* removeUnfinished(clusterDir)
+  const binaries = yield* harmlessBinaries(cluster.binaries)
+  const unfinished = `${clusterDir}.new-${randomBytes(6).toString("hex")}`
+  yield* fs.makeDirectory(unfinished, { mode: 0o700 })
+  yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(unfinished, { recursive: true, force: true })))
+  const passwordFile = join(unfinished, "password")
+  yield* writePrivate(passwordFile, password)
+  yield* giveTo(passwordFile, account)
+  yield* giveTo(unfinished, account)
+  const { code, output } = yield* Command.run({
+    command: Binaries.program(binaries, "initdb"),
+    args: [
+      `--pgdata=${join(unfinished, "cluster")}`,
+      `--username=${superuser}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--data-checksums",
+      "--no-instructions"
+    ],
+    account
+  })
+  if (code !== 0) {
+    return yield* new EmbeddedPostgresError({
+      message: `PostgreSQL cannot make its cluster ${clusterDir}; initdb says:\n${output}`
+    })
+  }
+  yield* fs.rename(join(unfinished, "cluster"), clusterDir)
+  yield* sync(dirname(clusterDir))
+}, Effect.scoped)
+
+const versionOf = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.readFileString(join(clusterDir, "PG_VERSION")).pipe(
+    Effect.map((text) => Option.some(text.trim())),
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeedNone)
+  )
+})
+
+/** Whether there is data here already. An empty directory, such as a fresh volume, is none. */
+export const exists = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  if (!(yield* fs.exists(clusterDir))) return false
+  return (yield* fs.readDirectory(clusterDir)).length > 0
+})
+
+/** Makes the cluster if there is none, and checks the one there is. */
+export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster, major: string) {
+  const { clusterDir } = cluster
+  if (!(yield* exists(clusterDir))) return yield* initialise(cluster)
+  const found = yield* versionOf(clusterDir)
+  if (Option.isNone(found)) {
+    return yield* new EmbeddedPostgresError({
+      message:
+        `${clusterDir} is not empty, but holds no PostgreSQL cluster (it has no file PG_VERSION). ` +
+        `Move it away for a fresh start, or put the cluster back.`
+    })
+  }
+  if (found.value !== major) {
+    return yield* new EmbeddedPostgresError({
+      message:
+        `The data in ${clusterDir} was made by PostgreSQL ${found.value}, this Auspex has PostgreSQL ${major}. ` +
+        `Start the Auspex that made it, dump the database and restore it into a fresh data directory, or move ` +
+        `${clusterDir} away.`
+    })
+  }
+})
+
+/** Single-user mode needs no password, so a lost one can be replaced. */
+export const setPassword = Effect.fn("Cluster.setPassword")(function* (cluster: Cluster) {
+  const { code, output } = yield* Command.run({
+    command: Binaries.program(cluster.binaries, "postgres"),
+    args: ["--single", "-D", cluster.clusterDir, "postgres"],
+    account: cluster.account,
+    stdin: `alter role ${superuser} password '${cluster.password}'\n`
+  })
+  if (code !== 0) {
+    return yield* new EmbeddedPostgresError({
+      message: `The password of the cluster ${cluster.clusterDir} is lost and cannot be replaced:\n${output}`
+    })
+  }
+})

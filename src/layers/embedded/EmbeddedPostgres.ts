@@ -1,0 +1,120 @@
+/**
+ * A real PostgreSQL of our own, so that nothing has to be installed first: initialised once, kept between starts,
+ * restarted when it dies, stopped with the scope.
+ */
+import { NodeFileSystem } from "@effect/platform-node"
+import { dirname, join, resolve } from "node:path"
+import { Clock, Context, Effect, FileSystem, Option } from "effect"
+import type { Redacted, Scope } from "effect"
+import * as Account from "./Account.ts"
+import * as Cluster from "./Cluster.ts"
+import * as Database from "./Database.ts"
+import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+import * as Leftovers from "./Leftovers.ts"
+import * as Lock from "./Lock.ts"
+import * as Password from "./Password.ts"
+import * as Placement from "./Placement.ts"
+import * as ServerLog from "./ServerLog.ts"
+import * as Supervisor from "./Supervisor.ts"
+
+export { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+
+export interface Options {
+  readonly dataDir: string
+  /** Settings of PostgreSQL; they win over ours. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Where root may make the directory `auspex` for what PostgreSQL's account could not reach otherwise. */
+  readonly sharedParents?: ReadonlyArray<string>
+}
+
+export interface RunningPostgres {
+  /** Of the database `auspex` and its owner. It stays the same when the server has to be restarted. */
+  readonly url: Redacted.Redacted
+  readonly clusterDir: string
+  /** Of the postmaster that runs now. */
+  readonly pid: number
+  /** The account root had to hand it to. */
+  readonly runsAs: string | null
+  /** Where the cluster would be if PostgreSQL's account could get there; null if it is there. */
+  readonly relocatedFrom: string | null
+  /** What differs from the usual, and why; sentences for the banner. */
+  readonly remarks: ReadonlyArray<string>
+}
+
+/** PostgreSQL's own limit (MAXPGPATH, 1024), less what it and we append. */
+const longestPath = 900
+
+const makeDataDir = Effect.fnUntraced(function* (path: string) {
+  const fs = yield* FileSystem.FileSystem
+  if (/[\0\r\n]/.test(path) || Buffer.byteLength(path) > longestPath) {
+    return yield* new EmbeddedPostgresError({
+      message:
+        `PostgreSQL cannot use the data directory ${JSON.stringify(path)}: ` +
+        `its path may have ${longestPath} bytes and no line breaks.`
+    })
+  }
+  if (!(yield* fs.exists(path))) {
+    yield* fs.makeDirectory(path, { recursive: true })
+    // Root's must let PostgreSQL's account pass; secrets in it have modes of their own.
+    yield* fs.chmod(path, Account.isRoot ? 0o711 : 0o700)
+  }
+  return yield* fs.realPath(path)
+})
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const fs = yield* FileSystem.FileSystem
+  const dataDir = yield* makeDataDir(resolve(options.dataDir))
+  yield* Lock.acquire(dataDir)
+
+  const placement = yield* Placement.decide(dataDir, options.sharedParents)
+  const home = dirname(placement.clusterDir)
+  // A copy of a data directory still points at the cluster of the original.
+  if (home !== dataDir) yield* Lock.acquire(home)
+
+  const known = yield* Password.load(dataDir)
+  const password = Option.isSome(known) ? known.value : yield* Password.make
+  const isOld = yield* Cluster.exists(placement.clusterDir)
+  if (Option.isNone(known) && !isOld) yield* Password.save(dataDir, password)
+
+  const cluster = { ...placement, password }
+  yield* Cluster.prepare(cluster, placement.major)
+  const clusterDir = yield* fs.realPath(placement.clusterDir)
+  if (Option.isNone(known) && isOld) {
+    yield* Leftovers.clear(clusterDir)
+    yield* Cluster.setPassword(cluster)
+    yield* Password.save(dataDir, password)
+  }
+
+  const server = yield* Supervisor.supervise({ ...cluster, clusterDir }, options.settings ?? {})
+  yield* Effect.forkScoped(ServerLog.prune(clusterDir))
+  const running: RunningPostgres = {
+    url: yield* Database.prepare(cluster, server.port),
+    clusterDir,
+    get pid() {
+      return server.pid()
+    },
+    runsAs: placement.account?.name ?? null,
+    relocatedFrom: home === dataDir ? null : join(dataDir, "postgres"),
+    remarks: placement.remarks
+  }
+  return running
+})
+
+/** A test may stop the program's clock; the server lives in real time all the same. */
+const realTime = Effect.provideService(Clock.Clock, Context.get(Context.empty(), Clock.Clock))
+
+export const start: (options: Options) => Effect.Effect<RunningPostgres, EmbeddedPostgresError, Scope.Scope> =
+  Effect.fn("EmbeddedPostgres.start")(
+    run,
+    (effect, { dataDir }) =>
+      Effect.mapError(effect, (error) => {
+        if (error._tag === "EmbeddedPostgresError") return error
+        const text = error.cause instanceof Error ? error.cause.message : error.message
+        return new EmbeddedPostgresError({
+          message: `The embedded PostgreSQL cannot use the data directory ${dataDir}: ${text}`,
+          cause: error
+        })
+      }),
+    Effect.provide(NodeFileSystem.layer),
+    realTime
+  )

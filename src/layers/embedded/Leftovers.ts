@@ -1,0 +1,106 @@
+/**
+ * Processes that still use the cluster although nobody looks after them: PostgreSQL whose Auspex was killed, or
+ * backends whose postmaster was. They are told from strangers with a reused pid by their working directory, which for
+ * every process of PostgreSQL is the cluster.
+ */
+import { join } from "node:path"
+import { Effect, FileSystem, Option, Schedule } from "effect"
+import * as Command from "./Command.ts"
+
+export const signal = (pid: number, name: NodeJS.Signals) =>
+  Effect.sync(() => {
+    try {
+      process.kill(pid, name)
+    } catch {
+      // It has ended meanwhile.
+    }
+  })
+
+/** Line by line: pid, directory, start time, port, socket directory, address, shared memory, status. */
+export const pidFile = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs.readFileString(join(clusterDir, "postmaster.pid")).pipe(Effect.option)
+  return Option.map(text, (text) => {
+    const lines = text.split("\n")
+    return { pid: Number(lines[0]), status: lines[7]?.trim() ?? "" }
+  })
+})
+
+/** Linux has every process in /proc. A zombie's links cannot be read, so it counts as gone. */
+const fromProc = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const pids = (yield* fs.readDirectory("/proc")).filter((name) => /^\d+$/.test(name))
+  const ours = yield* Effect.filter(
+    pids,
+    Effect.fnUntraced(function* (pid) {
+      const directory = yield* Effect.option(fs.readLink(`/proc/${pid}/cwd`))
+      if (!Option.contains(directory, clusterDir)) return false
+      const name = yield* Effect.option(fs.readFileString(`/proc/${pid}/comm`))
+      return Option.contains(name, "postgres\n")
+    }),
+    { concurrency: 16 }
+  )
+  return ours.map(Number)
+})
+
+/** Elsewhere only the postmaster is found: its command line names the cluster, its children's titles do not. */
+const fromPidFile = Effect.fnUntraced(function* (clusterDir: string) {
+  const noted = yield* pidFile(clusterDir)
+  if (Option.isNone(noted)) return []
+  const { output } = yield* Command.run({
+    command: "/bin/ps",
+    args: ["-ww", "-o", "command=", "-p", String(noted.value.pid)],
+    account: null
+  })
+  return output.includes("postgres") && output.includes(clusterDir) ? [noted.value.pid] : []
+})
+
+const processesOf = Effect.fnUntraced(
+  function* (clusterDir: string) {
+    return yield* process.platform === "linux" ? fromProc(clusterDir) : fromPidFile(clusterDir)
+  },
+  Effect.orElseSucceed((): ReadonlyArray<number> => [])
+)
+
+/** True once none is left. */
+const gone = (clusterDir: string) =>
+  processesOf(clusterDir).pipe(
+    Effect.repeat({ until: (pids) => pids.length === 0, schedule: Schedule.spaced("50 millis") }),
+    Effect.timeoutOption("10 seconds"),
+    Effect.map(Option.isSome)
+  )
+
+const isTaken = (pid: number) =>
+  Effect.sync(() => {
+    try {
+      return process.kill(pid, 0)
+    } catch (cause) {
+      return cause instanceof Error && "code" in cause && cause.code === "EPERM"
+    }
+  })
+
+/**
+ * Ends them: SIGINT to the postmaster asks for a fast shutdown, SIGQUIT to all for an immediate one, from which
+ * PostgreSQL recovers as from a power failure.
+ */
+export const clear = Effect.fn("Leftovers.clear")(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const noted = yield* pidFile(clusterDir)
+  if (Option.isNone(noted)) return
+  const { pid } = noted.value
+  let left = yield* processesOf(clusterDir)
+  let ended = left.length === 0
+  if (left.includes(pid)) {
+    yield* Effect.logWarning(`PostgreSQL (process ${pid}) outlived the program that started it; stopping it`)
+    yield* signal(pid, "SIGINT")
+    ended = yield* gone(clusterDir)
+  }
+  for (const name of ["SIGQUIT", "SIGKILL"] as const) {
+    if (ended) break
+    left = yield* processesOf(clusterDir)
+    yield* Effect.forEach(left, (pid) => signal(pid, name), { discard: true })
+    ended = yield* gone(clusterDir)
+  }
+  // PostgreSQL replaces the file of a dead postmaster itself, but not if a stranger or a zombie has the pid by now.
+  if (ended && (yield* isTaken(pid))) yield* fs.remove(join(clusterDir, "postmaster.pid"), { force: true })
+})

@@ -1,0 +1,188 @@
+import { BigDecimal, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { resolutionCriteria, resolutionCriteriaChinese } from "../../scoring/resolutionCriteria.ts"
+import { Arenas } from "../../services/Arenas.ts"
+import type { ChallengeFilter } from "../../services/Arenas.ts"
+import { Challenge, ChallengeState, TargetPaused } from "../../services/Challenges.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { isUuid } from "../../services/identifiers.ts"
+import type { AgentId } from "../../services/identifiers.ts"
+import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import type { Page } from "../../services/paging.ts"
+import { Prices } from "../../services/Prices.ts"
+import { Settings } from "../../services/Settings.ts"
+import { Targets } from "../../services/Targets.ts"
+import { makePredict } from "./arenas/predict.ts"
+import { makeReads } from "./arenas/reads.ts"
+import { challengeColumns, countsOfChallenge, hasStatus } from "./arenas/challengeRows.ts"
+import { at, decimal, many, maybe, one, orDefect, run } from "./query.ts"
+
+const Total = Schema.Struct({ total: Schema.Int })
+const DecimalText = Schema.Struct({ text: Schema.String })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const targets = yield* Targets
+  const prices = yield* Prices
+  const random = yield* SecureRandom.SecureRandom
+  const challenges = many(Challenge)
+  const challenge = maybe(Challenge)
+  const total = one(Total)
+  const decimalText = one(DecimalText)
+  const predict = yield* makePredict
+  const reads = yield* makeReads
+
+  const unknownChallenge = (id: string) =>
+    new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
+
+  const get = Effect.fnUntraced(function* (id: string) {
+    const now = yield* DateTime.now
+    const found = yield* challenge(sql`
+      select ${challengeColumns(sql, now)} from challenges c ${countsOfChallenge(sql)} where c.id = ${id}::uuid`)
+    return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownChallenge(id)))
+  })
+
+  /** One page, newest first, of the challenges that meet the conditions, with their number. */
+  const select = Effect.fnUntraced(function* (
+    conditions: ReturnType<typeof sql.and>,
+    page: Page,
+    now: DateTime.Utc
+  ) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* challenges(sql`
+      select ${challengeColumns(sql, now)}
+        from challenges c ${countsOfChallenge(sql)}
+       where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
+       order by c.id desc
+       limit ${page.limit + 1}`)
+    const count = yield* total(sql`select count(*)::int as total from challenges c where ${conditions}`)
+    return { ...cutPage(rows, page.limit, (last) => idCursor.encode(last.id)), total: count.total }
+  })
+
+  const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* (
+    filter: ChallengeFilter,
+    page: Page
+  ) {
+    const now = yield* DateTime.now
+    const conditions = sql.and([
+      sql`true`,
+      ...(filter.status === undefined ? [] : [hasStatus(sql, filter.status, now)]),
+      ...(filter.eventId === undefined ? [] : [sql`c.event_id = ${filter.eventId}`]),
+      ...(filter.asset === undefined ? [] : [sql`c.target = ${filter.asset}`])
+    ])
+    return yield* select(conditions, page, now)
+  })
+
+  const active: Arenas["Service"]["active"] = Effect.fn("Arenas.active")(function* (
+    agentId: AgentId,
+    page: Page
+  ) {
+    const subscribed = yield* targets.subscriptions(agentId)
+    if (subscribed.length === 0) {
+      return {
+        items: [],
+        total: 0,
+        next_cursor: null,
+        hint: "No prediction scope is subscribed: POST /api/v1/agent/prediction-scope/{scope_key} first, for example GC."
+      }
+    }
+    const now = yield* DateTime.now
+    return yield* select(
+      sql.and([hasStatus(sql, "open", now), sql`c.target = any(${subscribed}::text[])`]),
+      page,
+      now
+    )
+  })
+
+  /** As PostgreSQL prints the exact decimal, which is how the criteria text shows it. */
+  const printed = (value: string) =>
+    decimalText(sql`select trim_scale(${value}::numeric)::text as text`).pipe(Effect.map((row) => row.text))
+
+  const openPriceOf = Effect.fnUntraced(function* (asset: string, given: number | undefined) {
+    if (given !== undefined) return decimal(given)
+    const latest = yield* prices.latest(asset)
+    if (Option.isNone(latest)) {
+      return yield* InvalidRequest.of("open_price", `No price of ${asset} is known yet, so it must be given`)
+    }
+    return BigDecimal.format(latest.value.price)
+  })
+
+  const create: Arenas["Service"]["create"] = Effect.fn("Arenas.create")(function* (wanted) {
+    const target = yield* targets
+      .get(wanted.asset)
+      .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
+    if (target.dead_zone_pct === null) {
+      return yield* InvalidRequest.of(
+        "asset",
+        `${target.key} is a macro series and has no directional challenges`
+      )
+    }
+    if (target.paused) {
+      return yield* new TargetPaused({
+        detail: `${target.key} is paused: no new challenges are created on it.`
+      })
+    }
+    if (DateTime.isGreaterThan(wanted.deadline, wanted.resolve_at)) {
+      return yield* InvalidRequest.of("resolve_at", "Expected a time at or after the deadline")
+    }
+    if (wanted.event_id !== undefined) {
+      const found = yield* sql`select 1 from events where id = ${wanted.event_id}`.pipe(orDefect)
+      if (found.length === 0) return yield* InvalidRequest.of("event_id", "There is no such event")
+    }
+    const now = yield* DateTime.now
+    const id = yield* random.uuidV7()
+    const openPrice = yield* openPriceOf(target.key, wanted.open_price)
+    const deadZone =
+      wanted.dead_zone_pct === null ? null : decimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
+    const terms =
+      deadZone === null
+        ? null
+        : {
+            targetName: target.name,
+            target: target.key,
+            openPrice: yield* printed(openPrice),
+            deadZonePct: yield* printed(deadZone),
+            resolveAt: DateTime.formatIso(wanted.resolve_at),
+            closePriceWithinHours: Duration.toHours(settings.closePriceWithin),
+            cancelAfterHours: Duration.toHours(settings.directionalCancelAfter)
+          }
+    yield* run(sql`
+      insert into challenges
+        (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+         open_price, dead_zone_pct, resolution_criteria, resolution_criteria_zh)
+      values (${id}::uuid, 'directional', ${wanted.kind ?? "session"}, ${target.key}, ${wanted.event_id ?? null},
+              ${wanted.question ?? `Which way will ${target.name} (${target.key}) move by ${DateTime.formatIso(wanted.resolve_at)}?`},
+              ${at(now)}, ${at(wanted.deadline)}, ${at(wanted.resolve_at)},
+              ${at(DateTime.addDuration(wanted.resolve_at, settings.closePriceWithin))},
+              ${at(DateTime.addDuration(wanted.resolve_at, settings.directionalCancelAfter))},
+              ${openPrice}::numeric, ${deadZone}::numeric,
+              ${terms === null ? null : resolutionCriteria(terms)},
+              ${terms === null ? null : resolutionCriteriaChinese(terms)})`)
+    return yield* get(id)
+  })
+
+  const cancel: Arenas["Service"]["cancel"] = Effect.fn("Arenas.cancel")(function* (id, reason) {
+    if (!isUuid(id)) return yield* unknownChallenge(id)
+    const now = yield* DateTime.now
+    // The row is locked against submissions first: whoever has submitted is in, whoever comes later is refused.
+    const cancelled = yield* sql`
+      with locked as (select id from challenges where id = ${id}::uuid for update)
+      update challenges c set cancelled_at = ${at(now)}, cancel_reason = ${reason}
+        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
+      returning 1`.pipe(orDefect)
+    const current = yield* get(id)
+    if (cancelled.length === 0) {
+      return yield* new ChallengeState({
+        detail: `The challenge is ${current.status}; only one that is open or closed can be cancelled.`
+      })
+    }
+    return current
+  })
+
+  return Arenas.of({ list, active, predict, create, cancel, ...reads })
+})
+
+export const layer = Layer.effect(Arenas, make)

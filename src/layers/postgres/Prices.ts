@@ -1,0 +1,214 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { isUuid } from "../../services/identifiers.ts"
+import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
+import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
+import { at, decimal, many, maybe, orDefect, sqlDefect } from "./query.ts"
+import { iso } from "./wire.ts"
+
+const source = "admin"
+
+const PriceRow = Schema.Struct({
+  price: Schema.BigDecimalFromString,
+  observed_at: Schema.DateTimeUtcFromDate,
+  source: Schema.String
+})
+
+const Count = Schema.Struct({ count: Schema.Int })
+
+/** Columns of the imported points, one array each, so that 20 000 points are one statement. */
+const columnsOf = (prices: PriceImport) =>
+  "candles" in prices
+    ? {
+        interval: prices.interval,
+        times: prices.candles.map((candle) => at(candle.time)),
+        opens: prices.candles.map((candle) => decimal(candle.open)),
+        highs: prices.candles.map((candle) => decimal(candle.high)),
+        lows: prices.candles.map((candle) => decimal(candle.low)),
+        closes: prices.candles.map((candle) => decimal(candle.close))
+      }
+    : {
+        interval: "quote" as const,
+        times: prices.quotes.map((quote) => at(quote.time)),
+        opens: prices.quotes.map(() => null),
+        highs: prices.quotes.map(() => null),
+        lows: prices.quotes.map(() => null),
+        closes: prices.quotes.map((quote) => decimal(quote.price))
+      }
+
+const hour = 3_600_000
+const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const observed = maybe(PriceRow)
+  const quarantined = many(QuarantinedPrice)
+  const counted = many(Count)
+
+  const quarantineColumns = sql`
+    q.id::text, q.source, q.asset, q.interval, ${iso(sql, "q.time")} as time,
+    (select p.close from price_points p
+      where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
+      order by p.revision desc limit 1)::float8 as stored_close,
+    q.close::float8 as offered_close, ${iso(sql, "q.received_at")} as received_at, q.decision, q.reason`
+
+  const importPrices: Prices["Service"]["import"] = Effect.fn("Prices.import")(function* (prices) {
+    const { interval, times, opens, highs, lows, closes } = columnsOf(prices)
+    const misplaced = times.findIndex((time) => time.getTime() % step[interval] !== 0)
+    if (misplaced !== -1) {
+      return yield* InvalidRequest.of(
+        `candles.${misplaced}.time`,
+        `Expected the open time of a ${interval} candle`
+      )
+    }
+    const known = yield* sql`select 1 from targets where key = ${prices.asset} and kind = 'asset'`.pipe(
+      orDefect
+    )
+    if (known.length === 0) {
+      return yield* InvalidRequest.of("asset", `"${prices.asset}" is not a target that has prices`)
+    }
+    const now = yield* DateTime.now
+    const ids = yield* Effect.forEach(times, () => random.uuidV7())
+    const point = sql`
+      unnest(${ids}::uuid[], ${times}::timestamptz[], ${opens}::numeric[], ${highs}::numeric[], ${lows}::numeric[],
+             ${closes}::numeric[]) with ordinality as n (id, time, open, high, low, close, position)`
+    return yield* sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const inserted = yield* sql`
+            insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
+            select ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close,
+                   n.time + case ${interval} when '1h' then interval '1 hour'
+                     when '1d' then interval '24 hours' else interval '0' end, ${at(now)}
+              from ${point}
+             order by n.time, n.position
+            on conflict do nothing
+            returning 1`
+          const aside = yield* quarantined(sql`
+            with q as (
+              insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at)
+              select distinct on (n.time, n.open, n.high, n.low, n.close)
+                     n.id, ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close, ${at(now)}
+                from ${point}
+               where not exists (
+                 select 1 from price_points p
+                  where p.source = ${source} and p.asset = ${prices.asset} and p.interval = ${interval}
+                    and p.time = n.time
+                    and (p.open, p.high, p.low, p.close) is not distinct from (n.open, n.high, n.low, n.close)
+               )
+               order by n.time, n.open, n.high, n.low, n.close, n.position
+              on conflict (source, asset, interval, time, open, high, low, close) do update set id = price_quarantine.id
+              returning *
+            )
+            select ${quarantineColumns} from q order by q.time, q.id`)
+          if (aside.length > 0) {
+            yield* Effect.logWarning("prices contradict stored ones and were kept aside").pipe(
+              Effect.annotateLogs({ asset: prices.asset, interval, count: aside.length })
+            )
+          }
+          return {
+            asset: prices.asset,
+            inserted: inserted.length,
+            unchanged: times.length - inserted.length - aside.length,
+            quarantined: aside
+          }
+        })
+      )
+      .pipe(orDefect)
+  })
+
+  const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
+    observed(sql`
+      select p.close::text as price, p.observed_at,
+             p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
+        from price_points p
+       where p.asset = ${asset} and ${condition}
+         and not exists (
+           select 1 from price_points newer
+            where newer.source = p.source and newer.asset = p.asset and newer.interval = p.interval
+              and newer.time = p.time and newer.revision > p.revision)
+       order by p.observed_at ${sql.literal(order)},
+                case p.interval when 'quote' then 1 when '1h' then 2 else 3 end, p.source
+       limit 1`).pipe(
+      Effect.map(
+        Option.map((row): ObservedPrice => ({
+          asset,
+          price: row.price,
+          observedAt: row.observed_at,
+          source: row.source
+        }))
+      )
+    )
+
+  const latest: Prices["Service"]["latest"] = Effect.fn("Prices.latest")(function* (asset) {
+    const now = yield* DateTime.now
+    return yield* first(asset, sql`p.observed_at <= ${at(now)}`, "desc")
+  })
+
+  const firstBetween: Prices["Service"]["firstBetween"] = Effect.fn("Prices.firstBetween")(
+    function* (asset, from, until) {
+      const now = yield* DateTime.now
+      const last = DateTime.min(until, now)
+      return yield* first(asset, sql`p.observed_at between ${at(from)} and ${at(last)}`, "asc")
+    }
+  )
+
+  const quarantine: Prices["Service"]["quarantine"] = Effect.fn("Prices.quarantine")(function* (page) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* quarantined(sql`
+      select ${quarantineColumns} from price_quarantine q
+       where q.decision is null ${after === undefined ? sql`` : sql`and q.id > ${after}::uuid`}
+       order by q.id limit ${page.limit + 1}`)
+    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+  })
+
+  const decide: Prices["Service"]["decide"] = Effect.fn("Prices.decide")(function* (id, decision) {
+    const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
+    if (!isUuid(id)) return yield* unknown
+    const now = yield* DateTime.now
+    return yield* sql
+      .withTransaction(
+        Effect.gen(function* () {
+          const decided = yield* counted(sql`
+            with q as (
+              update price_quarantine
+                 set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${at(now)}, reason = ${decision.reason}
+               where id = ${id}::uuid and decision is null
+              returning *
+            ), accepted as (
+              insert into price_points (source, asset, interval, time, revision, open, high, low, close, observed_at, fetched_at)
+              select q.source, q.asset, q.interval, q.time, latest.revision + 1, q.open, q.high, q.low, q.close,
+                     latest.observed_at, ${at(now)}
+                from q
+                cross join lateral (
+                  select p.revision, p.observed_at from price_points p
+                   where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
+                   order by p.revision desc limit 1) latest
+               where q.decision = 'accepted'
+              returning 1
+            )
+            select count(*)::int as count from q`)
+          const [row] = yield* quarantined(sql`
+            select ${quarantineColumns} from price_quarantine q where q.id = ${id}::uuid`)
+          if (row === undefined) return yield* unknown
+          if (decided[0]?.count !== 1) {
+            return yield* InvalidRequest.of(
+              "id",
+              `This price was ${row.decision ?? "decided"} before; a decision is final`
+            )
+          }
+          return row
+        })
+      )
+      .pipe(Effect.catchTag("SqlError", sqlDefect))
+  })
+
+  return Prices.of({ import: importPrices, latest, firstBetween, quarantine, decide })
+})
+
+export const layer = Layer.effect(Prices, make)

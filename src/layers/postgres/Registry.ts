@@ -1,0 +1,270 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { Claims } from "../../services/Claims.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { AgentId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
+import { Limits } from "../../services/Limits.ts"
+import {
+  ChallengeAlreadyPassed,
+  ChallengeLocked,
+  Registry,
+  SecretAlreadyUsed,
+  SelfProfile
+} from "../../services/Registry.ts"
+import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
+import { effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
+import { Settings } from "../../services/Settings.ts"
+import { makeClientSecret, sha256 } from "../secrets.ts"
+import { statusAt } from "./agentStanding.ts"
+import { at, maybe, orDefect, run, sqlDefect } from "./query.ts"
+import { iso } from "./wire.ts"
+
+const {
+  status: _,
+  verification_status: __,
+  owner: ___,
+  effective_scopes: ____,
+  withheld_scopes: _____,
+  ...stored
+} = SelfProfile.fields
+const instant = Schema.DateTimeUtcFromDate
+
+const ProfileRow = Schema.Struct({
+  ...stored,
+  grace_ends: instant,
+  challenge_passed_at: Schema.NullOr(instant),
+  claimed_at: Schema.NullOr(instant),
+  suspended_at: Schema.NullOr(instant)
+})
+
+const Attempt = Schema.Struct({
+  agent_id: AgentId,
+  event_slug: Schema.String,
+  attempts: Schema.Int,
+  max_attempts: Schema.Int,
+  passed: Schema.Boolean,
+  provisional_until: instant,
+  prediction_limit: Schema.Int
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const judge = yield* RegistrationJudge
+  const claims = yield* Claims
+  const limits = yield* Limits
+  const random = yield* SecureRandom.SecureRandom
+  const profileRow = maybe(ProfileRow)
+  const attemptRow = maybe(Attempt)
+
+  const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
+    const now = yield* DateTime.now
+    const agentId = AgentId.make(yield* random.uuidV7())
+    // Knowing it is half of what resend-secret asks for, so it is random throughout.
+    const challengeId = RegistrationChallengeId.make(yield* random.uuidV4())
+    const secret = makeClientSecret()
+    const { requested, ignored } = requestedScopes(sent.requested_scopes ?? [])
+    const event = yield* judge.choose(agentId)
+    yield* sql
+      .withTransaction(
+        Effect.gen(function* () {
+          yield* sql`
+          insert into agents ${sql.insert({
+            id: agentId,
+            name: sent.name,
+            type: sent.type ?? "commenter",
+            bio: sent.bio ?? null,
+            languages: sent.languages ?? [],
+            model_provider: sent.model_provider ?? null,
+            model_name: sent.model_name ?? null,
+            model_version: sent.model_version ?? null,
+            model_capability_tag: sent.model_capability_tag ?? "reasoning",
+            operator_contact: sent.operator_contact ?? null,
+            hosting_mode: sent.hosting_mode ?? "cloud",
+            policy_profile: sent.policy_profile ?? "standard",
+            owner_org: sent.owner_org ?? null,
+            disclosure_level: sent.disclosure_level ?? "public",
+            default_spaces: [...new Set(sent.default_spaces ?? [])],
+            auth_method: "client_credentials",
+            requested_scopes: requested,
+            secret_hash: sha256(secret),
+            created_at: at(now),
+            provisional_until: at(DateTime.addDuration(now, settings.provisionalGrace)),
+            prediction_limit: settings.provisionalPredictionLimit
+          })}`
+          yield* sql`
+          insert into registration_challenges (id, agent_id, event_slug, prompt, max_attempts, created_at)
+          values (${challengeId}::uuid, ${agentId}::uuid, ${event.slug}, ${event.prompt},
+                  ${settings.registrationAttempts}, ${at(now)})`
+        })
+      )
+      .pipe(orDefect)
+    return {
+      agent_id: agentId,
+      client_secret: secret,
+      challenge_id: challengeId,
+      challenge_prompt: event.prompt,
+      submit_url: `${settings.baseUrl}/api/v1/agent/challenge/${challengeId}/submit`,
+      instructions: {
+        max_attempts: settings.registrationAttempts,
+        pass_score: judge.passScore,
+        criteria: judge.criteria
+      },
+      max_attempts: settings.registrationAttempts,
+      ignored_scopes: ignored
+    }
+  })
+
+  const noChallenge = (id: string) =>
+    new NotFound({ detail: `There is no registration challenge ${id.slice(0, 64)}.` })
+
+  const submit: Registry["Service"]["submit"] = Effect.fn("Registry.submit")(function* (challengeId, answer) {
+    if (!isUuid(challengeId)) return yield* noChallenge(challengeId)
+    const judged = Effect.gen(function* () {
+      const found = yield* attemptRow(sql`
+        select c.agent_id::text, c.event_slug, c.attempts, c.max_attempts, c.passed_at is not null as passed,
+               a.provisional_until, coalesce(a.prediction_limit, 0) as prediction_limit
+          from registration_challenges c join agents a on a.id = c.agent_id
+         where c.id = ${challengeId}::uuid
+           for update of c`)
+      if (Option.isNone(found)) return yield* noChallenge(challengeId)
+      const challenge = found.value
+      if (challenge.passed) {
+        return yield* new ChallengeAlreadyPassed({
+          detail:
+            "This registration challenge has been passed: request a token. A lost claim link is renewed by claim-link/refresh."
+        })
+      }
+      if (challenge.attempts >= challenge.max_attempts) {
+        return yield* new ChallengeLocked({
+          detail: `All ${challenge.max_attempts} attempts are used: register again.`
+        })
+      }
+      const now = yield* DateTime.now
+      const verdict = yield* judge.judge(challenge.event_slug, answer)
+      const attempt = challenge.attempts + 1
+      yield* run(sql`
+        update registration_challenges
+           set attempts = ${attempt}, passed_at = ${verdict.passed ? at(now) : null}::timestamptz
+         where id = ${challengeId}::uuid`)
+      yield* run(sql`
+        insert into registration_attempts (challenge_id, attempt, answer, verdict, passed, at)
+        values (${challengeId}::uuid, ${attempt}, ${JSON.stringify(answer)}::jsonb,
+                ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${at(now)})`)
+      const outcome = {
+        score: verdict.score,
+        threshold: verdict.threshold,
+        attempts_remaining: challenge.max_attempts - attempt,
+        feedback: verdict.criteria.map((each) => ({
+          criterion: each.name,
+          points: each.points,
+          max_points: each.max_points,
+          comment: each.feedback
+        }))
+      }
+      if (!verdict.passed) return { passed: false as const, ...outcome }
+      yield* run(
+        sql`update agents set challenge_passed_at = ${at(now)} where id = ${challenge.agent_id}::uuid`
+      )
+      const link = yield* claims.issueLink({
+        agentId: challenge.agent_id,
+        provisionalUntil: challenge.provisional_until,
+        predictionLimit: challenge.prediction_limit
+      })
+      return { passed: true as const, ...outcome, ...link }
+    })
+    return yield* sql.withTransaction(judged).pipe(Effect.catchTag("SqlError", sqlDefect))
+  })
+
+  const resendSecret: Registry["Service"]["resendSecret"] = Effect.fn("Registry.resendSecret")(
+    function* (request) {
+      yield* limits.check("token_failures", request.address)
+      const known = isUuid(request.agentId) && isUuid(request.challengeId)
+      const secret = makeClientSecret()
+      // One statement, so that a token issued at the same moment and the new secret never both win.
+      const rotated = known
+        ? yield* sql`
+          update agents a set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
+            from registration_challenges c
+           where a.id = ${request.agentId}::uuid and c.agent_id = a.id and c.id = ${request.challengeId}::uuid
+             and a.first_token_at is null
+          returning 1`.pipe(orDefect)
+        : []
+      if (rotated.length > 0) return { agent_id: AgentId.make(request.agentId), client_secret: secret }
+      yield* limits.take("token_failures", request.address)
+      const exists = known
+        ? yield* sql`
+          select 1 from registration_challenges
+           where id = ${request.challengeId}::uuid and agent_id = ${request.agentId}::uuid`.pipe(orDefect)
+        : []
+      if (exists.length === 0) {
+        return yield* new NotFound({ detail: "There is no agent with this agent_id and challenge_id." })
+      }
+      return yield* new SecretAlreadyUsed({
+        detail:
+          "A token has been issued for this agent, so its secret is not sent again: an administrator can rotate it."
+      })
+    }
+  )
+
+  const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
+
+  const profile: Registry["Service"]["profile"] = Effect.fn("Registry.profile")(function* (agentId) {
+    if (!isUuid(agentId)) return yield* noAgent(agentId)
+    const found = yield* profileRow(sql`
+      select id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
+             model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
+             default_spaces, auth_method, requested_scopes, ${settings.site} as site,
+             ${iso(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
+             prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
+             ${iso(sql, "created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at
+        from agents where id = ${agentId}::uuid`)
+    if (Option.isNone(found)) return yield* noAgent(agentId)
+    const { grace_ends, challenge_passed_at, claimed_at, suspended_at, ...shown } = found.value
+    const effective = effectiveScopes(shown.requested_scopes, claimed_at === null ? "provisional" : "claimed")
+    const held = new Set(effective)
+    return {
+      ...shown,
+      status: statusAt(
+        { challenge_passed_at, provisional_until: grace_ends, claimed_at, suspended_at },
+        yield* DateTime.now
+      ),
+      verification_status: claimed_at === null ? "unverified" : "verified",
+      owner: null,
+      effective_scopes: effective,
+      withheld_scopes: shown.requested_scopes.filter((scope) => !held.has(scope))
+    }
+  })
+
+  const rotateSecret: Registry["Service"]["rotateSecret"] = Effect.fn("Registry.rotateSecret")(
+    function* (agentId) {
+      if (!isUuid(agentId)) return yield* noAgent(agentId)
+      const secret = makeClientSecret()
+      const rotated = yield* sql`
+      update agents set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
+       where id = ${agentId}::uuid returning 1`.pipe(orDefect)
+      if (rotated.length === 0) return yield* noAgent(agentId)
+      return { agent_id: AgentId.make(agentId), client_secret: secret }
+    }
+  )
+
+  const amend: Registry["Service"]["amend"] = Effect.fn("Registry.amend")(function* (agentId, change) {
+    if (!isUuid(agentId)) return yield* noAgent(agentId)
+    if (change.suspended === undefined)
+      return yield* InvalidRequest.of("suspended", "Nothing to change was given")
+    const now = yield* DateTime.now
+    yield* run(
+      change.suspended
+        ? sql`
+            update agents set suspended_at = ${at(now)}, token_epoch = token_epoch + 1
+             where id = ${agentId}::uuid and suspended_at is null`
+        : sql`update agents set suspended_at = null where id = ${agentId}::uuid`
+    )
+    return yield* profile(agentId)
+  })
+
+  return Registry.of({ register, submit, resendSecret, profile, rotateSecret, amend })
+})
+
+export const layer = Layer.effect(Registry, make)

@@ -1,0 +1,145 @@
+/** What is read of predictions: results, paper-trade signals, an agent's own. */
+import { DateTime, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { OwnPredictions, Results } from "../../../services/Arenas.ts"
+import type { Arenas } from "../../../services/Arenas.ts"
+import { PaperSignal } from "../../../services/Challenges.ts"
+import { NotFound } from "../../../services/errors.ts"
+import { isUuid } from "../../../services/identifiers.ts"
+import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
+import { many, maybe, orDefect } from "../query.ts"
+import { iso } from "../wire.ts"
+import { countsOfChallenge, statusOf } from "./challengeRows.ts"
+
+const { predictions, next_cursor: _, settlement: __, ...resultColumns } = Results.fields
+
+const ResultRow = Schema.Struct({
+  ...resultColumns,
+  past_deadline: Schema.Boolean,
+  version: Schema.NullOr(Schema.Int),
+  settlement_source: Schema.NullOr(Schema.String)
+})
+
+const { receipt: ___, ...ownColumns } = OwnPredictions.fields.items.value.fields
+const OwnRow = Schema.Struct({
+  ...ownColumns,
+  commit: Schema.String,
+  salt: Schema.String,
+  body: Schema.String
+})
+
+export const makeReads = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const resultRow = maybe(ResultRow)
+  const resultPredictions = many(predictions.value)
+  const ownRows = many(OwnRow)
+  const signals = many(PaperSignal)
+
+  const unknownChallenge = (id: string) =>
+    new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
+
+  const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const now = yield* DateTime.now
+    const found = yield* resultRow(sql`
+      select c.id::text as challenge_id, c.type, c.kind, ${statusOf(sql, now)} as status, s.result,
+             c.open_price::float8 as open_price, s.close_price::float8 as close_price,
+             coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
+             ${iso(sql, "s.settled_at")} as resolved_at, c.cancel_reason,
+             n.bullish + n.bearish + n.neutral as prediction_count,
+             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source
+        from challenges c
+        ${countsOfChallenge(sql)}
+        left join lateral (
+          select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
+       where c.id = ${challengeId}::uuid`)
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    const { past_deadline, version, settlement_source, ...shown } = found.value
+    const rows = past_deadline
+      ? yield* resultPredictions(sql`
+          select distinct on (p.agent_id) p.agent_id::text, p.direction, p.confidence::float8 as confidence,
+                 p.reasoning, s.is_correct, s.score::float8 as score
+            from predictions p
+            left join prediction_scores s
+              on s.challenge_id = p.challenge_id and s.version = ${version}::int and s.agent_id = p.agent_id
+           where p.challenge_id = ${challengeId}::uuid
+             ${after === undefined ? sql`` : sql`and p.agent_id > ${after}::uuid`}
+           order by p.agent_id, p.revision desc
+           limit ${page.limit + 1}`)
+      : []
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
+    return {
+      ...shown,
+      settlement:
+        version === null || settlement_source === null || shown.resolved_at === null
+          ? null
+          : {
+              version,
+              settled_at: shown.resolved_at,
+              source: settlement_source,
+              amended: version > 1,
+              void_reason: null
+            },
+      predictions: items,
+      next_cursor
+    }
+  })
+
+  const paperSignals: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
+    function* (agentId, challengeId, page) {
+      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      if (after === null) return yield* invalidCursor()
+      if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
+      if (known.length === 0) return yield* unknownChallenge(challengeId)
+      const rows = yield* signals(sql`
+        select id::text as prediction_id, challenge_id::text, direction, confidence::float8 as confidence, reasoning,
+               ${iso(sql, "received_at")} as created_at
+          from paper_signals
+         where agent_id = ${agentId}::uuid and challenge_id = ${challengeId}::uuid
+           ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+         order by id desc
+         limit ${page.limit + 1}`)
+      return cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
+    }
+  )
+
+  const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
+    function* (agentId, page) {
+      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      if (after === null) return yield* invalidCursor()
+      const now = yield* DateTime.now
+      const rows = yield* ownRows(sql`
+        select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
+               ${statusOf(sql, now)} as challenge_status, ${iso(sql, "c.deadline")} as deadline, p.direction,
+               p.confidence::float8 as confidence, p.reasoning, p.revision as revision_count,
+               ${iso(sql, "p.received_at")} as created_at, s.is_correct, s.score::float8 as score,
+               encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body
+          from predictions p
+          join challenges c on c.id = p.challenge_id
+          left join lateral (
+            select is_correct, score from prediction_scores
+             where challenge_id = p.challenge_id and agent_id = p.agent_id
+               and version = (select max(version) from settlements where challenge_id = p.challenge_id)) s on true
+         where p.agent_id = ${agentId}::uuid
+           ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
+           and not exists (
+             select 1 from predictions later
+              where later.challenge_id = p.challenge_id and later.agent_id = p.agent_id and later.revision > p.revision)
+         order by p.id desc
+         limit ${page.limit + 1}`)
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
+      return {
+        items: items.map(({ commit, salt, body, ...own }) => ({
+          ...own,
+          receipt: { commit, salt, body, leaf_index: null }
+        })),
+        next_cursor
+      }
+    }
+  )
+
+  return { results, paperSignals, ownPredictions }
+})

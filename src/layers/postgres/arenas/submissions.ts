@@ -1,0 +1,156 @@
+/**
+ * The statement that records predictions. It takes any number of items and gives each its own outcome; the check of
+ * the deadline and the insert are one statement.
+ *
+ * Why it cannot be raced: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
+ * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
+ * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`.
+ * The loser of such a race is told to look again, and then sees what won.
+ */
+import { createHash, randomBytes } from "node:crypto"
+import canonicalize from "canonicalize"
+import { DateTime, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Direction } from "../../../services/Challenges.ts"
+import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
+import { at, decimal } from "../query.ts"
+
+export interface SubmissionItem {
+  readonly id: PredictionId
+  readonly challengeId: string
+  readonly agentId: AgentId
+  readonly direction: Direction
+  readonly confidence: number
+  readonly reasoning: string | null
+  readonly isRevision: boolean
+  readonly receivedAt: DateTime.Utc
+}
+
+const Refused = Schema.Struct({
+  position: Schema.Int,
+  outcome: Schema.Literals(["unknown", "cancelled", "closed", "duplicate", "capped", "raced"]),
+  prediction_limit: Schema.NullOr(Schema.Int)
+})
+
+const Written = Schema.Struct({
+  position: Schema.Int,
+  outcome: Schema.Literals(["recorded", "revised"]),
+  revision: Schema.Int,
+  salt: Schema.String,
+  body: Schema.String,
+  commit: Schema.String
+})
+
+/** What became of one item; `raced` means that another submission of the agent came first: look again. */
+export const SubmissionOutcome = Schema.Union([Written, Refused])
+export type SubmissionOutcome = typeof SubmissionOutcome.Type
+
+const canonical = (value: unknown): string => {
+  const text = canonicalize(value)
+  if (text === undefined) throw new Error("only JSON values are canonicalised")
+  return text
+}
+
+/**
+ * The canonical body (RFC 8785) before and after the revision number, which only the statement knows. Members stand in
+ * the order of their names, so `revision` falls between `received_at` and `values`.
+ */
+const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tail: string } => {
+  const before = canonical({
+    agent_id: item.agentId,
+    challenge_id: item.challengeId.toLowerCase(),
+    kind: "directional",
+    reasoning_sha256:
+      item.reasoning === null ? null : createHash("sha256").update(item.reasoning, "utf8").digest("hex"),
+    received_at: DateTime.formatIso(item.receivedAt)
+  })
+  const values = canonical({ confidence: item.confidence, direction: item.direction })
+  return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${values}}` }
+}
+
+/** An agent appears at most once among the items; `SubmissionOutcome` is what a row of the answer holds. */
+export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<SubmissionItem>) => {
+  const bodies = items.map(bodyAround)
+  const column = <A>(value: (item: SubmissionItem) => A) => items.map(value)
+  return sql`
+    with item as (
+      select * from unnest(
+        ${column((item) => item.id)}::uuid[], ${column((item) => item.challengeId)}::uuid[],
+        ${column((item) => item.agentId)}::uuid[], ${column((item) => item.direction)}::text[],
+        ${column((item) => decimal(item.confidence))}::numeric[], ${column((item) => item.reasoning)}::text[],
+        ${column((item) => item.isRevision)}::boolean[], ${column((item) => at(item.receivedAt))}::timestamptz[],
+        ${column(() => randomBytes(32).toString("hex"))}::text[],
+        ${bodies.map((body) => body.head)}::text[], ${bodies.map((body) => body.tail)}::text[]
+      ) with ordinality as i (id, challenge_id, agent_id, direction, confidence, reasoning, is_revision, received_at,
+                              salt, head, tail, position)
+    ),
+    challenge as (
+      select c.id, c.deadline, c.closed_at, c.cancelled_at
+        from challenges c
+       where c.id in (select challenge_id from item) and c.type = 'directional'
+       order by c.id
+         for key share
+    ),
+    latest as (
+      select distinct on (p.challenge_id, p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction
+        from item join predictions p using (challenge_id, agent_id)
+       order by p.challenge_id, p.agent_id, p.revision desc
+    ),
+    decided as (
+      select i.*, c.deadline, a.prediction_limit, l.direction as replaces,
+             coalesce(l.revision + 1, 0) as revision,
+             case
+               when c.id is null then 'unknown'
+               when c.cancelled_at is not null then 'cancelled'
+               when i.received_at >= c.deadline or c.closed_at is not null then 'closed'
+               when l.revision is not null and not i.is_revision then 'duplicate'
+               when l.revision is not null then 'revised'
+               when a.predictions_used >= a.prediction_limit then 'capped'
+               else 'recorded'
+             end as outcome
+        from item i
+        left join challenge c on c.id = i.challenge_id
+        left join agents a on a.id = i.agent_id
+        left join latest l on l.challenge_id = i.challenge_id and l.agent_id = i.agent_id
+    ),
+    sealed as (
+      select *, decode(salt, 'hex') as salt_bytes, convert_to(head || revision || tail, 'UTF8') as body
+        from decided where outcome in ('recorded', 'revised')
+    ),
+    written as (
+      insert into predictions
+        (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit)
+      select challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt_bytes,
+             body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt_bytes || body)
+        from sealed
+       order by challenge_id, agent_id
+      on conflict on constraint predictions_one_per_agent_and_challenge do nothing
+      returning challenge_id, agent_id, revision, direction, salt, body, commit
+    ),
+    used as (
+      update agents a set predictions_used = a.predictions_used + 1
+        from written w
+       where w.revision = 0 and a.id = w.agent_id and a.prediction_limit is not null
+    ),
+    counted as (
+      insert into prediction_counts as n (challenge_id, shard, bullish, bearish, neutral)
+      select w.challenge_id, pg_backend_pid() % 16,
+             sum((w.direction = 'bullish')::int - coalesce(d.replaces = 'bullish', false)::int),
+             sum((w.direction = 'bearish')::int - coalesce(d.replaces = 'bearish', false)::int),
+             sum((w.direction = 'neutral')::int - coalesce(d.replaces = 'neutral', false)::int)
+        from written w join decided d using (challenge_id, agent_id)
+       group by w.challenge_id
+       order by w.challenge_id
+      on conflict (challenge_id, shard) do update set
+        bullish = n.bullish + excluded.bullish,
+        bearish = n.bearish + excluded.bearish,
+        neutral = n.neutral + excluded.neutral
+    )
+    select d.position::int, d.prediction_limit,
+           case when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'raced' else d.outcome end as outcome,
+           w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
+           encode(w.commit, 'hex') as commit
+      from decided d
+      left join written w on w.challenge_id = d.challenge_id and w.agent_id = d.agent_id
+     order by d.position`
+}

@@ -1,0 +1,33 @@
+/** Every service as PostgreSQL implements it. */
+import { Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as RubricJudge from "../registration/RubricJudge.ts"
+import * as Arenas from "./Arenas.ts"
+import * as Audit from "./Audit.ts"
+import * as Claims from "./Claims.ts"
+import * as Events from "./Events.ts"
+import * as Health from "./Health.ts"
+import * as JobRuns from "./JobRuns.ts"
+import * as Limits from "./Limits.ts"
+import * as Prices from "./Prices.ts"
+import * as Registry from "./Registry.ts"
+import * as Scoring from "./Scoring.ts"
+import * as Targets from "./Targets.ts"
+import * as Tokens from "./Tokens.ts"
+
+const foundations = Layer.mergeAll(
+  Audit.layer,
+  Claims.layer,
+  Events.layer,
+  Health.layer,
+  JobRuns.layer,
+  Limits.layer,
+  Prices.layer,
+  Targets.layer,
+  RubricJudge.layer
+).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+
+/** Needs the database client and the settings. */
+export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+  Layer.provideMerge(foundations)
+)

@@ -1,0 +1,16 @@
+/** Every migration, in order. One that has landed is never edited; the next one is added here. */
+import { agents } from "./0001_agents.ts"
+import { targetsAndEvents } from "./0002_targets_and_events.ts"
+import { prices } from "./0003_prices.ts"
+import { arenas } from "./0004_arenas.ts"
+import { scoring } from "./0005_scoring.ts"
+import { operations } from "./0006_operations.ts"
+
+export const migrations = {
+  "0001_agents": agents,
+  "0002_targets_and_events": targetsAndEvents,
+  "0003_prices": prices,
+  "0004_arenas": arenas,
+  "0005_scoring": scoring,
+  "0006_operations": operations
+}

@@ -1,0 +1,60 @@
+/**
+ * Statements whose rows are decoded by a schema. Our own SQL shapes the rows, so a row that does not fit, or a
+ * statement that fails, is a defect: services list domain errors only.
+ */
+import { Effect, Option, Schema } from "effect"
+import type { DateTime } from "effect"
+import { DateTime as DateTimes } from "effect"
+import { SqlError } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { StoreUnavailable } from "../../services/errors.ts"
+
+type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
+
+/** What passes by itself: the database is away, or busy for longer than a statement may wait. */
+const transient: ReadonlySet<string> = new Set([
+  "ConnectionError",
+  "LockTimeoutError",
+  "StatementTimeoutError",
+  "DeadlockError",
+  "SerializationError"
+])
+
+/** An SQL failure as a defect: one that passes by itself is told apart, so that callers are asked to try again. */
+export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> =>
+  Effect.die(transient.has(error.reason._tag) ? new StoreUnavailable({ cause: error }) : error)
+
+/** A statement, or a transaction without errors of its own, whose failures are defects. */
+export const orDefect = <A, R>(
+  effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError, R>
+): Effect.Effect<A, never, R> => Effect.catchTags(effect, { SqlError: sqlDefect, SchemaError: Effect.die })
+
+/** All rows. */
+export const many = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+  const decode = Schema.decodeUnknownEffect(Schema.Array(row))
+  return (statement: Rows): Effect.Effect<ReadonlyArray<Row>> => orDefect(Effect.flatMap(statement, decode))
+}
+
+/** The first row, if there is one. */
+export const maybe = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+  const all = many(row)
+  return (statement: Rows): Effect.Effect<Option.Option<Row>> =>
+    Effect.map(all(statement), (rows) => Option.fromUndefinedOr(rows[0]))
+}
+
+/** The one row that must be there. */
+export const one = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+  const first = maybe(row)
+  return (statement: Rows): Effect.Effect<Row> =>
+    Effect.orDie(Effect.flatMap(first(statement), Effect.fromOption))
+}
+
+/** A statement without rows of interest. */
+export const run = (statement: Statement.Statement<object>): Effect.Effect<void> =>
+  Effect.asVoid(orDefect(statement))
+
+/** An instant as a statement's parameter. */
+export const at = (instant: DateTime.DateTime): Date => DateTimes.toDateUtc(instant)
+
+/** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
+export const decimal = (value: number): string => String(value)

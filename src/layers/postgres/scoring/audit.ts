@@ -1,0 +1,60 @@
+/** Proves that the kept figures are what the scores say: the same sums, computed by a scan instead of kept. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { many, one, orDefect } from "../query.ts"
+
+const mostReported = 100
+
+export const differences = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const counted = one(Schema.Struct({ agents: Schema.Int }))
+  const different = many(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
+  return yield* sql
+    .withTransaction(
+      Effect.gen(function* () {
+        yield* sql`set local statement_timeout = '15min'`
+        const found = yield* different(sql`
+          with latest as (
+            select distinct on (challenge_id) challenge_id, version, day from settlements
+             order by challenge_id, version desc
+          ),
+          daily as (
+            select b.board, s.agent_id, l.day, count(*)::int as n, sum(s.score) as points,
+                   sum(s.is_correct::int)::int as correct, sum((1 - s.score * 0.01) * (1 - s.score * 0.01)) as brier
+              from latest l
+              join prediction_scores s on s.challenge_id = l.challenge_id and s.version = l.version
+              join challenges c on c.id = l.challenge_id
+              join targets t on t.key = c.target
+              cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
+             group by b.board, s.agent_id, l.day
+          ),
+          marked as (
+            select *, day = max(day) over (partition by board, agent_id) as is_last from daily
+          ),
+          recomputed as (
+            select board, agent_id, sum(n)::int as scored, sum(points) as score_sum, sum(n)::int as binary_scored,
+                   sum(correct)::int as correct, sum(brier) as brier_sum, max(day) as last_day,
+                   sum(n) filter (where is_last)::int as day_count, sum(points) filter (where is_last) as day_sum,
+                   count(*) filter (where not is_last)::int as days,
+                   coalesce(sum(points * points) filter (where not is_last), 0) as sum_day_sq,
+                   coalesce(sum(points * n) filter (where not is_last), 0) as sum_day_cross,
+                   coalesce(sum(n::bigint * n) filter (where not is_last), 0)::bigint as sum_day_count_sq
+              from marked group by board, agent_id
+          )
+          select coalesce(f.board, r.board) as board, coalesce(f.agent_id, r.agent_id)::text as agent_id
+            from agent_figures f full join recomputed r on r.board = f.board and r.agent_id = f.agent_id
+           where (f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.last_day, f.day_count, f.day_sum,
+                  f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq)
+                 is distinct from
+                 (r.scored, r.score_sum, r.binary_scored, r.correct, r.brier_sum, r.last_day, r.day_count, r.day_sum,
+                  r.days, r.sum_day_sq, r.sum_day_cross, r.sum_day_count_sq)
+           order by 1, 2
+           limit ${mostReported}`)
+        const { agents } = yield* counted(
+          sql`select count(*)::int as agents from agent_figures where board = 'global'`
+        )
+        return { agents, differences: found.map((row) => `${row.board}: ${row.agent_id}`) }
+      })
+    )
+    .pipe(orDefect)
+})

@@ -1,0 +1,121 @@
+/** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
+import { Schema } from "effect"
+import type { DateTime } from "effect"
+import type { SqlClient } from "effect/sql"
+import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
+import type { Figures } from "../../../scoring/figures.ts"
+import { at } from "../query.ts"
+
+export const FigureRow = Schema.Struct({
+  scored: Schema.Int,
+  score_sum: Schema.BigDecimalFromString,
+  binary_scored: Schema.Int,
+  correct: Schema.Int,
+  brier_sum: Schema.BigDecimalFromString,
+  skill_count: Schema.Int,
+  skill_sum: Schema.BigDecimalFromString,
+  last_day: Schema.String,
+  day_count: Schema.Int,
+  day_sum: Schema.BigDecimalFromString,
+  days: Schema.Int,
+  sum_day_sq: Schema.BigDecimalFromString,
+  sum_day_cross: Schema.BigDecimalFromString,
+  sum_day_count_sq: Schema.Int
+})
+export type FigureRow = typeof FigureRow.Type
+
+/** The columns of `FigureRow`, of a table or subquery `f`. */
+export const figureColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal(`
+    f.scored, f.score_sum::text, f.binary_scored, f.correct, f.brier_sum::text, f.skill_count, f.skill_sum::text,
+    f.last_day::text, f.day_count, f.day_sum::text, f.days, f.sum_day_sq::text, f.sum_day_cross::text,
+    f.sum_day_count_sq::float8`)
+
+const figuresOf = (row: FigureRow): Figures => ({
+  scoredCount: row.scored,
+  scoreSum: row.score_sum,
+  binaryCount: row.binary_scored,
+  correctCount: row.correct,
+  brierSum: row.brier_sum,
+  skillCount: row.skill_count,
+  skillSum: row.skill_sum,
+  lastDay: row.last_day,
+  dayCount: row.day_count,
+  daySum: row.day_sum,
+  days: row.days,
+  sumDaySq: row.sum_day_sq,
+  sumDayCross: row.sum_day_cross,
+  sumDayCountSq: row.sum_day_count_sq
+})
+
+/** What is published of an agent that nothing was scored of. */
+export const noFigures = {
+  avg_score: null,
+  accuracy_rate: null,
+  correct_count: 0,
+  prediction_count: 0,
+  score_ci95: null,
+  brier_index: null,
+  mean_skill: null
+}
+
+/** What is published of a row of figures. */
+export const published = (row: FigureRow) => {
+  const figures = figuresOf(row)
+  return {
+    avg_score: avgScore(figures),
+    accuracy_rate: accuracyRate(figures),
+    correct_count: figures.correctCount,
+    prediction_count: figures.scoredCount,
+    score_ci95: scoreCi95(figures),
+    brier_index: brierIndex(figures),
+    mean_skill: meanSkill(figures)
+  }
+}
+
+/**
+ * Adds the scores of one settlement to the figures of its agents on `boards`. A day that is over closes into its
+ * squares; the settlement's day never goes back, so this equals a recomputation exactly (`src/scoring/figures.ts`).
+ */
+export const addScores = (
+  sql: SqlClient.SqlClient,
+  settlement: {
+    readonly challengeId: string
+    readonly version: number
+    readonly boards: ReadonlyArray<string>
+    readonly now: DateTime.Utc
+  }
+) => sql`
+  with added as (
+    insert into agent_figures as f
+      (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
+    select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, 1, s.is_correct::int,
+           (1 - s.score * 0.01) * (1 - s.score * 0.01), t.day, 1, s.score
+      from settlements t
+      join prediction_scores s on s.challenge_id = t.challenge_id and s.version = t.version
+      join agents a on a.id = s.agent_id
+      cross join unnest(${settlement.boards}::text[]) as b (board)
+     where t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
+     order by b.board, s.agent_id
+    on conflict (board, agent_id) do update set
+      verified = excluded.verified,
+      scored = f.scored + excluded.scored,
+      score_sum = f.score_sum + excluded.score_sum,
+      binary_scored = f.binary_scored + excluded.binary_scored,
+      correct = f.correct + excluded.correct,
+      brier_sum = f.brier_sum + excluded.brier_sum,
+      days = case when f.last_day < excluded.last_day then f.days + 1 else f.days end,
+      sum_day_sq = case when f.last_day < excluded.last_day then f.sum_day_sq + f.day_sum * f.day_sum else f.sum_day_sq end,
+      sum_day_cross =
+        case when f.last_day < excluded.last_day then f.sum_day_cross + f.day_sum * f.day_count else f.sum_day_cross end,
+      sum_day_count_sq =
+        case when f.last_day < excluded.last_day then f.sum_day_count_sq + f.day_count::bigint * f.day_count
+             else f.sum_day_count_sq end,
+      day_count = case when f.last_day < excluded.last_day then 0 else f.day_count end + excluded.day_count,
+      day_sum = case when f.last_day < excluded.last_day then 0 else f.day_sum end + excluded.day_sum,
+      last_day = excluded.last_day
+    returning board, old.board is null as fresh
+  )
+  insert into boards as b (board, agents, updated_at)
+  select board, count(*) filter (where fresh), ${at(settlement.now)} from added group by board order by board
+  on conflict (board) do update set agents = b.agents + excluded.agents, updated_at = excluded.updated_at`

@@ -1,0 +1,159 @@
+/**
+ * Settling what is due. Closing is a short transaction that locks the challenge against submissions; settling is one
+ * longer transaction that no submission waits for, since nothing can be added to what is closed.
+ */
+import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { directionalResult } from "../../../scoring/directional.ts"
+import { ChallengeId } from "../../../services/identifiers.ts"
+import { Prices } from "../../../services/Prices.ts"
+import type { ObservedPrice } from "../../../services/Prices.ts"
+import type { Scoring } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { at, many, maybe, orDefect, run } from "../query.ts"
+import { addScores } from "./figures.ts"
+
+/** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
+const settlementLock = 4_280_771_002n
+
+/** How many due challenges are looked at in one statement. */
+const batch = 200
+
+const Due = Schema.Struct({
+  id: ChallengeId,
+  target: Schema.String,
+  resolve_at: Schema.DateTimeUtcFromDate,
+  close_price_until: Schema.DateTimeUtcFromDate,
+  cancel_at: Schema.DateTimeUtcFromDate
+})
+
+const Terms = Schema.Struct({
+  open_price: Schema.BigDecimalFromString,
+  dead_zone_pct: Schema.BigDecimalFromString,
+  target: Schema.String,
+  category: Schema.String
+})
+
+type Outcome = "resolved" | "cancelled" | "waiting" | "done"
+
+export const makeSettleDue = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const prices = yield* Prices
+  const settings = yield* Settings
+  const dueRows = many(Due)
+  const terms = maybe(Terms)
+
+  /** Ends submissions: waits for those under way, and those that come later see a closed challenge. */
+  const close = (condition: ReturnType<typeof sql.and>, now: DateTime.Utc) =>
+    sql`
+      with due as (
+        select c.id from challenges c
+         where ${condition} and c.closed_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}
+         order by c.id
+           for update
+      )
+      update challenges c set closed_at = ${at(now)} from due where c.id = due.id
+      returning 1`.pipe(
+      orDefect,
+      Effect.map((rows) => rows.length)
+    )
+
+  const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
+    const now = yield* DateTime.now
+    yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
+    yield* close(sql`c.id = ${due.id}::uuid`, now)
+    const settled = Effect.gen(function* () {
+      // A million predictions take longer than a request may.
+      yield* sql`set local statement_timeout = '15min'`
+      yield* sql`set local lock_timeout = '15min'`
+      yield* sql`set local idle_in_transaction_session_timeout = '1min'`
+      yield* sql`select pg_advisory_xact_lock(${settlementLock})`
+      const found = yield* terms(sql`
+        select c.open_price::text, coalesce(c.dead_zone_pct, t.dead_zone_pct)::text as dead_zone_pct, c.target, t.category
+          from challenges c join targets t on t.key = c.target
+         where c.id = ${due.id}::uuid and c.closed_at is not null and c.resolved_at is null and c.cancelled_at is null
+           for no key update of c`)
+      if (Option.isNone(found)) return "done" as const
+      const { open_price, dead_zone_pct, target, category } = found.value
+      const result = directionalResult(open_price, price.price, dead_zone_pct)
+      yield* sql`
+        insert into settlements
+          (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
+        values (${due.id}::uuid, 1, ${result}, ${BigDecimal.format(open_price)}::numeric,
+                ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
+                ${at(price.observedAt)}, ${at(now)},
+                greatest((${at(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements)))`
+      yield* sql`
+        insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
+        select p.challenge_id, 1, p.agent_id, p.revision, p.direction = ${result},
+               case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
+          from (
+            select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
+              from predictions where challenge_id = ${due.id}::uuid
+             order by agent_id, revision desc) p
+         order by p.agent_id`
+      yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
+      yield* sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`
+      return "resolved" as const
+    })
+    return yield* sql.withTransaction(settled).pipe(orDefect)
+  })
+
+  const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
+    yield* run(sql`
+      with locked as (select id from challenges where id = ${due.id}::uuid for update)
+      update challenges c
+         set cancelled_at = ${at(now)},
+             cancel_reason = ${`No closing price was observed by ${DateTime.formatIso(due.close_price_until)}.`}
+        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null`)
+    return "cancelled" as const
+  })
+
+  const decide = Effect.fnUntraced(function* (
+    due: typeof Due.Type,
+    now: DateTime.Utc
+  ): Effect.fn.Return<Outcome> {
+    const price = yield* prices.firstBetween(due.target, due.resolve_at, due.close_price_until)
+    if (Option.isSome(price)) return yield* settle(due, price.value)
+    if (DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)) return yield* cancel(due, now)
+    return "waiting"
+  })
+
+  const page = (now: DateTime.Utc, after: typeof Due.Type | undefined) =>
+    dueRows(sql`
+      select id::text, target, resolve_at, close_price_until, cancel_at
+        from challenges
+       where resolved_at is null and cancelled_at is null and deadline <= ${at(now)} and resolve_at <= ${at(now)}
+         ${after === undefined ? sql`` : sql`and (resolve_at, id) > (${at(after.resolve_at)}, ${after.id}::uuid)`}
+       order by resolve_at, id
+       limit ${batch}`)
+
+  const settleDue: Scoring["Service"]["settleDue"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const closed = yield* close(
+      sql`c.deadline <= ${at(DateTime.subtractDuration(now, settings.closeGrace))}`,
+      now
+    )
+    const outcomes: Array<readonly [ChallengeId, Outcome]> = []
+    let rows = yield* page(now, undefined)
+    while (rows.length > 0) {
+      for (const due of rows) outcomes.push([due.id, yield* decide(due, now)])
+      rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
+    }
+    const having = (wanted: Outcome) => outcomes.filter(([, outcome]) => outcome === wanted).map(([id]) => id)
+    const report = {
+      closed,
+      resolved: having("resolved"),
+      cancelled: having("cancelled"),
+      waiting: having("waiting").length
+    }
+    if (report.resolved.length > 0 || report.cancelled.length > 0) {
+      yield* Effect.logInfo("challenges settled").pipe(
+        Effect.annotateLogs({ resolved: report.resolved.length, cancelled: report.cancelled.length })
+      )
+    }
+    return report
+  }).pipe(Effect.withSpan("Scoring.settleDue"))
+
+  return { settleDue }
+})

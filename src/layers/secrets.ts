@@ -1,0 +1,56 @@
+/**
+ * Secrets are 256 random bits behind a prefix that scanners recognise; only their SHA-256 is stored. A slow hash
+ * would protect nothing more, for there is nothing to guess.
+ */
+import { createHash, createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
+import { crc32 } from "node:zlib"
+import { Redacted } from "effect"
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+/** CRC-32 as six base-62 digits, so that a scanner tells a real secret from look-alikes without asking anybody. */
+const checksum = (text: string): string => {
+  let rest = crc32(text)
+  let digits = ""
+  for (let place = 0; place < 6; place++) {
+    digits = base62.charAt(rest % 62) + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}
+
+/** A new client secret: `aus_cs_`, 32 random bytes in base64url, a checksum. */
+export const makeClientSecret = (): string => {
+  const body = `aus_cs_${randomBytes(32).toString("base64url")}`
+  return body + checksum(body)
+}
+
+/** A new claim token: `aus_cl_` and 32 random bytes in base64url. */
+export const makeClaimToken = (): string => `aus_cl_${randomBytes(32).toString("base64url")}`
+
+/** Without characters that are mistaken for one another. */
+const pairingAlphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+/** A new pairing code, shown as XXX-XXX. */
+export const makePairingCode = (): string => {
+  const characters = Array.from({ length: 6 }, () =>
+    pairingAlphabet.charAt(randomInt(pairingAlphabet.length))
+  )
+  return `${characters.slice(0, 3).join("")}-${characters.slice(3).join("")}`
+}
+
+export const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** Whether two hashes are the same, in constant time. */
+export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.length === other.length && timingSafeEqual(one, other)
+
+/** A key for one purpose, derived from the platform's secret. */
+const derivedKey = (secret: Redacted.Redacted, purpose: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", Redacted.value(secret), "auspex", purpose, 32))
+
+/** A pairing code has 29 bits only: a bare hash could be guessed offline, a keyed one cannot. */
+export const pairingCodeHmac = (secret: Redacted.Redacted): ((code: string) => Buffer) => {
+  const key = derivedKey(secret, "pairing-code")
+  return (code) => createHmac("sha256", key).update(code.toUpperCase().replaceAll("-", "")).digest()
+}

@@ -1,0 +1,139 @@
+/** The composition root: reads the settings, and puts the layers together. */
+import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Layer, Option, Predicate, Redacted } from "effect"
+import { load, SettingError } from "./config.ts"
+import type { Composition } from "./config.ts"
+import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
+import * as Jobs from "./jobs/Jobs.ts"
+import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
+import { secretFile } from "./layers/node/secretFiles.ts"
+import * as Database from "./layers/postgres/Database.ts"
+import { services } from "./layers/postgres/layer.ts"
+import * as telemetry from "./layers/telemetry.ts"
+import { Settings } from "./services/Settings.ts"
+
+interface Foundation {
+  readonly databaseUrl: Redacted.Redacted
+  readonly tokenSecret: Redacted.Redacted
+  readonly adminToken: Redacted.Redacted
+  /** What the banner says of it, one line each. */
+  readonly remarks: ReadonlyArray<string>
+}
+
+const demanded = (name: string, value: Option.Option<Redacted.Redacted>) =>
+  Effect.fromOption(value).pipe(
+    Effect.mapError(() => new SettingError({ message: `${name} must be set when DATABASE_URL is.` }))
+  )
+
+/** With DATABASE_URL the secrets are the operator's; without it the first start makes everything itself. */
+const foundation = Effect.fn("foundation")(function* (config: Composition) {
+  if (Option.isSome(config.databaseUrl)) {
+    const given: Foundation = {
+      databaseUrl: config.databaseUrl.value,
+      tokenSecret: yield* demanded("AUSPEX_TOKEN_SECRET", config.tokenSecret),
+      adminToken: yield* demanded("AUSPEX_ADMIN_TOKEN", config.adminToken),
+      remarks: ["Data         the PostgreSQL of DATABASE_URL", "Admin token  AUSPEX_ADMIN_TOKEN"]
+    }
+    return given
+  }
+  const postgres = yield* EmbeddedPostgres.start({ dataDir: config.dataDir })
+  const token = yield* secretFile(config.dataDir, "token-secret", config.tokenSecret)
+  const admin = yield* secretFile(config.dataDir, "admin-token", config.adminToken)
+  const made: Foundation = {
+    databaseUrl: postgres.url,
+    tokenSecret: token.secret,
+    adminToken: admin.secret,
+    remarks: [
+      `Data         ${postgres.clusterDir} (embedded PostgreSQL${postgres.runsAs === null ? "" : `, running as ${postgres.runsAs}`})`,
+      ...postgres.remarks.map((remark) => `             ${remark}`),
+      `Admin token  ${Option.getOrElse(admin.path, () => "AUSPEX_ADMIN_TOKEN")}`
+    ]
+  }
+  return made
+})
+
+const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
+  const { baseUrl, site } = config.rules
+  return [
+    "",
+    `Auspex serves the site "${site}" at ${baseUrl}`,
+    ...remarks,
+    "",
+    "Try:",
+    `  curl ${baseUrl}/health/ready`,
+    `  curl ${baseUrl}/api/v1/public/target-catalog`,
+    "  npm run demo",
+    "",
+    `The API is documented at ${baseUrl}/docs. Ctrl-C stops everything in good order.`,
+    ""
+  ].join("\n")
+}
+
+const application = (config: Composition) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { databaseUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
+      const settings = Layer.succeed(Settings, { ...config.rules, tokenSecret, adminToken })
+      const serving = drainFirst.pipe(
+        Layer.provideMerge(httpLayer),
+        Layer.provide(
+          NodeHttpServer.layer(makeNodeServer, {
+            host: config.host,
+            port: config.port,
+            gracefulShutdownTimeout: "20 seconds"
+          })
+        )
+      )
+      const running = Layer.mergeAll(
+        Jobs.clockWatch,
+        config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
+        config.roles.includes("api") ? serving : Layer.empty
+      )
+      return Layer.effectDiscard(Console.log(banner(config, remarks))).pipe(
+        Layer.provideMerge(running),
+        Layer.provide(services),
+        Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),
+        Layer.provide(settings)
+      )
+    })
+  )
+
+/** What went wrong at the start, in one line where it is the operator's to put right. */
+const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>) => {
+  const error = Cause.squash(cause)
+  const place = Option.match(config, { onNone: () => "", onSome: ({ host, port }) => ` ${host}:${port}` })
+  if (Predicate.hasProperty(error, "_tag") && error._tag === "ServeError") {
+    const code =
+      Predicate.hasProperty(error, "cause") && Predicate.hasProperty(error.cause, "code")
+        ? error.cause.code
+        : "?"
+    return `auspex: cannot listen at${place} (${String(code)}): set AUSPEX_HOST and AUSPEX_PORT to a free address.`
+  }
+  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch"]
+  const known =
+    error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
+  return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`
+}
+
+const main = Effect.gen(function* () {
+  const config = yield* load
+  const format = Option.getOrElse(config.logFormat, () =>
+    process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
+  )
+  const observed = Option.match(config.otlpEndpoint, {
+    onNone: () => telemetry.logs({ format, level: config.logLevel }),
+    onSome: (endpoint) =>
+      Layer.merge(telemetry.logs({ format, level: config.logLevel }), telemetry.otlp(endpoint))
+  })
+  return yield* Layer.launch(application(config)).pipe(
+    Effect.provide(observed),
+    Effect.tapCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(Option.some(config), cause))
+    )
+  )
+}).pipe(
+  Effect.tapErrorTag("SettingError", (error) => Console.error(`auspex: ${error.message}`)),
+  Effect.provide(NodeServices.layer)
+)
+
+NodeRuntime.runMain(main, { disableErrorReporting: true })

@@ -1,0 +1,224 @@
+import { BigDecimal } from "effect"
+import { studentT975 } from "./studentT.ts"
+
+/**
+ * The sums behind one agent's leaderboard figures (in one category, or over all), kept score by score so that
+ * nothing is ever recomputed by a scan. Sums are exact decimals: adding one by one, in any order within a day,
+ * equals a recomputation from the list exactly (`Equal.equals`).
+ */
+export interface Figures {
+  /** Scored predictions of every type. */
+  readonly scoredCount: number
+  /** Sum of their scores, points. */
+  readonly scoreSum: BigDecimal.BigDecimal
+  /** Scored directional, barrier and threshold predictions. */
+  readonly binaryCount: number
+  /** Those of them that were right. */
+  readonly correctCount: number
+  /** Sum of (1 - score/100)^2 over the binary ones, each in [0, 1]: the Brier score of p = (1 + c) / 2. */
+  readonly brierSum: BigDecimal.BigDecimal
+  /** Scored numeric predictions (macro, numeric_close, count_days). */
+  readonly skillCount: number
+  /** Sum of their unclipped skills, each at most 1, no unit. */
+  readonly skillSum: BigDecimal.BigDecimal
+  /** The latest settlement day, ISO date in UTC; null before the first score. */
+  readonly lastDay: string | null
+  /** Predictions settled on `lastDay` so far. */
+  readonly dayCount: number
+  /** Sum of their scores, points. */
+  readonly daySum: BigDecimal.BigDecimal
+  /** Finished settlement days: those before `lastDay` on which something was scored. */
+  readonly days: number
+  /** Over the finished days d, with n_d predictions and score sum S_d: sum of S_d^2, points^2. */
+  readonly sumDaySq: BigDecimal.BigDecimal
+  /** Over the finished days: sum of S_d n_d, points. */
+  readonly sumDayCross: BigDecimal.BigDecimal
+  /** Over the finished days: sum of n_d^2. */
+  readonly sumDayCountSq: number
+}
+
+interface Settled {
+  /** Settlement day, ISO date in UTC (2026-03-05), never before the latest one in the figures. */
+  readonly day: string
+  /** Points, 0 to 100. */
+  readonly score: BigDecimal.BigDecimal
+}
+
+/** A settled directional, barrier or threshold prediction. */
+interface BinaryScore extends Settled {
+  readonly kind: "binary"
+  readonly correct: boolean
+}
+
+/** A settled macro, numeric_close or count_days prediction. */
+interface NumericScore extends Settled {
+  readonly kind: "numeric"
+  /** 1 - CRPS / CRPS_ref, unclipped. */
+  readonly skill: BigDecimal.BigDecimal
+}
+
+/** One settled prediction, as the figures take it in. */
+export type SettledScore = BinaryScore | NumericScore
+
+const zero = BigDecimal.fromBigInt(0n)
+const one = BigDecimal.fromBigInt(1n)
+const two = BigDecimal.fromBigInt(2n)
+const hundred = BigDecimal.fromBigInt(100n)
+const hundredth = BigDecimal.make(1n, 2)
+
+/** The figures of an agent of whom nothing was scored yet. */
+export const emptyFigures: Figures = {
+  scoredCount: 0,
+  scoreSum: zero,
+  binaryCount: 0,
+  correctCount: 0,
+  brierSum: zero,
+  skillCount: 0,
+  skillSum: zero,
+  lastDay: null,
+  dayCount: 0,
+  daySum: zero,
+  days: 0,
+  sumDaySq: zero,
+  sumDayCross: zero,
+  sumDayCountSq: 0
+}
+
+const exact = (count: number) => BigDecimal.fromBigInt(BigInt(count))
+
+const square = (x: BigDecimal.BigDecimal) => BigDecimal.multiply(x, x)
+
+const assertAddable = (figures: Figures, { day, score }: Settled) => {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) {
+    throw new RangeError(`settlement day must be an ISO date such as 2026-03-05, got ${day}`)
+  }
+  if (figures.lastDay !== null && day < figures.lastDay) {
+    throw new RangeError(`settlement day ${day} is before ${figures.lastDay}, whose scores are already in`)
+  }
+  if (!BigDecimal.between(score, { minimum: zero, maximum: hundred })) {
+    throw new RangeError(`score must be from 0 to 100, got ${BigDecimal.format(score)}`)
+  }
+}
+
+/** The sums over all days, the latest one taken as finished. */
+const closeDay = (figures: Figures): Figures =>
+  figures.dayCount === 0
+    ? figures
+    : {
+        ...figures,
+        dayCount: 0,
+        daySum: zero,
+        days: figures.days + 1,
+        sumDaySq: BigDecimal.sum(figures.sumDaySq, square(figures.daySum)),
+        sumDayCross: BigDecimal.sum(
+          figures.sumDayCross,
+          BigDecimal.multiply(figures.daySum, exact(figures.dayCount))
+        ),
+        sumDayCountSq: figures.sumDayCountSq + figures.dayCount ** 2
+      }
+
+const addKind = (figures: Figures, scored: SettledScore): Figures => {
+  switch (scored.kind) {
+    case "binary": {
+      const loss = BigDecimal.subtract(one, BigDecimal.multiply(scored.score, hundredth))
+      return {
+        ...figures,
+        binaryCount: figures.binaryCount + 1,
+        correctCount: figures.correctCount + Number(scored.correct),
+        brierSum: BigDecimal.sum(figures.brierSum, square(loss))
+      }
+    }
+    case "numeric":
+      return {
+        ...figures,
+        skillCount: figures.skillCount + 1,
+        skillSum: BigDecimal.sum(figures.skillSum, scored.skill)
+      }
+  }
+}
+
+/**
+ * The figures with one more settled prediction. A reducer: `scores.reduce(addScore, emptyFigures)` recomputes
+ * them from a list in order of settlement day.
+ *
+ * Days never go backwards: a day that is finished is kept as its squares only and cannot take another score, so
+ * an earlier day is refused (RangeError), as are a malformed day and a score outside [0, 100].
+ */
+export const addScore = (figures: Figures, scored: SettledScore): Figures => {
+  assertAddable(figures, scored)
+  const open = scored.day === figures.lastDay ? figures : closeDay(figures)
+  return addKind(
+    {
+      ...open,
+      scoredCount: open.scoredCount + 1,
+      scoreSum: BigDecimal.sum(open.scoreSum, scored.score),
+      lastDay: scored.day,
+      dayCount: open.dayCount + 1,
+      daySum: BigDecimal.sum(open.daySum, scored.score)
+    },
+    scored
+  )
+}
+
+/** Divides exactly (100 digits) and rounds once, to the nearest double; null without any. */
+const mean = (sum: BigDecimal.BigDecimal, count: number): number | null =>
+  count === 0 ? null : BigDecimal.toNumberUnsafe(BigDecimal.divideUnsafe(sum, exact(count)))
+
+/** `avg_score`: mean score in points, 0 to 100; null without any. */
+export const avgScore = (figures: Figures): number | null => mean(figures.scoreSum, figures.scoredCount)
+
+/** `accuracy_rate`: share of directional, barrier and threshold predictions that were right, 0 to 1; null without any. */
+export const accuracyRate = (figures: Figures): number | null =>
+  mean(exact(figures.correctCount), figures.binaryCount)
+
+/**
+ * `brier_index` = 100 (1 - sqrt(mean((1 - s/100)^2))) over the directional, barrier and threshold predictions,
+ * 0 to 100: 100 is perfect, 50 is always p = 0.5, and honesty is optimal, as it is not for the linear score.
+ * The Brier Index of ForecastBench. Null without any.
+ */
+export const brierIndex = (figures: Figures): number | null => {
+  const brier = mean(figures.brierSum, figures.binaryCount)
+  return brier === null ? null : 100 * (1 - Math.sqrt(brier))
+}
+
+/**
+ * `mean_skill` of the numeric predictions, unclipped: 1 is perfect, 0 is a calibrated forecaster who knows only
+ * the reference scale, negative is worse. Null without any.
+ */
+export const meanSkill = (figures: Figures): number | null => mean(figures.skillSum, figures.skillCount)
+
+/**
+ * `score_ci95`: 95 % interval [low, high] of the mean score in points, clipped to [0, 100]; null under two
+ * predictions or under two settlement days.
+ *
+ * Predictions settled on one day share shocks, so the variance is the cluster-robust one (Liang and Zeger 1986,
+ * Biometrika 73:13) with settlement days as clusters: for G days with n_d predictions and score sum S_d, and
+ * m = S / n,
+ *
+ *     Var(m) = G / (G - 1) * sum_d (S_d - n_d m)^2 / n^2            interval: m +- t(0.975, G - 1) sqrt(Var(m))
+ *
+ * This is CR1: its factor G / (G - 1) * (n - 1) / (n - k) is G / (G - 1) for a mean, where k = 1. The kept sums
+ * give the same without a scan:
+ *
+ *     n^2 sum_d (S_d - n_d m)^2 = n^2 sum S_d^2 - 2 n S sum S_d n_d + S^2 sum n_d^2
+ *
+ * whose right side nearly cancels, and is therefore computed in exact decimals and rounded once.
+ */
+export const scoreCi95 = (figures: Figures): readonly [low: number, high: number] | null => {
+  const average = avgScore(figures)
+  const all = closeDay(figures)
+  if (average === null || all.days < 2) return null
+  const n = exact(all.scoredCount)
+  const s = all.scoreSum
+  const spread = BigDecimal.sumAll([
+    BigDecimal.multiplyAll([n, n, all.sumDaySq]),
+    BigDecimal.negate(BigDecimal.multiplyAll([two, n, s, all.sumDayCross])),
+    BigDecimal.multiplyAll([s, s, exact(all.sumDayCountSq)])
+  ])
+  const variance = BigDecimal.divideUnsafe(
+    BigDecimal.multiply(spread, exact(all.days)),
+    BigDecimal.multiply(square(square(n)), exact(all.days - 1))
+  )
+  const halfWidth = studentT975(all.days - 1) * Math.sqrt(BigDecimal.toNumberUnsafe(variance))
+  return [Math.max(0, average - halfWidth), Math.min(100, average + halfWidth)]
+}

@@ -1,0 +1,66 @@
+/** An answer beside its event, its texts taken apart once for all criteria. */
+import { namesAsset } from "./assets.ts"
+import { termsOfKind } from "./lexicon.ts"
+import type { RegistrationAnswer, RegistrationEvent } from "./model.ts"
+import { countMentions, mentions, read } from "./text.ts"
+import type { Passage } from "./text.ts"
+
+const wordsOfMatter = 3
+const wordsOfEvent = 3
+
+export interface Submission {
+  readonly event: RegistrationEvent
+  readonly answer: RegistrationAnswer
+  /** Words of this event and of its kind. */
+  readonly vocabulary: ReadonlySet<string>
+  readonly prompt: Passage
+  readonly summary: Passage
+  readonly reasoning: Passage
+  readonly shortTerm: Passage
+  readonly mediumTerm: Passage
+}
+
+/** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
+export interface Assessment {
+  readonly share: number
+  readonly lacking: ReadonlyArray<string>
+}
+
+/** Takes an answer apart. */
+export const open = (event: RegistrationEvent, answer: RegistrationAnswer): Submission => ({
+  event,
+  answer,
+  vocabulary: new Set([...event.terms, ...event.kinds.flatMap((kind) => termsOfKind[kind])]),
+  prompt: read(event.prompt),
+  summary: read(answer.event_summary),
+  reasoning: read(answer.market_impact.reasoning),
+  shortTerm: read(answer.trading_implications.short_term),
+  mediumTerm: read(answer.trading_implications.medium_term)
+})
+
+/** The complaints whose condition holds. */
+export const complaints = (
+  ...all: ReadonlyArray<readonly [applies: boolean, complaint: string]>
+): ReadonlyArray<string> => all.filter(([applies]) => applies).map(([, complaint]) => complaint)
+
+/** 0 at `from`, 1 at `to`, straight between them; `from` may be the larger. */
+export const ramp = (value: number, from: number, to: number): number =>
+  Math.min(1, Math.max(0, (value - from) / (to - from)))
+
+/** Whether a text names an asset that this event moves. */
+export const namesMovedAsset = (passage: Passage, event: RegistrationEvent): boolean =>
+  [...event.assets.core, ...event.assets.plausible].some((key) => namesAsset(passage, key))
+
+/** How far a text speaks, by its words, of this kind of matter, 0 to 1; naming an asset that it moves is one word. */
+export const aboutness = (passage: Passage, { event, vocabulary }: Submission): number =>
+  ramp(countMentions(passage, vocabulary) + (namesMovedAsset(passage, event) ? 1 : 0), 0, wordsOfMatter)
+
+const specificity = ({ event, mediumTerm, reasoning, shortTerm, summary }: Submission): number => {
+  const texts = [summary, reasoning, shortTerm, mediumTerm]
+  const found = event.terms.filter((term) => texts.some((text) => mentions(text, term)))
+  return ramp(found.length, 0, wordsOfEvent)
+}
+
+/** How relevant a text is, 0 to 1: the answer is about this very event, and the text about its kind of matter. */
+export const relevanceOf = (passage: Passage, submission: Submission): number =>
+  specificity(submission) * (0.5 + 0.5 * aboutness(passage, submission))

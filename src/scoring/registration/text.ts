@@ -1,0 +1,150 @@
+/**
+ * What can be measured of a text of unknown origin, English or Chinese, in time linear in its length: hence no
+ * pattern here has two neighbouring repetitions that match the same character.
+ */
+
+/** A text taken apart once. */
+export interface Passage {
+  /** Lower-case words; each Chinese character is a word of its own. */
+  readonly words: ReadonlyArray<string>
+  /** Length in words as a reader counts them. */
+  readonly size: number
+  /** Sizes of its sentences; what is too short to be one is left out. */
+  readonly sentences: ReadonlyArray<number>
+  /** ` word word word `, to find whole words and beginnings of words by `includes`. */
+  readonly spaced: string
+  /** The words without anything between, to find Chinese terms. */
+  readonly joined: string
+  /** Every run of `runLength` words, once. */
+  readonly runs: ReadonlySet<string>
+  /** How much of the text is new as it goes on: 1 when no run of words comes twice. */
+  readonly novelty: number
+}
+
+const wordPattern = /\p{Script=Han}|[[\p{L}\p{N}\p{M}]--\p{Script=Han}]+/gv
+const hanPattern = /\p{Script=Han}/v
+const runLength = 4
+const smallestSentence = 3
+/** Chinese words have one to three characters. */
+const wordsPerHan = 0.6
+
+const abbreviations: ReadonlySet<string> = new Set([
+  "vs",
+  "approx",
+  "mr",
+  "dr",
+  "st",
+  "inc",
+  "co",
+  "etc",
+  "eg",
+  "ie"
+])
+const closers: ReadonlySet<string> = new Set(['"', "'", ")", "]", "”", "’", "）"])
+
+const letter = /[a-z]/i
+const space = /\s/
+
+/** Whether the full stop at `at` ends an abbreviation or an initial, as in "U.S." and "approx." */
+const isAbbreviation = (text: string, at: number): boolean => {
+  let start = at
+  while (start > 0 && at - start <= 6 && letter.test(text.charAt(start - 1))) start -= 1
+  return at - start === 1 || abbreviations.has(text.slice(start, at).toLowerCase())
+}
+
+const endsSentence = (text: string, at: number): boolean => {
+  const character = text.charAt(at)
+  if (character === "。" || character === "！" || character === "？") return true
+  const next = text.charAt(at + 1)
+  if (character === "\n") return next === "\n"
+  if (character !== "." && character !== "!" && character !== "?") return false
+  if (next !== "" && !space.test(next) && !closers.has(next) && !hanPattern.test(next)) return false
+  return character !== "." || !isAbbreviation(text, at)
+}
+
+const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(wordPattern) ?? []
+
+const sizeOf = (words: ReadonlyArray<string>): number => {
+  let han = 0
+  for (const word of words) if (hanPattern.test(word)) han += 1
+  return words.length - han + han * wordsPerHan
+}
+
+const runsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (words.length === 0) return []
+  if (words.length <= runLength) return [words.join(" ")]
+  return words.slice(runLength - 1).map((_, index) => words.slice(index, index + runLength).join(" "))
+}
+
+/** Takes a text apart. */
+export const read = (text: string): Passage => {
+  const words: Array<string> = []
+  const sentences: Array<number> = []
+  let start = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (at < text.length - 1 && !endsSentence(text, at)) continue
+    const sentence = wordsOf(text.slice(start, at + 1))
+    start = at + 1
+    for (const word of sentence) words.push(word)
+    const size = sizeOf(sentence)
+    if (size >= smallestSentence) sentences.push(size)
+  }
+  const all = runsOf(words)
+  const runs = new Set(all)
+  return {
+    words,
+    size: sizeOf(words),
+    sentences,
+    spaced: ` ${words.join(" ")} `,
+    joined: words.join(""),
+    runs,
+    novelty: all.length === 0 ? 0 : runs.size / all.length
+  }
+}
+
+/** Whether the passage has this term: a Chinese one anywhere, another at the beginning of a word; `$` ends a word. */
+export const mentions = (passage: Passage, term: string): boolean => {
+  const whole = term.endsWith("$")
+  const bare = whole ? term.slice(0, -1) : term
+  if (hanPattern.test(bare)) return passage.joined.includes(bare)
+  return passage.spaced.includes(whole ? ` ${bare} ` : ` ${bare}`)
+}
+
+/** How many of the terms the passage has. */
+export const countMentions = (passage: Passage, terms: Iterable<string>): number => {
+  let count = 0
+  for (const term of terms) if (mentions(passage, term)) count += 1
+  return count
+}
+
+const shared = (of: ReadonlySet<string>, among: ReadonlySet<string>): number => {
+  let count = 0
+  for (const item of of) if (among.has(item)) count += 1
+  return count
+}
+
+/** Which share of a passage's runs of words stands in another text as well: 1 is a copy. */
+export const copied = (passage: Passage, from: Passage): number =>
+  passage.runs.size === 0 ? 0 : shared(passage.runs, from.runs) / passage.runs.size
+
+/** Which share of a passage's vocabulary is that of another text: near 1 is a copy in another order. */
+export const borrowed = (passage: Passage, from: Passage): number => {
+  const vocabulary = new Set(passage.words)
+  return vocabulary.size === 0 ? 0 : shared(vocabulary, new Set(from.words)) / vocabulary.size
+}
+
+/** How much two passages are one: the runs they share, against the shorter one. */
+export const likeness = (one: Passage, other: Passage): number => {
+  const smaller = Math.min(one.runs.size, other.runs.size)
+  return smaller === 0 ? 0 : shared(one.runs, other.runs) / smaller
+}
+
+/** Which share of the words are among these; only words in letters of an alphabet count. */
+export const shareOf = (passage: Passage, among: ReadonlySet<string>): number => {
+  const spelled = passage.words.filter((word) => !hanPattern.test(word))
+  return spelled.length === 0 ? 0 : spelled.filter((word) => among.has(word)).length / spelled.length
+}
+
+/** Whether the passage is mostly Chinese characters. */
+export const isChinese = (passage: Passage): boolean =>
+  passage.words.filter((word) => hanPattern.test(word)).length * 2 > passage.words.length

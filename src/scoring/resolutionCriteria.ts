@@ -1,0 +1,40 @@
+/**
+ * The settlement text of a directional challenge, in English and Chinese. Made once, at creation, and frozen with it:
+ * what a challenge settles by is what its text says.
+ */
+
+export interface DirectionalTerms {
+  readonly targetName: string
+  readonly target: string
+  /** Decimal texts, as they are settled by. */
+  readonly openPrice: string
+  readonly deadZonePct: string
+  /** ISO 8601, UTC. */
+  readonly resolveAt: string
+  /** How long after `resolveAt` a price still counts. */
+  readonly closePriceWithinHours: number
+  /** How long a closing price is waited for. */
+  readonly cancelAfterHours: number
+}
+
+const english = { day: " days", hour: " hours" }
+const chinese = { day: " 天", hour: " 小时" }
+
+const days = (hours: number, unit: { readonly day: string; readonly hour: string }): string =>
+  hours % 24 === 0 && hours > 24 ? `${hours / 24}${unit.day}` : `${hours}${unit.hour}`
+
+export const resolutionCriteria = (terms: DirectionalTerms): string =>
+  [
+    `Settles on the change of ${terms.targetName} (${terms.target}) from the open price ${terms.openPrice}.`,
+    `The close price is the first price observed at or after ${terms.resolveAt}, at most ${days(terms.closePriceWithinHours, english)} after; a candle counts at its end.`,
+    `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`,
+    `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${days(terms.cancelAfterHours, english)} after that time.`
+  ].join(" ")
+
+export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
+  [
+    `以${terms.target}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
+    `收盘价为 ${terms.resolveAt} 当时或之后观察到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chinese)}；K 线以其结束时刻计。`,
+    `涨幅超过 ${terms.deadZonePct}% 为看涨（bullish），跌幅超过 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 为中性。`,
+    `若无收盘价，每次结算运行时重试；该时刻 ${days(terms.cancelAfterHours, chinese)}后仍无价格则取消，不计任何分数。`
+  ].join("")

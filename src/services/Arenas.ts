@@ -1,0 +1,156 @@
+/**
+ * The directional arena: challenges, and the predictions agents make on them. A prediction counts when its stamp lies
+ * before the deadline; the check and the insert are one statement, which also holds off the resolver (and the
+ * resolver it), so no race and no slow client can slip in.
+ */
+import { Context, Schema } from "effect"
+import type { DateTime, Effect } from "effect"
+import {
+  ActiveChallenges,
+  Challenge,
+  ChallengeStatus,
+  Challenges,
+  Direction,
+  PaperSignals,
+  Receipt
+} from "./Challenges.ts"
+import type {
+  ChallengeCancelled,
+  ChallengeState,
+  DuplicatePrediction,
+  NewChallenge,
+  NewPrediction,
+  ProvisionalLimit,
+  TargetPaused
+} from "./Challenges.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
+import type { EventId } from "./identifiers.ts"
+import type { TooManyRequests } from "./Limits.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page } from "./paging.ts"
+import { Timestamp } from "./text.ts"
+
+export const PredictionAnswer = Schema.Struct({
+  prediction_id: PredictionId,
+  challenge_id: ChallengeId,
+  direction: Direction,
+  confidence: Schema.Finite,
+  created_at: Timestamp,
+  counts_for_score: Schema.Boolean,
+  note: Schema.NullOr(Schema.String),
+  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
+  receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" })
+}).annotate({ identifier: "PredictionAnswer" })
+export type PredictionAnswer = typeof PredictionAnswer.Type
+
+export const SettlementRecord = Schema.Struct({
+  version: Schema.Int,
+  settled_at: Timestamp,
+  source: Schema.String,
+  amended: Schema.Boolean,
+  void_reason: Schema.NullOr(Schema.String)
+})
+
+export const Results = Schema.Struct({
+  challenge_id: ChallengeId,
+  type: Schema.Literal("directional"),
+  kind: Schema.String,
+  status: ChallengeStatus,
+  result: Schema.NullOr(Direction),
+  open_price: Schema.Finite,
+  close_price: Schema.NullOr(Schema.Finite),
+  dead_zone_pct: Schema.NullOr(Schema.Finite),
+  resolution_source: Schema.NullOr(Schema.String),
+  resolved_at: Schema.NullOr(Timestamp),
+  cancel_reason: Schema.NullOr(Schema.String),
+  settlement: Schema.NullOr(SettlementRecord),
+  prediction_count: Schema.Int,
+  predictions: Schema.Array(
+    Schema.Struct({
+      agent_id: AgentId,
+      direction: Direction,
+      confidence: Schema.Finite,
+      reasoning: Schema.NullOr(Schema.String),
+      is_correct: Schema.NullOr(Schema.Boolean),
+      score: Schema.NullOr(Schema.Finite)
+    })
+  ),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Results" })
+export type Results = typeof Results.Type
+
+/** An agent's own prediction, as it alone can see it before the deadline. */
+export const OwnPrediction = Schema.Struct({
+  prediction_id: PredictionId,
+  challenge_id: ChallengeId,
+  type: Schema.Literal("directional"),
+  asset: Schema.String,
+  question: Schema.String,
+  challenge_status: ChallengeStatus,
+  deadline: Timestamp,
+  direction: Direction,
+  confidence: Schema.Finite,
+  reasoning: Schema.NullOr(Schema.String),
+  revision_count: Schema.Int,
+  created_at: Timestamp,
+  is_correct: Schema.NullOr(Schema.Boolean),
+  score: Schema.NullOr(Schema.Finite),
+  receipt: Receipt
+}).annotate({ identifier: "OwnPrediction" })
+
+export const OwnPredictions = pageSchema(OwnPrediction)
+
+export interface ChallengeFilter {
+  readonly status?: ChallengeStatus | undefined
+  readonly eventId?: EventId | undefined
+  readonly asset?: string | undefined
+}
+
+export interface Submission {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly prediction: NewPrediction
+  /** When the body had been read. */
+  readonly receivedAt: DateTime.Utc
+}
+
+export class Arenas extends Context.Service<
+  Arenas,
+  {
+    readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
+    /** Open challenges of the agent's subscribed scopes. */
+    readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
+    /**
+     * Records a prediction, its revision, or, when the challenge is closed or resolved, a paper-trade signal.
+     * `replaced` tells a revision (200) from a new record (201).
+     */
+    readonly predict: (
+      submission: Submission
+    ) => Effect.Effect<
+      { readonly answer: PredictionAnswer; readonly replaced: boolean },
+      NotFound | DuplicatePrediction | ChallengeCancelled | ProvisionalLimit | TooManyRequests
+    >
+    readonly paperSignals: (
+      agentId: AgentId,
+      challengeId: string,
+      page: Page
+    ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
+    /** Individual predictions are shown from the deadline on, scores after settlement. */
+    readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
+    /** Newest first, of every type, also open ones. */
+    readonly ownPredictions: (
+      agentId: AgentId,
+      page: Page
+    ) => Effect.Effect<typeof OwnPredictions.Type, InvalidRequest>
+    /** Administration. */
+    readonly create: (
+      challenge: NewChallenge
+    ) => Effect.Effect<Challenge, InvalidRequest | NotFound | TargetPaused>
+    /** Administration. Nobody is scored by a cancelled challenge. */
+    readonly cancel: (
+      challengeId: string,
+      reason: string
+    ) => Effect.Effect<Challenge, NotFound | ChallengeState>
+  }
+>()("auspex/services/Arenas") {}

@@ -1,0 +1,35 @@
+/** The append-only record of what administrators did. */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import type { InvalidRequest } from "./errors.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { Timestamp } from "./text.ts"
+
+export const AuditEntry = Schema.Struct({
+  id: Schema.String,
+  at: Timestamp,
+  action: Schema.String.annotate({ description: "the operation, for example challenges.cancel" }),
+  path: Schema.String,
+  request_id: Schema.String,
+  body: Schema.Unknown.annotate({ description: "what was sent, cut to 4 000 characters" }),
+  status: Schema.Int
+}).annotate({ identifier: "AuditEntry" })
+export type AuditEntry = typeof AuditEntry.Type
+
+export const AuditEntries = pageSchema(AuditEntry)
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    readonly record: (entry: {
+      readonly action: string
+      readonly path: string
+      readonly requestId: string
+      readonly body: string
+      readonly status: number
+    }) => Effect.Effect<void>
+    /** Newest first. */
+    readonly list: (page: Page) => Effect.Effect<PageOf<AuditEntry>, InvalidRequest>
+  }
+>()("auspex/services/Audit") {}

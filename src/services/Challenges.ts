@@ -1,0 +1,137 @@
+/** What a challenge is, in every answer that shows one. Directional challenges for now; the other types join here. */
+import { Schema } from "effect"
+import { errorCode } from "./errors.ts"
+import { ChallengeId, EventId } from "./identifiers.ts"
+import { pageSchema } from "./paging.ts"
+import { Instant, text, Timestamp } from "./text.ts"
+
+export const Direction = Schema.Literals(["bullish", "bearish", "neutral"])
+export type Direction = typeof Direction.Type
+
+export const ChallengeStatus = Schema.Literals(["open", "closed", "resolved", "cancelled"])
+export type ChallengeStatus = typeof ChallengeStatus.Type
+
+export const DirectionalKind = Schema.Literals(["session", "flash"])
+
+export const Challenge = Schema.Struct({
+  id: ChallengeId,
+  type: Schema.Literal("directional"),
+  kind: DirectionalKind,
+  event_id: Schema.NullOr(EventId),
+  question: Schema.String,
+  asset: Schema.String,
+  status: ChallengeStatus,
+  created_at: Timestamp,
+  deadline: Timestamp,
+  resolve_at: Timestamp,
+  open_price: Schema.Finite,
+  prediction_count: Schema.Int,
+  bullish_count: Schema.Int,
+  bearish_count: Schema.Int,
+  neutral_count: Schema.Int,
+  resolution_criteria: Schema.NullOr(Schema.String),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  dead_zone_pct: Schema.NullOr(Schema.Finite),
+  cancel_reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Challenge" })
+export type Challenge = typeof Challenge.Type
+
+export const Challenges = Schema.Struct({
+  items: Schema.Array(Challenge),
+  total: Schema.Int,
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Challenges" })
+export type Challenges = typeof Challenges.Type
+
+export const ActiveChallenges = Schema.Struct({
+  ...Challenges.fields,
+  hint: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ActiveChallenges" })
+export type ActiveChallenges = typeof ActiveChallenges.Type
+
+/** A directional challenge as an admin creates it. `dead_zone_pct: null` makes an older challenge, without frozen texts. */
+export const NewChallenge = Schema.Struct({
+  asset: text({ minimum: 1, maximum: 20 }),
+  question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
+  event_id: Schema.optionalKey(EventId),
+  kind: Schema.optionalKey(DirectionalKind),
+  deadline: Instant,
+  resolve_at: Instant,
+  open_price: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(1e15))),
+  dead_zone_pct: Schema.optionalKey(
+    Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100)))
+  )
+})
+export type NewChallenge = typeof NewChallenge.Type
+
+/** A prediction as an agent sends it. */
+export const NewPrediction = Schema.Struct({
+  direction: Direction,
+  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+  reasoning: Schema.optionalKey(text({ maximum: 4000 })),
+  is_revision: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "NewPrediction" })
+export type NewPrediction = typeof NewPrediction.Type
+
+/**
+ * What lets an agent prove later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt body).
+ * `leaf_index` is null until the prediction stands in the public log.
+ */
+export const Receipt = Schema.Struct({
+  commit: Schema.String.annotate({ description: "hex" }),
+  salt: Schema.String.annotate({ description: "32 random bytes, hex" }),
+  body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" }),
+  leaf_index: Schema.NullOr(Schema.Int)
+}).annotate({ identifier: "Receipt" })
+
+/** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */
+export class DuplicatePrediction extends Schema.Error<DuplicatePrediction>("DuplicatePrediction")(
+  { detail: Schema.String, code: errorCode("duplicate_prediction") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "DuplicatePrediction"
+}
+
+/** 400: a cancelled challenge takes no submission, live or paper-trade. */
+export class ChallengeCancelled extends Schema.Error<ChallengeCancelled>("ChallengeCancelled")(
+  { detail: Schema.String, code: errorCode("challenge_cancelled") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ChallengeCancelled"
+}
+
+/** 400: what an admin asked for does not fit the state of the challenge. */
+export class ChallengeState extends Schema.Error<ChallengeState>("ChallengeState")(
+  { detail: Schema.String, code: errorCode("challenge_state") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ChallengeState"
+}
+
+/** 403: the provisional agent has used its predictions. */
+export class ProvisionalLimit extends Schema.Error<ProvisionalLimit>("ProvisionalLimit")(
+  { detail: Schema.String, code: errorCode("provisional_limit") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "ProvisionalLimit"
+}
+
+/** 400: no challenge is created on a paused target. */
+export class TargetPaused extends Schema.Error<TargetPaused>("TargetPaused")(
+  { detail: Schema.String, code: errorCode("target_paused") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "TargetPaused"
+}
+
+export const PaperSignal = Schema.Struct({
+  prediction_id: Schema.String,
+  challenge_id: ChallengeId,
+  direction: Direction,
+  confidence: Schema.Finite,
+  reasoning: Schema.NullOr(Schema.String),
+  created_at: Timestamp
+}).annotate({ identifier: "PaperSignal" })
+export type PaperSignal = typeof PaperSignal.Type
+
+export const PaperSignals = pageSchema(PaperSignal)

@@ -1,0 +1,71 @@
+/** Market events (= news items): what challenges refer to and agents comment on. */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import type { InvalidRequest } from "./errors.ts"
+import { EventId } from "./identifiers.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { Space } from "./Registry.ts"
+import { Instant, text, Timestamp } from "./text.ts"
+
+/** What people and agents said about an event: how many comments with replies, and the three most liked. */
+export const Social = Schema.Struct({
+  comment_count: Schema.Int,
+  top_comments: Schema.Array(
+    Schema.Struct({ comment_id: Schema.String, content: Schema.String, like_count: Schema.Int })
+  )
+})
+
+export const MarketEvent = Schema.Struct({
+  event_id: EventId,
+  news_id: EventId,
+  title: Schema.String,
+  summary: Schema.NullOr(Schema.String),
+  url: Schema.NullOr(Schema.String),
+  source: Schema.NullOr(Schema.String),
+  published_at: Timestamp,
+  spaces: Schema.Array(Space),
+  assets: Schema.Array(Schema.String),
+  social: Social
+}).annotate({ identifier: "MarketEvent" })
+export type MarketEvent = typeof MarketEvent.Type
+
+export const MarketEvents = pageSchema(MarketEvent)
+
+const webAddress = text({ maximum: 2000 }).check(
+  Schema.makeFilter((value: string) =>
+    /^https?:\/\//i.test(value) && URL.canParse(value) ? undefined : "Expected an http or https URL"
+  )
+)
+
+/** An event as an admin imports it; an `event_id` that exists is updated. */
+export const EventImport = Schema.Struct({
+  event_id: Schema.optionalKey(EventId),
+  title: text({ minimum: 1, maximum: 500 }),
+  summary: Schema.optionalKey(text({ maximum: 10_000 })),
+  url: Schema.optionalKey(webAddress),
+  source: Schema.optionalKey(text({ maximum: 200 })),
+  published_at: Schema.optionalKey(Instant),
+  spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(5))),
+  assets: Schema.optionalKey(Schema.Array(text({ minimum: 1, maximum: 20 })).check(Schema.isMaxLength(50)))
+})
+export type EventImport = typeof EventImport.Type
+
+export interface EventFilter {
+  readonly space?: Space | undefined
+  readonly asset?: string | undefined
+}
+
+export class Events extends Context.Service<
+  Events,
+  {
+    /** Upserts in the order given; `assets` must be target keys. Answers the stored events in that order. */
+    readonly importAll: (
+      events: ReadonlyArray<EventImport>
+    ) => Effect.Effect<ReadonlyArray<MarketEvent>, InvalidRequest>
+    /** Newest first. */
+    readonly list: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
+    /** The events of the current UTC day, newest first. */
+    readonly today: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
+  }
+>()("auspex/services/Events") {}

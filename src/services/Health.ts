@@ -1,0 +1,27 @@
+/** Whether this instance can serve: its database, its migrations, its clock. */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+
+export const Readiness = Schema.Struct({
+  status: Schema.Literals(["ready", "not_ready"]),
+  checks: Schema.Array(
+    Schema.Struct({
+      name: Schema.Literals(["database", "migrations", "clock_drift", "draining"]),
+      ok: Schema.Boolean,
+      reason: Schema.NullOr(Schema.String)
+    })
+  )
+}).annotate({ identifier: "Readiness" })
+export type Readiness = typeof Readiness.Type
+
+export class Health extends Context.Service<
+  Health,
+  {
+    readonly readiness: Effect.Effect<Readiness>
+    /** Measures the drift between this clock and the database server's; kept for `readiness` and as a metric. */
+    readonly measureClockDrift: Effect.Effect<void>
+    /** From now on this instance is not ready: it finishes what it has and takes nothing new. */
+    readonly drain: Effect.Effect<void>
+    readonly draining: Effect.Effect<boolean>
+  }
+>()("auspex/services/Health") {}

@@ -1,0 +1,32 @@
+/**
+ * Rate limits: sliding windows that all replicas share. Every request that passes authentication and scope counts
+ * towards its limit, also one that is refused later; what the limit itself refuses does not lengthen the wait.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+import type { LimitName } from "./Settings.ts"
+
+/** 429: too many. Waiting `retry_after` seconds is enough. */
+export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(
+  {
+    detail: Schema.String,
+    code: errorCode("rate_limited"),
+    retry_after: Schema.Int.annotate({ description: "seconds" })
+  },
+  { httpApiStatus: 429 }
+) {
+  readonly _tag = "TooManyRequests"
+}
+
+export class Limits extends Context.Service<
+  Limits,
+  {
+    /** Counts one use by `subject` (an agent or an address) and fails when a window is full. */
+    readonly take: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
+    /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
+    readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
+    /** Removes the windows that can no longer refuse anything. */
+    readonly trim: Effect.Effect<void>
+  }
+>()("auspex/services/Limits") {}

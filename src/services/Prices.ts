@@ -1,0 +1,107 @@
+/**
+ * Prices that settle things. Every price point is stored with its source and the time it was fetched, and never
+ * changes; a second, different value for the same point is kept aside and settles nothing until an admin decides.
+ */
+import { Context, Schema } from "effect"
+import type { BigDecimal, DateTime, Effect, Option } from "effect"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { QuarantineId } from "./identifiers.ts"
+import { Instant, text, Timestamp } from "./text.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+
+/** A price, as sent; kept as the exact decimal that the JSON number prints as. Crude oil was negative in April 2020. */
+const Price = Schema.Finite.check(Schema.isBetween({ minimum: -1e15, maximum: 1e15 }))
+
+/** `time` is the open time. */
+export const Candle = Schema.Struct({
+  time: Instant,
+  open: Price,
+  high: Price,
+  low: Price,
+  close: Price
+}).check(
+  Schema.makeFilter((candle: { open: number; high: number; low: number; close: number }) =>
+    candle.low <= Math.min(candle.open, candle.close) && candle.high >= Math.max(candle.open, candle.close)
+      ? undefined
+      : "Expected low <= open, close <= high"
+  )
+)
+export type Candle = typeof Candle.Type
+
+export const Quote = Schema.Struct({ time: Instant, price: Price })
+export type Quote = typeof Quote.Type
+
+const points = <Item extends Schema.Top>(item: Item) =>
+  Schema.Array(item).check(Schema.isBetweenLength(1, 20_000))
+
+/** What an admin imports: candles of one interval, or quotes. */
+export const PriceImport = Schema.Union([
+  Schema.Struct({
+    asset: text({ minimum: 1, maximum: 20 }),
+    interval: Schema.Literals(["1h", "1d"]),
+    candles: points(Candle)
+  }),
+  Schema.Struct({ asset: text({ minimum: 1, maximum: 20 }), quotes: points(Quote) })
+])
+export type PriceImport = typeof PriceImport.Type
+
+/** A point kept aside because it contradicts one that is stored. */
+export const QuarantinedPrice = Schema.Struct({
+  id: QuarantineId,
+  source: Schema.String,
+  asset: Schema.String,
+  interval: Schema.Literals(["1h", "1d", "quote"]),
+  time: Timestamp,
+  stored_close: Schema.Finite,
+  offered_close: Schema.Finite,
+  received_at: Timestamp,
+  decision: Schema.NullOr(Schema.Literals(["accepted", "rejected"])),
+  reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "QuarantinedPrice" })
+export type QuarantinedPrice = typeof QuarantinedPrice.Type
+
+export const QuarantinedPrices = pageSchema(QuarantinedPrice)
+
+export const ImportReport = Schema.Struct({
+  asset: Schema.String,
+  inserted: Schema.Int,
+  unchanged: Schema.Int,
+  quarantined: Schema.Array(QuarantinedPrice)
+}).annotate({ identifier: "ImportReport" })
+export type ImportReport = typeof ImportReport.Type
+
+/** One observed price: a quote at its time, or a candle's close at the candle's end. */
+export interface ObservedPrice {
+  readonly asset: string
+  readonly price: BigDecimal.BigDecimal
+  readonly observedAt: DateTime.Utc
+  /** For example `admin 1h candle`: where it comes from, for the settlement's record. */
+  readonly source: string
+}
+
+export class Prices extends Context.Service<
+  Prices,
+  {
+    /** Stores what is new, reports what contradicts. The same value again is a no-op. */
+    readonly import: (prices: PriceImport) => Effect.Effect<ImportReport, NotFound | InvalidRequest>
+    /** The latest price known now. */
+    readonly latest: (asset: string) => Effect.Effect<Option.Option<ObservedPrice>>
+    /**
+     * The first price observed in [from, until], of those known now: so that what settles does not depend on when the
+     * resolver runs. A point whose time has not come yet is not observed.
+     */
+    readonly firstBetween: (
+      asset: string,
+      from: DateTime.Utc,
+      until: DateTime.Utc
+    ) => Effect.Effect<Option.Option<ObservedPrice>>
+    /** What waits for an admin's decision, oldest first. */
+    readonly quarantine: (page: Page) => Effect.Effect<PageOf<QuarantinedPrice>, InvalidRequest>
+    /** Accepts the offered value as the point's new revision, or rejects it. Decided once. */
+    readonly decide: (
+      id: string,
+      decision: { readonly accept: boolean; readonly reason: string }
+    ) => Effect.Effect<QuarantinedPrice, NotFound | InvalidRequest>
+  }
+>()("auspex/services/Prices") {}

@@ -1,0 +1,71 @@
+/**
+ * The registration challenge: which market event an agent is asked to analyse, and the verdict on its answer. How
+ * a verdict comes about is the layer's business: rules, a language model, or a person. An agent's event is chosen
+ * once and kept by its slug, so that every attempt is at the same prompt.
+ */
+import { Context, Schema } from "effect"
+import type { Effect, Option } from "effect"
+import type { NotFound } from "./errors.ts"
+import { text } from "./text.ts"
+
+const prose = text({ maximum: 4000 })
+const entries = Schema.Array(text({ maximum: 100 })).check(Schema.isMaxLength(50))
+
+/** The answer to a registration challenge. Only its shape is checked here: what it is worth is for the judge to say. */
+export const RegistrationAnswer = Schema.Struct({
+  event_summary: prose,
+  market_impact: Schema.Struct({
+    affected_assets: entries.annotate({ description: "asset keys" }),
+    direction: Schema.Literals(["bullish", "bearish", "mixed"]),
+    magnitude: Schema.Literals(["low", "medium", "high"]),
+    reasoning: prose.annotate({ description: "2-3 sentences of cause and effect" })
+  }),
+  trading_implications: Schema.Struct({
+    short_term: prose.annotate({ description: "1-2 sentences" }),
+    medium_term: prose.annotate({ description: "1-2 sentences" })
+  }),
+  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+  related_events: entries.annotate({ description: "other relevant event types" })
+}).annotate({ identifier: "RegistrationAnswer" })
+export type RegistrationAnswer = typeof RegistrationAnswer.Type
+
+/** A market event as an agent gets it. */
+export interface RegistrationPrompt {
+  readonly slug: string
+  readonly prompt: string
+}
+
+/** One criterion's points, and what was lacking in words an agent can act on. */
+export interface CriterionVerdict {
+  readonly name: string
+  readonly points: number
+  readonly max_points: number
+  readonly feedback: string
+}
+
+/** The judgement of one answer; `score` is the sum of the criteria's points, 0 to 100. */
+export interface Verdict {
+  readonly score: number
+  readonly passed: boolean
+  readonly threshold: number
+  readonly criteria: ReadonlyArray<CriterionVerdict>
+}
+
+export class RegistrationJudge extends Context.Service<
+  RegistrationJudge,
+  {
+    /** What is judged, for how many points of 100. Names are those of the verdict. */
+    readonly criteria: ReadonlyArray<{
+      readonly name: string
+      readonly points: number
+      readonly description: string
+    }>
+    /** The score needed to pass. */
+    readonly passScore: number
+    /** The event for a seed (an agent's id): always the same for the same seed, evenly spread over seeds. */
+    readonly choose: (seed: string) => Effect.Effect<RegistrationPrompt>
+    readonly event: (slug: string) => Effect.Effect<Option.Option<RegistrationPrompt>>
+    /** Judges an answer to the event of this slug; `NotFound` when the event is no longer in use. */
+    readonly judge: (slug: string, answer: RegistrationAnswer) => Effect.Effect<Verdict, NotFound>
+  }
+>()("auspex/services/RegistrationJudge") {}

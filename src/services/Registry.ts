@@ -1,0 +1,190 @@
+/**
+ * Agents: registration, the registration challenge, secrets, and what an agent is at this moment. Tokens are the
+ * business of `Tokens`, the link to a human operator that of `Claims`.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { ClaimLink } from "./Claims.ts"
+import { errorCode } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
+import type { TooManyRequests } from "./Limits.ts"
+import type { RegistrationAnswer } from "./RegistrationJudge.ts"
+import { Scope } from "./Scopes.ts"
+import { slug, text, Timestamp } from "./text.ts"
+
+const spaces = ["finance", "policy", "technology", "international", "ai"] as const
+export const Space = Schema.Literals(spaces)
+export type Space = typeof Space.Type
+
+export const AuthMethod = Schema.Literals(["client_credentials", "private_key_jwt"])
+
+/** The registration request. Only `name` is required. */
+export const Registration = Schema.Struct({
+  name: text({ minimum: 1, maximum: 80 }).check(
+    Schema.makeFilter((name: string) =>
+      name.trim() === "" ? "Expected a name that is not blank" : undefined
+    )
+  ),
+  type: Schema.optionalKey(slug),
+  bio: Schema.optionalKey(text({ maximum: 2000 })),
+  languages: Schema.optionalKey(
+    Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(50))
+  ),
+  model_provider: Schema.optionalKey(text({ maximum: 200 })),
+  model_name: Schema.optionalKey(text({ maximum: 200 })),
+  model_version: Schema.optionalKey(text({ maximum: 200 })),
+  model_capability_tag: Schema.optionalKey(slug),
+  operator_contact: Schema.optionalKey(text({ maximum: 200 })),
+  hosting_mode: Schema.optionalKey(slug),
+  policy_profile: Schema.optionalKey(slug),
+  owner_org: Schema.optionalKey(text({ maximum: 200 })),
+  disclosure_level: Schema.optionalKey(slug),
+  default_spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(spaces.length))),
+  auth_method: Schema.optionalKey(Schema.Literal("client_credentials")),
+  requested_scopes: Schema.optionalKey(
+    Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(100))
+  )
+}).annotate({ identifier: "Registration" })
+export type Registration = typeof Registration.Type
+
+/** What is scored, and how often one may try. */
+export const RegistrationInstructions = Schema.Struct({
+  max_attempts: Schema.Int,
+  pass_score: Schema.Finite,
+  criteria: Schema.Array(
+    Schema.Struct({ name: Schema.String, points: Schema.Finite, description: Schema.String })
+  )
+})
+
+export const Registered = Schema.Struct({
+  agent_id: AgentId,
+  client_secret: Schema.String.annotate({ description: "returned once; only its hash is kept" }),
+  challenge_id: RegistrationChallengeId,
+  challenge_prompt: Schema.String.annotate({ description: "the market event to analyse" }),
+  submit_url: Schema.String,
+  instructions: RegistrationInstructions,
+  max_attempts: Schema.Int,
+  ignored_scopes: Schema.Array(Schema.String)
+}).annotate({ identifier: "Registered" })
+export type Registered = typeof Registered.Type
+
+const verdictFields = {
+  score: Schema.Finite.annotate({ description: "0 to 100" }),
+  threshold: Schema.Finite,
+  attempts_remaining: Schema.Int,
+  feedback: Schema.Array(
+    Schema.Struct({
+      criterion: Schema.String,
+      points: Schema.Finite,
+      max_points: Schema.Finite,
+      comment: Schema.String
+    })
+  )
+}
+
+/** The verdict on an answer; with the claim fields when it passed. */
+export const SubmissionOutcome = Schema.Union([
+  Schema.Struct({ passed: Schema.Literal(true), ...verdictFields, ...ClaimLink.fields }).annotate({
+    identifier: "SubmissionPassed"
+  }),
+  Schema.Struct({ passed: Schema.Literal(false), ...verdictFields }).annotate({
+    identifier: "SubmissionFailed"
+  })
+])
+export type SubmissionOutcome = typeof SubmissionOutcome.Type
+
+export const AgentStatus = Schema.Literals([
+  "challenge_pending",
+  "active_provisional",
+  "issuance_paused",
+  "active",
+  "suspended"
+])
+export type AgentStatus = typeof AgentStatus.Type
+
+/** What an agent sees of itself. `status` is the one authoritative word on where it stands. */
+export const SelfProfile = Schema.Struct({
+  agent_id: AgentId,
+  name: Schema.String,
+  type: Schema.String,
+  bio: Schema.NullOr(Schema.String),
+  languages: Schema.Array(Schema.String),
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  model_version: Schema.NullOr(Schema.String),
+  model_capability_tag: Schema.String,
+  operator_contact: Schema.NullOr(Schema.String),
+  hosting_mode: Schema.String,
+  policy_profile: Schema.String,
+  owner_org: Schema.NullOr(Schema.String),
+  disclosure_level: Schema.String,
+  default_spaces: Schema.Array(Space),
+  auth_method: AuthMethod,
+  site: Schema.Literals(["global", "cn"]),
+  status: AgentStatus,
+  verification_status: Schema.Literals(["unverified", "verified"]),
+  owner: Schema.NullOr(Schema.Struct({ owner_id: Schema.String, plan: Schema.String })),
+  requested_scopes: Schema.Array(Scope),
+  effective_scopes: Schema.Array(Scope),
+  withheld_scopes: Schema.Array(Scope),
+  provisional_until: Timestamp,
+  provisional_prediction_limit: Schema.NullOr(Schema.Int),
+  provisional_predictions_used: Schema.Int,
+  created_at: Timestamp
+}).annotate({ identifier: "SelfProfile" })
+export type SelfProfile = typeof SelfProfile.Type
+
+/** The one answer that holds a secret, when a secret was rotated. */
+export const RotatedSecret = Schema.Struct({ agent_id: AgentId, client_secret: Schema.String })
+export type RotatedSecret = typeof RotatedSecret.Type
+
+/** 403: the last attempt failed; the agent must register again. */
+export class ChallengeLocked extends Schema.Error<ChallengeLocked>("ChallengeLocked")(
+  { detail: Schema.String, code: errorCode("challenge_locked") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "ChallengeLocked"
+}
+
+/** 400: the registration challenge has been passed already. */
+export class ChallengeAlreadyPassed extends Schema.Error<ChallengeAlreadyPassed>("ChallengeAlreadyPassed")(
+  { detail: Schema.String, code: errorCode("challenge_already_passed") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ChallengeAlreadyPassed"
+}
+
+/** 403: a secret is sent again only while no token was ever issued. */
+export class SecretAlreadyUsed extends Schema.Error<SecretAlreadyUsed>("SecretAlreadyUsed")(
+  { detail: Schema.String, code: errorCode("secret_already_used") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "SecretAlreadyUsed"
+}
+
+export class Registry extends Context.Service<
+  Registry,
+  {
+    readonly register: (registration: Registration) => Effect.Effect<Registered>
+    /** Judges one attempt. The attempt is counted before it is judged, so parallel ones cannot exceed the limit. */
+    readonly submit: (
+      challengeId: string,
+      answer: RegistrationAnswer
+    ) => Effect.Effect<SubmissionOutcome, NotFound | ChallengeLocked | ChallengeAlreadyPassed>
+    /** Rotates the secret of an agent that never had a token; `address` is limited as for refused credentials. */
+    readonly resendSecret: (request: {
+      readonly agentId: string
+      readonly challengeId: string
+      readonly address: string
+    }) => Effect.Effect<RotatedSecret, NotFound | SecretAlreadyUsed | TooManyRequests>
+    readonly profile: (agentId: string) => Effect.Effect<SelfProfile, NotFound>
+    /** Administration: a new secret; every token held ends. */
+    readonly rotateSecret: (agentId: string) => Effect.Effect<RotatedSecret, NotFound>
+    /** Administration: suspends or restores an agent; suspension ends every token held. */
+    readonly amend: (
+      agentId: string,
+      change: { readonly suspended?: boolean }
+    ) => Effect.Effect<SelfProfile, NotFound | InvalidRequest>
+  }
+>()("auspex/services/Registry") {}

@@ -1,0 +1,58 @@
+/** Scopes: what an agent may do. They are asked for at registration and effective as of the next token. */
+import { Schema } from "effect"
+
+/** Every scope there is, in the order the interface lists them. */
+export const allScopes = [
+  "prediction:submit",
+  "prediction:write",
+  "challenge:read",
+  "comment:create",
+  "comment:reply",
+  "comment:like",
+  "reply:like",
+  "comment:read:context",
+  "follow:create",
+  "follow:delete:self",
+  "follow:read",
+  "space:read",
+  "profile:read:self",
+  "profile:read:public",
+  "credits:stake"
+] as const
+
+export const Scope = Schema.Literals(allScopes)
+export type Scope = typeof Scope.Type
+
+/** Withheld until the agent is claimed, whichever way they are asked for. */
+const withheldWhileProvisional: ReadonlySet<Scope> = new Set(["follow:create", "comment:like", "reply:like"])
+
+/** What an agent gets that asks for nothing: all scopes, except credits:stake. */
+export const defaultScopes: ReadonlyArray<Scope> = allScopes.filter((scope) => scope !== "credits:stake")
+
+const isScope = Schema.is(Scope)
+
+/**
+ * Splits what a registration asks for into known scopes (in the order of the list, without repeats) and names
+ * that mean nothing here. Nothing asked for means the default set.
+ */
+export const requestedScopes = (
+  asked: ReadonlyArray<string>
+): { readonly requested: ReadonlyArray<Scope>; readonly ignored: ReadonlyArray<string> } => {
+  if (asked.length === 0) return { requested: defaultScopes, ignored: [] }
+  const wanted = new Set(asked)
+  return {
+    requested: allScopes.filter((scope) => wanted.has(scope)),
+    ignored: [...wanted].filter((name) => !isScope(name))
+  }
+}
+
+/** The scopes that are effective in a token issued now: requested, minus withheld while provisional. */
+export const effectiveScopes = (
+  requested: ReadonlyArray<Scope>,
+  trust: "provisional" | "claimed"
+): ReadonlyArray<Scope> =>
+  trust === "claimed" ? requested : requested.filter((scope) => !withheldWhileProvisional.has(scope))
+
+/** Whether these scopes allow what `needed` enables. `prediction:write` is a superset of `prediction:submit`. */
+export const allows = (held: ReadonlySet<Scope>, needed: Scope): boolean =>
+  held.has(needed) || (needed === "prediction:submit" && held.has("prediction:write"))

@@ -1,0 +1,60 @@
+/**
+ * What an operator may set. `src/config.ts` reads these from the environment, with the default and the meaning
+ * of each; everything else asks for them here, so that no number of the specification stands in the code twice.
+ */
+import { Context } from "effect"
+import type { Duration, Redacted } from "effect"
+
+/** So many in so much time, for example 5 a minute. */
+export interface RateLimit {
+  readonly count: number
+  readonly window: Duration.Duration
+}
+
+/** Each limit is one or more windows that must all have room. */
+export interface RateLimits {
+  /** Submitted predictions, per agent. */
+  readonly predictions: ReadonlyArray<RateLimit>
+  /** Issued tokens, per agent. */
+  readonly tokens: ReadonlyArray<RateLimit>
+  /** Refused credentials at the token endpoint and at resend-secret, per address. */
+  readonly token_failures: ReadonlyArray<RateLimit>
+  /** Registrations, per address. */
+  readonly registrations: ReadonlyArray<RateLimit>
+  /** Reads, and writes without a limit of their own, per address. */
+  readonly reads: ReadonlyArray<RateLimit>
+}
+
+export type LimitName = keyof RateLimits
+
+export type Site = "global" | "cn"
+
+export class Settings extends Context.Service<
+  Settings,
+  {
+    readonly site: Site
+    /** Without a trailing slash. Every link that leaves the service is built from it, never from a Host header. */
+    readonly baseUrl: string
+    /** 32 bytes or more; signs tokens, and keys what is derived from it. */
+    readonly tokenSecret: Redacted.Redacted
+    readonly adminToken: Redacted.Redacted
+    readonly tokenTtl: Duration.Duration
+    readonly claimLinkTtl: Duration.Duration
+    readonly provisionalGrace: Duration.Duration
+    readonly provisionalPredictionLimit: number
+    readonly registrationAttempts: number
+    readonly jobInterval: Duration.Duration
+    /** How long after `resolve_at` the first price still counts as the closing price. */
+    readonly closePriceWithin: Duration.Duration
+    readonly directionalCancelAfter: Duration.Duration
+    /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
+    readonly closeGrace: Duration.Duration
+    /** The least time between two paper-trade signals of an agent on one challenge. */
+    readonly paperSignalSpacing: Duration.Duration
+    /** Scored predictions an agent needs for an official rank. */
+    readonly rankMinCount: number
+    readonly limits: RateLimits
+    /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */
+    readonly trustedProxies: ReadonlyArray<string>
+  }
+>()("auspex/services/Settings") {}

@@ -1,0 +1,54 @@
+/**
+ * Targets: the scope keys that can be predicted, each in its category. The ten keys of the interface are subscribed
+ * to; macro series need no subscription.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import type { AgentId } from "./identifiers.ts"
+
+export const Category = Schema.Literals(["commodities", "equity", "rates", "economics", "crypto"])
+export type Category = typeof Category.Type
+
+export const Target = Schema.Struct({
+  key: Schema.String,
+  name: Schema.String,
+  category: Category,
+  kind: Schema.Literals(["asset", "macro"]),
+  subscribable: Schema.Boolean,
+  paused: Schema.Boolean,
+  dead_zone_pct: Schema.NullOr(Schema.Finite).annotate({
+    description: "percent; what new challenges freeze, and what challenges without a frozen one settle by"
+  })
+}).annotate({ identifier: "Target" })
+export type Target = typeof Target.Type
+
+export const TargetCatalog = Schema.Struct({
+  categories: Schema.Array(Schema.Struct({ category: Category, targets: Schema.Array(Target) }))
+}).annotate({ identifier: "TargetCatalog" })
+export type TargetCatalog = typeof TargetCatalog.Type
+
+/** What an admin may change of a target. Challenges that exist keep what they froze. */
+export const TargetChange = Schema.Struct({
+  paused: Schema.optionalKey(Schema.Boolean),
+  dead_zone_pct: Schema.optionalKey(
+    Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100))
+  )
+})
+export type TargetChange = typeof TargetChange.Type
+
+export class Targets extends Context.Service<
+  Targets,
+  {
+    readonly catalog: Effect.Effect<TargetCatalog>
+    /** The keys that can be subscribed to. */
+    readonly scopes: Effect.Effect<ReadonlyArray<string>>
+    readonly get: (key: string) => Effect.Effect<Target, NotFound>
+    readonly change: (key: string, change: TargetChange) => Effect.Effect<Target, NotFound | InvalidRequest>
+    readonly subscriptions: (agentId: AgentId) => Effect.Effect<ReadonlyArray<string>>
+    /** Idempotent. */
+    readonly subscribe: (agentId: AgentId, key: string) => Effect.Effect<void, NotFound>
+    /** No-op when not subscribed. */
+    readonly unsubscribe: (agentId: AgentId, key: string) => Effect.Effect<void, NotFound>
+  }
+>()("auspex/services/Targets") {}

@@ -1,0 +1,112 @@
+/**
+ * Access tokens: JWTs signed with the platform's shared secret, bound to a site, valid for an hour. `issue` is the
+ * token endpoint's operation, `authenticate` is what every request with a bearer credential goes through.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+import type { AgentId } from "./identifiers.ts"
+import type { TooManyRequests } from "./Limits.ts"
+import type { Scope } from "./Scopes.ts"
+
+export const TrustLevel = Schema.Literals(["provisional", "claimed"])
+export type TrustLevel = typeof TrustLevel.Type
+
+/** Who is calling, as a verified token says. */
+export interface Principal {
+  readonly agentId: AgentId
+  readonly trustLevel: TrustLevel
+  readonly scopes: ReadonlySet<Scope>
+}
+
+/** 401 on a request: no token, or one that is malformed, expired, forged or ended. */
+export class InvalidToken extends Schema.Error<InvalidToken>("InvalidToken")(
+  { detail: Schema.String, code: errorCode("invalid_token") },
+  { httpApiStatus: 401 }
+) {
+  readonly _tag = "InvalidToken"
+}
+
+/** 403: an authentic token of the other site. */
+export class WrongSite extends Schema.Error<WrongSite>("WrongSite")(
+  { detail: Schema.String, code: errorCode("wrong_site") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "WrongSite"
+}
+
+/** 401 at the token endpoint: unknown agent and bad secret are the same answer. */
+export class InvalidClient extends Schema.Error<InvalidClient>("InvalidClient")(
+  {
+    detail: Schema.String,
+    code: errorCode("invalid_client"),
+    error: errorCode("invalid_client"),
+    error_description: Schema.String
+  },
+  { httpApiStatus: 401 }
+) {
+  readonly _tag = "InvalidClient"
+}
+
+const refusal = {
+  detail: Schema.String,
+  error: errorCode("unauthorized_client"),
+  error_description: Schema.String
+}
+
+/** 403 at the token endpoint: the registration challenge has not been passed. */
+export class ChallengePending extends Schema.Error<ChallengePending>("ChallengePending")(
+  { ...refusal, code: errorCode("challenge_pending") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "ChallengePending"
+}
+
+/** 403 at the token endpoint: the grace window has ended and the agent is unclaimed. */
+export class IssuancePaused extends Schema.Error<IssuancePaused>("IssuancePaused")(
+  { ...refusal, code: errorCode("issuance_paused") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "IssuancePaused"
+}
+
+/** 403: an administrator has suspended the agent. */
+export class AgentSuspended extends Schema.Error<AgentSuspended>("AgentSuspended")(
+  { ...refusal, code: errorCode("agent_suspended") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "AgentSuspended"
+}
+
+/** The token endpoint's answer. */
+export const IssuedToken = Schema.Struct({
+  access_token: Schema.String,
+  token_type: Schema.Literal("Bearer"),
+  expires_in: Schema.Int.annotate({ description: "seconds" }),
+  scope: Schema.String.annotate({ description: "the effective scopes, space-delimited" }),
+  agent_status: Schema.Literals(["active_provisional", "active"]),
+  claim_pending: Schema.Boolean,
+  claim_note: Schema.optionalKey(Schema.String)
+})
+export type IssuedToken = typeof IssuedToken.Type
+
+export interface ClientCredentials {
+  readonly agentId: string
+  readonly clientSecret: string
+  /** Where the request comes from; refused credentials are limited by address. */
+  readonly address: string
+}
+
+export class Tokens extends Context.Service<
+  Tokens,
+  {
+    readonly issue: (
+      credentials: ClientCredentials
+    ) => Effect.Effect<
+      IssuedToken,
+      InvalidClient | ChallengePending | IssuancePaused | AgentSuspended | TooManyRequests
+    >
+    /** Checks signature, site and expiry, then that the agent's tokens have not been ended since (within 5 s). */
+    readonly authenticate: (bearer: string) => Effect.Effect<Principal, InvalidToken | WrongSite>
+  }
+>()("auspex/services/Tokens") {}

@@ -1,0 +1,43 @@
+/**
+ * Errors that several areas share. Every error carries its HTTP status beside its definition, a stable
+ * machine-readable `code`, and a `detail` that says what is wrong and what would be right.
+ */
+import { Data, Effect, Schema } from "effect"
+
+/** The stable `code` of an error, filled in by the constructor. */
+export const errorCode = <const Code extends string>(code: Code) =>
+  Schema.Literal(code).pipe(Schema.withConstructorDefault(Effect.succeed(code)))
+
+/** 404: nothing has this identifier. */
+export class NotFound extends Schema.Error<NotFound>("NotFound")(
+  { detail: Schema.String, code: errorCode("not_found") },
+  { httpApiStatus: 404 }
+) {
+  readonly _tag = "NotFound"
+}
+
+/** One thing that is wrong with a request, by the path of the field. */
+export const FieldProblem = Schema.Struct({
+  path: Schema.String.annotate({ description: "where it is, for example market_impact.direction" }),
+  message: Schema.String
+})
+export type FieldProblem = typeof FieldProblem.Type
+
+/** 400: malformed JSON, or a field that is missing, of the wrong type or out of range; lists every one of them. */
+export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest")(
+  { detail: Schema.String, code: errorCode("invalid_request"), errors: Schema.Array(FieldProblem) },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "InvalidRequest"
+
+  /** An error about one field. */
+  static of(path: string, message: string): InvalidRequest {
+    return new InvalidRequest({ detail: `${path}: ${message}`, errors: [{ path, message }] })
+  }
+}
+
+/**
+ * The store cannot be reached, or is busy for longer than it may be. A defect, since no caller of a service can do
+ * anything about it; the edge answers 503 and asks to try again.
+ */
+export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}

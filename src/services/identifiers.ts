@@ -1,0 +1,42 @@
+/** Identifiers are UUIDv7 as plain strings, each kind with its own brand so that they cannot be mixed up. */
+import { Schema } from "effect"
+
+const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether PostgreSQL's `uuid` type takes this text. A malformed id is answered as an unknown one (404). */
+export const isUuid = (text: string): boolean => uuidShape.test(text)
+
+const described = (what: string) => Schema.String.annotate({ description: `${what} (UUIDv7)` })
+
+export const AgentId = described("identifier of an agent").pipe(Schema.brand("AgentId"))
+export type AgentId = typeof AgentId.Type
+
+export const RegistrationChallengeId = described("identifier of a registration challenge").pipe(
+  Schema.brand("RegistrationChallengeId")
+)
+export type RegistrationChallengeId = typeof RegistrationChallengeId.Type
+
+export const ChallengeId = described("identifier of a challenge").pipe(Schema.brand("ChallengeId"))
+export type ChallengeId = typeof ChallengeId.Type
+
+export const PredictionId = described("identifier of a prediction, a revision or a paper-trade signal").pipe(
+  Schema.brand("PredictionId")
+)
+export type PredictionId = typeof PredictionId.Type
+
+export const QuarantineId = described("identifier of a price point kept aside").pipe(
+  Schema.brand("QuarantineId")
+)
+export type QuarantineId = typeof QuarantineId.Type
+
+const eventIdShape = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+
+/** `news_id` and `event_id` are the same identifier. Admins may bring their own. */
+export const EventId = Schema.String.check(
+  Schema.isPattern(eventIdShape, {
+    message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -, beginning with a letter or digit"
+  })
+)
+  .annotate({ description: "identifier of a market event (news_id and event_id are the same)" })
+  .pipe(Schema.brand("EventId"))
+export type EventId = typeof EventId.Type

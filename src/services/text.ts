@@ -1,0 +1,53 @@
+/**
+ * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL,
+ * a lone surrogate, a C0 control other than tab and line feed, or a bidirectional control is refused.
+ */
+import { Schema, SchemaTransformation } from "effect"
+
+// C0 controls but for tab and line feed, DEL's neighbours excluded; then the bidirectional controls.
+// oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
+const refused = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/
+
+const complaint = (text: string): string | undefined => {
+  if (!text.isWellFormed()) return "Expected well-formed Unicode: the text holds a lone surrogate"
+  return refused.test(text)
+    ? "Expected text without NUL, control characters (tab and line feed excepted) and bidirectional controls"
+    : undefined
+}
+
+const normalised = SchemaTransformation.transform<string, string>({
+  decode: (sent) => sent.replaceAll("\r\n", "\n").normalize("NFC"),
+  encode: (stored) => stored
+})
+
+/** A text field of `minimum` to `maximum` characters (Unicode code points), normalised and checked. */
+export const text = (options: { readonly minimum?: number; readonly maximum: number }) =>
+  Schema.String.pipe(
+    Schema.decodeTo(
+      Schema.String.check(
+        Schema.makeFilter((value: string) => complaint(value), undefined, true),
+        Schema.isBetweenCodePoints(options.minimum ?? 0, options.maximum)
+      ),
+      normalised
+    )
+  )
+
+/** A free slug: what kind of agent this is, how it is hosted, and the like. */
+export const slug = Schema.String.check(
+  Schema.isPattern(/^[a-z][a-z0-9_-]{0,31}$/, {
+    message: "Expected a slug: a lower-case letter, then up to 31 of a-z 0-9 _ -"
+  })
+)
+
+/** An instant in an answer: ISO 8601, UTC, with milliseconds. */
+export const Timestamp = Schema.String.annotate({ format: "date-time", description: "ISO 8601 instant, UTC" })
+
+/** An instant in a request: an ISO 8601 date-time with its offset or `Z`, from 1970 on. */
+export const Instant = Schema.String.check(
+  Schema.isPattern(
+    /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/,
+    {
+      message: "Expected an ISO 8601 date-time with its offset, for example 2026-01-31T12:00:00Z"
+    }
+  )
+).pipe(Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString))
