@@ -397,5 +397,199 @@ export const handwritten: ReadonlyArray<readonly [slug: string, voice: string, a
         confidence: 0.8,
         related_events: ["Trade negotiations", "Federal Reserve policy", "Crop reports"]
       }
+    ],
+    [
+      "producer-prices-margins",
+      "a sell-side economist",
+      {
+        event_summary:
+          "PPI jumped four times as much as forecast, mostly on fuel and transport, and shops say they will eat the increase.",
+        market_impact: {
+          affected_assets: ["ES", "ZN", "PPI"],
+          direction: "mixed",
+          magnitude: "low",
+          reasoning:
+            "Since the core measure matched forecasts, the Fed has little reason to react and bonds lose only a bit. Retailers that do not raise prices see profits squeezed, which is a drag on parts of the stock market."
+        },
+        trading_implications: {
+          short_term: "Consumer stocks lag this week, and yields drift slightly higher.",
+          medium_term: "When the new season starts, shops may pass costs on and push CPI up."
+        },
+        confidence: 0.6,
+        related_events: ["CPI", "oil price", "retail earnings"]
+      }
+    ],
+    [
+      "gdp-contraction",
+      "a student",
+      {
+        event_summary:
+          "The economy got smaller last quarter when people thought it would grow, mainly because firms invested less.",
+        market_impact: {
+          affected_assets: ["S&P 500 futures", "Treasury notes", "Copper"],
+          direction: "mixed",
+          magnitude: "medium",
+          reasoning:
+            "Bad growth means lower profits, so stocks should fall. At the same time the Fed is more likely to cut rates because prices also rose less, and that makes bonds go up."
+        },
+        trading_implications: {
+          short_term: "Investors buy bonds and sell cyclical stocks and copper.",
+          medium_term:
+            "If private demand keeps growing as final sales suggest, the recession fear will go away."
+        },
+        confidence: 0.6,
+        related_events: ["Fed meeting", "unemployment data", "PMI surveys"]
+      }
+    ],
+    [
+      "debt-ceiling-deadline",
+      "a political analyst",
+      {
+        event_summary:
+          "Washington is eleven days from running out of money after negotiations collapsed, and short bills and default swaps show real stress.",
+        market_impact: {
+          affected_assets: ["ES", "ZN", "GC"],
+          direction: "bearish",
+          magnitude: "medium",
+          reasoning:
+            "The closer the date comes, the more investors cut risk, and this weighs on shares. Longer Treasuries may even gain, as money leaves the affected bills for safer maturities."
+        },
+        trading_implications: {
+          short_term: "Choppy trading on every headline, with stocks lower until there is an agreement.",
+          medium_term:
+            "History says that a deal arrives at the last minute, after which the bill yields normalise and equities rebound."
+        },
+        confidence: 0.62,
+        related_events: ["rating agency action", "Treasury bill auctions", "government shutdown"]
+      }
+    ],
+    [
+      "property-slump-copper",
+      "a commodities intern",
+      {
+        event_summary:
+          "China's housing downturn is getting worse, a big builder did not pay its bonds, and unused copper is piling up.",
+        market_impact: {
+          affected_assets: ["HG", "CL"],
+          direction: "bearish",
+          magnitude: "medium",
+          reasoning:
+            "Fewer new homes need less wiring and plumbing, so copper consumption drops. The rising bonded stocks and falling premiums confirm that buyers have stepped back, which pushes the price lower."
+        },
+        trading_implications: {
+          short_term: "Copper tests its recent lows unless Beijing says something concrete.",
+          medium_term: "A credible stimulus package could turn the market quickly because shorts would cover."
+        },
+        confidence: 0.7,
+        related_events: ["Chinese PMI", "PBoC rate cut", "stimulus announcement"]
+      }
+    ],
+    [
+      "real-yields-jump-gold",
+      "a fund manager",
+      {
+        event_summary:
+          "TIPS yields have climbed to a sixteen-year high while ETF holders are dumping gold and futures traders remain very long.",
+        market_impact: {
+          affected_assets: ["GC"],
+          direction: "bearish",
+          magnitude: "medium",
+          reasoning:
+            "Gold pays nothing, so a higher real return on safe bonds makes it more costly to hold. With speculators crowded on the long side, further selling by funds could trigger stops and a faster fall."
+        },
+        trading_implications: {
+          short_term: "Gold is vulnerable to a long squeeze in the next two weeks.",
+          medium_term: "Once real yields peak, probably when growth slows, the metal should find a base."
+        },
+        confidence: 0.72,
+        related_events: ["FOMC decision", "CPI", "central bank gold purchases"]
+      }
+    ],
+    [
+      "strait-tanker-attacks",
+      "一位航运研究员",
+      {
+        event_summary:
+          "一条承担全球大量原油和液化天然气运输的海峡遭到无人机袭击，保险公司撤保，大批船只停航等待。",
+        market_impact: {
+          affected_assets: ["原油", "NG", "黄金"],
+          direction: "bullish",
+          magnitude: "high",
+          reasoning:
+            "由于保险缺失，船东不敢通过海峡，实际运输量骤降，导致现货原油紧张。护航舰队还要九天才能到位，因此这段时间内风险溢价会持续推高油价。"
+        },
+        trading_implications: {
+          short_term: "原油近月合约大幅升水，油轮运费继续上涨。",
+          medium_term: "护航到位后若通行恢复，溢价将逐步回落；若冲突升级，则可能形成长期的供应冲击。"
+        },
+        confidence: 0.78,
+        related_events: ["中东局势升级", "OPEC 增产决定", "战略储备释放"]
+      }
+    ],
+    [
+      "soy-import-ban",
+      "a grain broker",
+      {
+        event_summary:
+          "The top customer for American beans has shut out nearly all US shippers, officially over pests but really as payback for duties.",
+        market_impact: {
+          affected_assets: ["ZS"],
+          direction: "bearish",
+          magnitude: "high",
+          reasoning:
+            "Half of US exports lose their home overnight, so beans back up at the elevators and Chicago has to fall until other destinations step in. Brazil gets the business and its premium goes up instead."
+        },
+        trading_implications: {
+          short_term: "Futures gap down and cargoes get resold at a loss.",
+          medium_term:
+            "Talks next month are the swing factor: a deal would bring a sharp short-covering rally."
+        },
+        confidence: 0.8,
+        related_events: ["tariff negotiations", "Brazil harvest", "USDA export sales"]
+      }
+    ],
+    [
+      "bitcoin-etf-inflows",
+      "a terse crypto trader",
+      {
+        event_summary:
+          "Spot ETFs pulled in almost 3 bn in a week, pensions are in, and a big brokerage opens the door on Monday.",
+        market_impact: {
+          affected_assets: ["btc", "eth"],
+          direction: "bullish",
+          magnitude: "high",
+          reasoning:
+            "ETF buying was over ten times what miners made, so the float keeps shrinking. New broker access means even more demand, which should push BTC up."
+        },
+        trading_implications: {
+          short_term: "Momentum continues into the Monday launch.",
+          medium_term:
+            "Flows are fickle and could reverse if the Fed turns hawkish, but pension money tends to stay."
+        },
+        confidence: 0.8,
+        related_events: ["SEC decisions", "Fed meeting", "halving"]
+      }
+    ],
+    [
+      "stablecoin-loses-peg",
+      "a risk officer",
+      {
+        event_summary:
+          "A 34 bn stablecoin trades at 93 cents because part of its backing is stuck in a failing bank and redemptions exceed its cash.",
+        market_impact: {
+          affected_assets: ["BTC", "ETH"],
+          direction: "bearish",
+          magnitude: "high",
+          reasoning:
+            "Holders who cannot redeem sell the coin or swap it for anything else, and leveraged borrowers who posted it as collateral are liquidated. That forces sales of bitcoin and ether and drains liquidity from the exchanges that quote against it."
+        },
+        trading_implications: {
+          short_term: "Expect violent swings over the weekend, with prices on the affected pairs distorted.",
+          medium_term:
+            "If depositors of the bank are made whole the peg returns, otherwise regulators will come down hard on issuers."
+        },
+        confidence: 0.7,
+        related_events: ["bank failures", "stablecoin legislation", "exchange insolvency"]
+      }
     ]
   ]

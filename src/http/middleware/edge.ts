@@ -3,6 +3,7 @@
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
 import { Cause, Clock, Effect, Metric, Option, Predicate, Result } from "effect"
+import type { Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import {
   HttpMiddleware,

@@ -19,20 +19,28 @@ const what: Record<LimitName, string> = {
   reads: "requests"
 }
 
-/** The weight of a window `elapsed` (0 to 1) into its current bucket. */
-const weight = (counts: typeof Counts.Type, elapsed: number): number =>
-  counts.previous * (1 - elapsed) + counts.current
+/** A moment in a window, in milliseconds: whole numbers, so that waiting as long as was said is enough to the digit. */
+interface Moment {
+  readonly key: string
+  readonly bucket: number
+  readonly window: number
+  /** Since the bucket began. */
+  readonly elapsed: number
+}
+
+/** Uses times milliseconds: what lies within the window now. */
+const weight = (counts: typeof Counts.Type, { window, elapsed }: Moment): number =>
+  counts.previous * (window - elapsed) + counts.current * window
 
 /** Seconds until one more use fits, when nothing else is counted meanwhile. */
-const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, elapsed: number): number => {
-  const window = Duration.toSeconds(limit.window)
+const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elapsed }: Moment): number => {
   const room = limit.count - 1
   // In this bucket only the previous count fades; in the next one the current count is the previous.
   const wait =
     counts.current <= room
-      ? (1 - elapsed - (room - counts.current) / Math.max(counts.previous, 1)) * window
-      : (1 - elapsed + 1 - room / counts.current) * window
-  return Math.max(1, Math.ceil(wait))
+      ? window - elapsed - ((room - counts.current) * window) / Math.max(counts.previous, 1)
+      : window - elapsed + window - (room * window) / counts.current
+  return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
 }
 
 const make = Effect.gen(function* () {
@@ -40,14 +48,14 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const rows = many(Counts)
 
-  const locate = (name: LimitName, subject: string, limit: RateLimit, now: number) => {
+  const locate = (name: LimitName, subject: string, limit: RateLimit, now: number): Moment => {
     const window = Duration.toMillis(limit.window)
     const bucket = Math.floor(now / window)
-    return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now / window - bucket }
+    return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
   }
 
-  const refuse = (name: LimitName, limit: RateLimit, counts: typeof Counts.Type, elapsed: number) => {
-    const seconds = retryAfter(limit, counts, elapsed)
+  const refuse = (name: LimitName, limit: RateLimit, counts: typeof Counts.Type, moment: Moment) => {
+    const seconds = retryAfter(limit, counts, moment)
     return new TooManyRequests({
       detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
       retry_after: seconds
@@ -61,7 +69,8 @@ const make = Effect.gen(function* () {
     limit: RateLimit,
     now: number
   ) {
-    const { key, bucket, window, elapsed } = locate(name, subject, limit, now)
+    const moment = locate(name, subject, limit, now)
+    const { key, bucket, window, elapsed } = moment
     const taken = yield* rows(sql`
       insert into rate_limits as r (key, bucket, current, previous, expires_at)
       values (${key}, ${bucket}, 1, 0, ${at(DateTime.makeUnsafe((bucket + 2) * window))})
@@ -71,13 +80,13 @@ const make = Effect.gen(function* () {
         bucket = excluded.bucket,
         expires_at = excluded.expires_at
       where case r.bucket
-        when excluded.bucket then r.previous * (1 - ${elapsed}::float8) + r.current
-        when excluded.bucket - 1 then r.current * (1 - ${elapsed}::float8)
-        else 0 end + 1 <= ${limit.count}
+        when excluded.bucket then r.previous::int8 * ${window - elapsed}::int8 + r.current::int8 * ${window}::int8
+        when excluded.bucket - 1 then r.current::int8 * ${window - elapsed}::int8
+        else 0 end <= ${limit.count - 1}::int8 * ${window}::int8
       returning current, previous`)
     if (taken.length === 0) {
       const counts = yield* read(key, bucket)
-      return yield* refuse(name, limit, counts, elapsed)
+      return yield* refuse(name, limit, counts, moment)
     }
   })
 
@@ -97,9 +106,11 @@ const make = Effect.gen(function* () {
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
-      const { key, bucket, elapsed } = locate(name, subject, limit, now)
-      const counts = yield* read(key, bucket)
-      if (weight(counts, elapsed) + 1 > limit.count) return yield* refuse(name, limit, counts, elapsed)
+      const moment = locate(name, subject, limit, now)
+      const counts = yield* read(moment.key, moment.bucket)
+      if (weight(counts, moment) > (limit.count - 1) * moment.window) {
+        return yield* refuse(name, limit, counts, moment)
+      }
     }
   })
 

@@ -2,9 +2,7 @@
  * Statements whose rows are decoded by a schema. Our own SQL shapes the rows, so a row that does not fit, or a
  * statement that fails, is a defect: services list domain errors only.
  */
-import { Effect, Option, Schema } from "effect"
-import type { DateTime } from "effect"
-import { DateTime as DateTimes } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
@@ -54,7 +52,7 @@ export const run = (statement: Statement.Statement<object>): Effect.Effect<void>
   Effect.asVoid(orDefect(statement))
 
 /** An instant as a statement's parameter. */
-export const at = (instant: DateTime.DateTime): Date => DateTimes.toDateUtc(instant)
+export const at = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
 export const decimal = (value: number): string => String(value)

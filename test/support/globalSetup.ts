@@ -1,0 +1,49 @@
+/** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import type { TestProject } from "vitest/node"
+import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
+import * as Database from "../../src/layers/postgres/Database.ts"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** The server's maintenance database. */
+    postgresUrl: string
+    templateDatabase: string
+  }
+}
+
+/** Crash safety costs time and is tested on its own; here a crash of the machine only loses test data. */
+const impatient = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" }
+
+const templateDatabase = "auspex_template"
+
+export default async function setup(project: TestProject) {
+  const directory = mkdtempSync(join(tmpdir(), "auspex-test-"))
+  const scope = Effect.runSync(Scope.make())
+  const started = EmbeddedPostgres.start({ dataDir: directory, settings: impatient }).pipe(
+    Effect.provideService(Scope.Scope, scope)
+  )
+  const { url } = await Effect.runPromise(started)
+  const postgresUrl = Redacted.value(url)
+  const template = new URL(postgresUrl)
+  template.pathname = `/${templateDatabase}`
+  await Effect.runPromise(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`create database ${sql(templateDatabase)}`
+    }).pipe(Effect.provide(Database.client(url)))
+  )
+  await Effect.runPromise(
+    Database.migrate("global").pipe(Effect.provide(Database.client(Redacted.make(template.href))))
+  )
+  project.provide("postgresUrl", postgresUrl)
+  project.provide("templateDatabase", templateDatabase)
+  return async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,8 @@
+/** Every service on a fresh database: `layer(testServices())("Arenas", (it) => ...)`. */
+import { Layer } from "effect"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { database } from "./database.ts"
+import { settings } from "./settings.ts"
+
+export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
+  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment))))

@@ -1,0 +1,39 @@
+/** Settings for tests: the defaults of `src/config.ts`, with room in the limits that other tests are not about. */
+import { ConfigProvider, Effect, Layer, Redacted } from "effect"
+import { load } from "../../src/config.ts"
+import { Settings } from "../../src/services/Settings.ts"
+
+export const testAdminToken = "test-admin-token-0123456789"
+export const testTokenSecret = "test-token-secret-0123456789-0123456789"
+
+const roomy = {
+  AUSPEX_LIMIT_PREDICTIONS: "100000/minute",
+  AUSPEX_LIMIT_TOKENS: "100000/minute",
+  AUSPEX_LIMIT_TOKEN_FAILURES: "100000/minute",
+  AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",
+  AUSPEX_LIMIT_READS: "1000000/minute"
+}
+
+/** `environment` as an operator would set it, over the roomy limits. */
+export const settings = (environment: Readonly<Record<string, string>> = {}) =>
+  Layer.effect(
+    Settings,
+    Effect.map(load, ({ rules }) => ({
+      ...rules,
+      tokenSecret: Redacted.make(testTokenSecret),
+      adminToken: Redacted.make(testAdminToken)
+    }))
+  ).pipe(
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...roomy, ...environment } }))),
+    Layer.orDie
+  )
+
+/** The settings exactly as an operator gets them who sets nothing. */
+export const defaultSettings = Layer.effect(
+  Settings,
+  Effect.map(load, ({ rules }) => ({
+    ...rules,
+    tokenSecret: Redacted.make(testTokenSecret),
+    adminToken: Redacted.make(testAdminToken)
+  }))
+).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} }))), Layer.orDie)
