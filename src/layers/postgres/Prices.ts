@@ -6,7 +6,7 @@ import { isUuid } from "../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
-import { at, decimal, many, maybe, orDefect, sqlDefect } from "./query.ts"
+import { at, column, decimal, many, maybe, orDefect, sqlDefect } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const source = "admin"
@@ -74,8 +74,8 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const ids = yield* Effect.forEach(times, () => random.uuidV7())
     const point = sql`
-      unnest(${ids}::uuid[], ${times}::timestamptz[], ${opens}::numeric[], ${highs}::numeric[], ${lows}::numeric[],
-             ${closes}::numeric[]) with ordinality as n (id, time, open, high, low, close, position)`
+      unnest(${column("uuid", ids)}, ${column("timestamptz", times)}, ${column("numeric", opens)},
+             ${column("numeric", highs)}, ${column("numeric", lows)}, ${column("numeric", closes)}) with ordinality as n (id, time, open, high, low, close, position)`
     return yield* sql
       .withTransaction(
         Effect.gen(function* () {

@@ -2,7 +2,8 @@
  * Statements whose rows are decoded by a schema. Our own SQL shapes the rows, so a row that does not fit, or a
  * statement that fails, is a defect: services list domain errors only.
  */
-import { DateTime, Effect, Option, Schema } from "effect"
+import { PgTypes } from "@effect/sql-pg"
+import { DateTime, Effect, Option, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
@@ -53,6 +54,15 @@ export const run = (statement: Statement.Statement<object>): Effect.Effect<void>
 
 /** An instant as a statement's parameter. */
 export const at = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
+
+/**
+ * A column of values as one array parameter, for `unnest`. The type is said, because an array of nulls does not show it;
+ * `numeric` takes decimal texts.
+ */
+export const column = (
+  type: "uuid" | "text" | "numeric" | "bool" | "timestamptz",
+  values: ReadonlyArray<string | boolean | Date | null>
+) => Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
 export const decimal = (value: number): string => String(value)

@@ -15,7 +15,7 @@ const horizonBesideTheEvent = 0.3
 
 const writeOwnWords = "is largely the prompt again or repeats itself: write it in your own words."
 const writeSentences = "is a list of keywords rather than sentences."
-const speakOfEvent = "hardly speaks of this event: name the facts and the assets it is about."
+const speakOfEvent = "says too little of this event: name the facts and the assets it is about."
 
 /** How well the number of sentences keeps to what is asked. */
 const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: number): number => {

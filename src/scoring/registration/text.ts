@@ -7,6 +7,8 @@
 export interface Passage {
   /** Lower-case words; each Chinese character is a word of its own. */
   readonly words: ReadonlyArray<string>
+  /** How many of the words are Chinese characters. */
+  readonly han: number
   /** Length in words as a reader counts them. */
   readonly size: number
   /** Sizes of its sentences; what is too short to be one is left out. */
@@ -23,7 +25,12 @@ export interface Passage {
 
 const wordPattern = /\p{Script=Han}|[[\p{L}\p{N}\p{M}]--\p{Script=Han}]+/gv
 const hanPattern = /\p{Script=Han}/v
+const everyHan = /\p{Script=Han}/gv
+/** Ideographs and what comes with them begin here: enough to see whether a sentence ends before one. */
+const ideographs = "\u2e80"
 const runLength = 4
+/** More than any few sentences have: of a longer text the rest is not read. */
+const longestRead = 1000
 const smallestSentence = 3
 /** Chinese words have one to three characters. */
 const wordsPerHan = 0.6
@@ -58,48 +65,50 @@ const endsSentence = (text: string, at: number): boolean => {
   const next = text.charAt(at + 1)
   if (character === "\n") return next === "\n"
   if (character !== "." && character !== "!" && character !== "?") return false
-  if (next !== "" && !space.test(next) && !closers.has(next) && !hanPattern.test(next)) return false
+  if (next !== "" && !space.test(next) && !closers.has(next) && next < ideographs) return false
   return character !== "." || !isAbbreviation(text, at)
 }
 
-const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(wordPattern) ?? []
+const countHan = (text: string): number => text.match(everyHan)?.length ?? 0
 
-const sizeOf = (words: ReadonlyArray<string>): number => {
-  let han = 0
-  for (const word of words) if (hanPattern.test(word)) han += 1
-  return words.length - han + han * wordsPerHan
-}
+const sizeOf = (words: number, han: number): number => words - han + han * wordsPerHan
 
-const runsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (words.length === 0) return []
-  if (words.length <= runLength) return [words.join(" ")]
-  return words.slice(runLength - 1).map((_, index) => words.slice(index, index + runLength).join(" "))
+/** Slices of ` word word word `: one starts at each word but the last few. */
+const runsOf = (words: ReadonlyArray<string>, spaced: string): ReadonlyArray<string> => {
+  const runs: Array<string> = []
+  let start = 0
+  let end = 0
+  for (const [index, word] of words.entries()) {
+    end += word.length + 1
+    if (index < runLength - 1) continue
+    runs.push(spaced.slice(start, end + 1))
+    start += (words[index - runLength + 1] ?? "").length + 1
+  }
+  return runs.length === 0 && words.length > 0 ? [spaced] : runs
 }
 
 /** Takes a text apart. */
 export const read = (text: string): Passage => {
-  const words: Array<string> = []
+  const found: Array<string> = []
   const sentences: Array<number> = []
   let start = 0
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < text.length && found.length < longestRead; at += 1) {
     if (at < text.length - 1 && !endsSentence(text, at)) continue
-    const sentence = wordsOf(text.slice(start, at + 1))
+    const sentence = text.slice(start, at + 1).toLowerCase()
     start = at + 1
-    for (const word of sentence) words.push(word)
-    const size = sizeOf(sentence)
+    const inSentence = sentence.match(wordPattern) ?? []
+    for (const word of inSentence) found.push(word)
+    const size = sizeOf(inSentence.length, countHan(sentence))
     if (size >= smallestSentence) sentences.push(size)
   }
-  const all = runsOf(words)
+  const words = found.slice(0, longestRead)
+  const spaced = ` ${words.join(" ")} `
+  const joined = words.join("")
+  const han = countHan(joined)
+  const all = runsOf(words, spaced)
   const runs = new Set(all)
-  return {
-    words,
-    size: sizeOf(words),
-    sentences,
-    spaced: ` ${words.join(" ")} `,
-    joined: words.join(""),
-    runs,
-    novelty: all.length === 0 ? 0 : runs.size / all.length
-  }
+  const novelty = all.length === 0 ? 0 : runs.size / all.length
+  return { words, han, size: sizeOf(words.length, han), sentences, spaced, joined, runs, novelty }
 }
 
 /** Whether the passage has this term: a Chinese one anywhere, another at the beginning of a word; `$` ends a word. */
@@ -141,10 +150,9 @@ export const likeness = (one: Passage, other: Passage): number => {
 
 /** Which share of the words are among these; only words in letters of an alphabet count. */
 export const shareOf = (passage: Passage, among: ReadonlySet<string>): number => {
-  const spelled = passage.words.filter((word) => !hanPattern.test(word))
-  return spelled.length === 0 ? 0 : spelled.filter((word) => among.has(word)).length / spelled.length
+  const spelled = passage.words.length - passage.han
+  return spelled === 0 ? 0 : passage.words.filter((word) => among.has(word)).length / spelled
 }
 
 /** Whether the passage is mostly Chinese characters. */
-export const isChinese = (passage: Passage): boolean =>
-  passage.words.filter((word) => hanPattern.test(word)).length * 2 > passage.words.length
+export const isChinese = ({ han, words }: Passage): boolean => han * 2 > words.length

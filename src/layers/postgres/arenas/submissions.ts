@@ -13,7 +13,7 @@ import { DateTime, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { at, decimal } from "../query.ts"
+import { at, column, decimal } from "../query.ts"
 
 export interface SubmissionItem {
   readonly id: PredictionId
@@ -71,16 +71,50 @@ const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tai
 /** An agent appears at most once among the items; `SubmissionOutcome` is what a row of the answer holds. */
 export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<SubmissionItem>) => {
   const bodies = items.map(bodyAround)
-  const column = <A>(value: (item: SubmissionItem) => A) => items.map(value)
   return sql`
     with item as (
       select * from unnest(
-        ${column((item) => item.id)}::uuid[], ${column((item) => item.challengeId)}::uuid[],
-        ${column((item) => item.agentId)}::uuid[], ${column((item) => item.direction)}::text[],
-        ${column((item) => decimal(item.confidence))}::numeric[], ${column((item) => item.reasoning)}::text[],
-        ${column((item) => item.isRevision)}::boolean[], ${column((item) => at(item.receivedAt))}::timestamptz[],
-        ${column(() => randomBytes(32).toString("hex"))}::text[],
-        ${bodies.map((body) => body.head)}::text[], ${bodies.map((body) => body.tail)}::text[]
+        ${column(
+          "uuid",
+          items.map((item) => item.id)
+        )}, ${column(
+          "uuid",
+          items.map((item) => item.challengeId)
+        )},
+        ${column(
+          "uuid",
+          items.map((item) => item.agentId)
+        )}, ${column(
+          "text",
+          items.map((item) => item.direction)
+        )},
+        ${column(
+          "numeric",
+          items.map((item) => decimal(item.confidence))
+        )},
+        ${column(
+          "text",
+          items.map((item) => item.reasoning)
+        )},
+        ${column(
+          "bool",
+          items.map((item) => item.isRevision)
+        )},
+        ${column(
+          "timestamptz",
+          items.map((item) => at(item.receivedAt))
+        )},
+        ${column(
+          "text",
+          items.map(() => randomBytes(32).toString("hex"))
+        )},
+        ${column(
+          "text",
+          bodies.map((body) => body.head)
+        )}, ${column(
+          "text",
+          bodies.map((body) => body.tail)
+        )}
       ) with ordinality as i (id, challenge_id, agent_id, direction, confidence, reasoning, is_revision, received_at,
                               salt, head, tail, position)
     ),

@@ -1,0 +1,247 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Option, Schema } from "effect"
+import { bank } from "../../src/layers/registration/bank.ts"
+import { layer } from "../../src/layers/registration/RubricJudge.ts"
+import { judge, rubric } from "../../src/scoring/registration.ts"
+import type { RegistrationEvent } from "../../src/scoring/registration.ts"
+import { assetKeys } from "../../src/scoring/registration/model.ts"
+import { RegistrationAnswer, RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
+import { handwritten } from "../support/handwrittenAnswers.ts"
+import {
+  allDirections,
+  allMagnitudes,
+  chineseAnswer,
+  englishAnswer,
+  lazyAnswers,
+  ownWords
+} from "../support/registrationAnswers.ts"
+
+const clearly = 75
+
+const explain = (event: RegistrationEvent, answer: RegistrationAnswer): string => {
+  const { criteria, score } = judge(event, answer)
+  const lost = criteria.filter(({ max_points, points }) => points < max_points)
+  return `${event.slug} ${score}: ${lost.map(({ feedback, name, points }) => `${name} ${points}: ${feedback}`).join(" | ")}`
+}
+
+describe("the bank", () => {
+  it("has at least 28 events, each with a slug of its own", () => {
+    assert.isAtLeast(bank.length, 28)
+    assert.strictEqual(new Set(bank.map(({ slug }) => slug)).size, bank.length)
+    for (const { slug } of bank) assert.match(slug, /^[a-z][a-z-]{0,63}$/)
+  })
+
+  it("makes each of the ten assets the core of at least one event", () => {
+    const core = new Set(bank.flatMap(({ assets }) => assets.core))
+    for (const key of assetKeys.slice(0, 10)) assert.isTrue(core.has(key), key)
+  })
+
+  it("tells each event in 3 to 6 sentences with numbers, undated, and then says what is asked for", () => {
+    for (const { prompt, slug } of bank) {
+      const [facts = "", asked = "", ...rest] = prompt.split("\n\n")
+      const sentences = facts.split(/[.?!]"? (?=[A-Z])/)
+      assert.isAtLeast(sentences.length, 3, slug)
+      assert.isAtMost(sentences.length, 6, slug)
+      assert.isAtLeast(facts.match(/\d+/g)?.length ?? 0, 3, slug)
+      assert.notMatch(facts, /\b(19|20)\d\d\b/, slug)
+      assert.match(asked, /^Analyse this event: /)
+      assert.strictEqual(rest.length, 0)
+    }
+  })
+
+  it("expects known assets, each once, and few enough that a list of everything earns little", () => {
+    for (const { assets, slug } of bank) {
+      const all = [...assets.core, ...assets.plausible]
+      assert.isAtLeast(assets.core.length, 1, slug)
+      assert.strictEqual(new Set(all).size, all.length, slug)
+      assert.isAtMost(all.length, assetKeys.length / 2, slug)
+      for (const key of all) assert.include(assetKeys, key)
+    }
+  })
+
+  it("gives some direction and some magnitude full points, and not every one of them", () => {
+    for (const { directions, magnitudes, slug } of bank) {
+      const weights = [
+        allDirections.map((name) => directions[name] ?? 0),
+        allMagnitudes.map((name) => magnitudes[name] ?? 0)
+      ]
+      for (const each of weights) {
+        assert.strictEqual(Math.max(...each), 1, slug)
+        assert.isBelow(Math.min(...each), 1, slug)
+        assert.isAtLeast(Math.min(...each), 0, slug)
+      }
+    }
+  })
+
+  it("has words of each event that its own prompt has", () => {
+    for (const event of bank) assert.isAtLeast(ownWords(event).length, 3, event.slug)
+  })
+
+  it("is spread over directions: no guess is right for most events", () => {
+    for (const direction of allDirections) {
+      const right = bank.filter(({ directions }) => directions[direction] === 1)
+      assert.isBelow(right.length, bank.length * 0.55, direction)
+    }
+  })
+})
+
+describe("competent answers", () => {
+  it.each(bank.map((event) => [event.slug, event] as const))(
+    "to %s pass clearly, in English and in Chinese",
+    (_, event) => {
+      for (const answer of [englishAnswer(event), chineseAnswer(event)]) {
+        assert.isAtLeast(judge(event, answer).score, clearly, explain(event, answer))
+      }
+    }
+  )
+
+  it("pass with every reading that the event allows, and even with one that it does not", () => {
+    for (const event of bank) {
+      for (const direction of allDirections) {
+        const answer = englishAnswer(event, direction)
+        const expected = (event.directions[direction] ?? 0) > 0 ? clearly : 60
+        assert.isAtLeast(judge(event, answer).score, expected, explain(event, answer))
+      }
+    }
+  })
+
+  it.each(handwritten)("written by hand to %s by %s pass clearly", (slug, _, answer) => {
+    const event = bank.find((candidate) => candidate.slug === slug)
+    assert(event !== undefined, slug)
+    assert.isAtLeast(judge(event, answer).score, clearly, explain(event, answer))
+  })
+
+  it("to an event of another matter fail", () => {
+    const strangers = bank.flatMap((event) =>
+      bank
+        .filter((other) => !other.kinds.some((kind) => event.kinds.includes(kind)))
+        .filter(
+          ({ assets }) =>
+            !event.assets.core.some((key) => [...assets.core, ...assets.plausible].includes(key))
+        )
+        .map((other) => [event, other] as const)
+    )
+    assert.isAtLeast(strangers.length, 500)
+    for (const [event, other] of strangers) {
+      assert.isFalse(
+        judge(other, englishAnswer(event)).passed,
+        `${event.slug} for ${explain(other, englishAnswer(event))}`
+      )
+    }
+  })
+})
+
+describe("lazy answers", () => {
+  it("come in at least 15 kinds", () => {
+    assert.isAtLeast(
+      new Set(
+        bank
+          .slice(0, 1)
+          .flatMap(lazyAnswers)
+          .map(([kind]) => kind)
+      ).size,
+      2 * 15
+    )
+  })
+
+  it.each(bank.map((event) => [event.slug, event] as const))(
+    "to %s fail, even with lucky choices",
+    (_, event) => {
+      for (const [kind, answer] of lazyAnswers(event)) {
+        assert.isFalse(judge(event, answer).passed, `${kind}: ${explain(event, answer)}`)
+      }
+    }
+  )
+})
+
+describe("the shape of an answer", () => {
+  const decode = Schema.decodeUnknownExit(RegistrationAnswer)
+  const [, , answer] = handwritten[0] ?? []
+  const changed = (change: object): boolean => Exit.isSuccess(decode({ ...answer, ...change }))
+
+  it("has every field, with texts of any content", () => {
+    assert.isTrue(changed({}))
+    assert.isTrue(changed({ event_summary: "" }))
+    assert.isFalse(changed({ event_summary: undefined }))
+    assert.isFalse(changed({ market_impact: { ...answer?.market_impact, direction: "sideways" } }))
+  })
+
+  it("has texts of at most 4 000 characters", () => {
+    assert.isTrue(changed({ event_summary: "字".repeat(4000) }))
+    assert.isFalse(changed({ event_summary: "字".repeat(4001) }))
+  })
+
+  it("has at most 50 entries of at most 100 characters", () => {
+    assert.isTrue(changed({ related_events: Array.from({ length: 50 }, () => "x".repeat(100)) }))
+    assert.isFalse(changed({ related_events: Array.from({ length: 51 }, () => "x") }))
+    assert.isFalse(changed({ related_events: ["x".repeat(101)] }))
+  })
+
+  it("has a confidence from 0 to 1", () => {
+    for (const confidence of [0, 0.5, 1]) assert.isTrue(changed({ confidence }))
+    for (const confidence of [-0.01, 1.01, Number.NaN, "0.5", null]) assert.isFalse(changed({ confidence }))
+  })
+})
+
+it.layer(layer)("the rubric judge", (it) => {
+  it.effect("says what is scored", () =>
+    Effect.gen(function* () {
+      const { criteria, passScore } = yield* RegistrationJudge
+      assert.deepStrictEqual(criteria, rubric)
+      assert.strictEqual(passScore, 60)
+    })
+  )
+
+  it.effect("chooses the same event for the same agent, and spreads agents evenly", () =>
+    Effect.gen(function* () {
+      const { choose } = yield* RegistrationJudge
+      const seeds = Array.from(
+        { length: 10_000 },
+        (_, n) => `019a2b3c-4d5e-7${n.toString(16).padStart(15, "0")}`
+      )
+      const chosen = yield* Effect.forEach(seeds, choose)
+      assert.deepStrictEqual(yield* Effect.forEach(seeds, choose), chosen)
+      const counts = new Map<string, number>()
+      for (const { slug } of chosen) counts.set(slug, (counts.get(slug) ?? 0) + 1)
+      const expected = seeds.length / bank.length
+      assert.strictEqual(counts.size, bank.length)
+      for (const [slug, count] of counts) {
+        assert.isAbove(count, expected * 0.7, slug)
+        assert.isBelow(count, expected * 1.3, slug)
+      }
+    })
+  )
+
+  it.effect("shows an event by its slug without what is expected of the answer", () =>
+    Effect.gen(function* () {
+      const service = yield* RegistrationJudge
+      const chosen = yield* service.choose("an agent")
+      assert.deepStrictEqual(yield* service.event(chosen.slug), Option.some(chosen))
+      assert.deepStrictEqual(Object.keys(chosen).sort(), ["prompt", "slug"])
+      assert.deepStrictEqual(yield* service.event("unknown"), Option.none())
+    })
+  )
+
+  it.effect("judges an answer to the event of a slug", () =>
+    Effect.gen(function* () {
+      const service = yield* RegistrationJudge
+      for (const event of bank) {
+        assert.deepStrictEqual(
+          yield* service.judge(event.slug, englishAnswer(event)),
+          judge(event, englishAnswer(event))
+        )
+      }
+    })
+  )
+
+  it.effect("does not find an event that is no longer in use", () =>
+    Effect.gen(function* () {
+      const service = yield* RegistrationJudge
+      const [event] = bank
+      assert(event !== undefined)
+      const error = yield* Effect.flip(service.judge("removed-event", englishAnswer(event)))
+      assert.strictEqual(error._tag, "NotFound")
+      assert.include(error.detail, "register again")
+    })
+  )
+})

@@ -1,0 +1,445 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { bank } from "../../src/layers/registration/bank.ts"
+import { judge, passScore, rubric } from "../../src/scoring/registration.ts"
+import type { RegistrationEvent, Verdict } from "../../src/scoring/registration.ts"
+import { assetKeys } from "../../src/scoring/registration/model.ts"
+import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
+import { bestDirection, bestMagnitude, englishAnswer, lazyAnswers } from "../support/registrationAnswers.ts"
+
+const strike: RegistrationEvent = {
+  slug: "strike",
+  prompt:
+    "Workers at a copper mine that yields 5 % of world output walked out after a pay offer was rejected. Stocks in warehouses cover four days of use. The last strike took 120 000 tonnes off the market.",
+  assets: { core: ["HG", "GC"], plausible: ["PPI"] },
+  directions: { bullish: 1, mixed: 0.5 },
+  magnitudes: { high: 1, medium: 0.5 },
+  kinds: ["metals"],
+  terms: ["strike", "mine$", "smelter", "warehouse", "tonne", "罢工", "矿", "库存"],
+  related: ["metals", "growth", "labour"]
+}
+
+const good: RegistrationAnswer = {
+  event_summary:
+    "A walkout has shut a mine with a twentieth of the world's copper while warehouse stocks are tiny.",
+  market_impact: {
+    affected_assets: ["HG", "GC"],
+    direction: "bullish",
+    magnitude: "high",
+    reasoning:
+      "The strike removes supply that smelters need at once. Because stocks cover only a few days, buyers must bid up copper until someone else uses less."
+  },
+  trading_implications: {
+    short_term: "Copper and its near spreads tighten while there is no talk of a settlement.",
+    medium_term: "Once the mine reopens the price gives part of that back, but lost tonnes stay lost."
+  },
+  confidence: 0.75,
+  related_events: ["Chinese PMI", "other mine wage talks"]
+}
+
+const withImpact = (change: Partial<RegistrationAnswer["market_impact"]>): RegistrationAnswer => ({
+  ...good,
+  market_impact: { ...good.market_impact, ...change }
+})
+
+const points = (answer: RegistrationAnswer, name: string, event = strike): number | undefined =>
+  judge(event, answer).criteria.find((criterion) => criterion.name === name)?.points
+
+const pointsForAssets = (...affected_assets: ReadonlyArray<string>): number | undefined =>
+  points(withImpact({ affected_assets }), "affected_assets")
+
+const pointsForReasoning = (reasoning: string): number =>
+  points(withImpact({ reasoning }), "cause_and_effect") ?? -1
+
+const eventIndex = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: bank.length - 1 }))
+const eventAt = (index: number): RegistrationEvent => bank[index] ?? strike
+
+const assertWithinBounds = (verdict: Verdict): void => {
+  for (const criterion of verdict.criteria) {
+    assert.isTrue(Number.isInteger(criterion.points), criterion.name)
+    assert.isAtLeast(criterion.points, 0, criterion.name)
+    assert.isAtMost(criterion.points, criterion.max_points, criterion.name)
+  }
+  assert.strictEqual(
+    verdict.score,
+    verdict.criteria.reduce((sum, criterion) => sum + criterion.points, 0)
+  )
+  assert.strictEqual(verdict.passed, verdict.score >= verdict.threshold)
+}
+
+describe("the rubric", () => {
+  it("has 100 points, passes at 60, and names the criteria as the verdict does", () => {
+    assert.strictEqual(
+      rubric.reduce((sum, criterion) => sum + criterion.points, 0),
+      100
+    )
+    assert.strictEqual(passScore, 60)
+    assert.deepStrictEqual(
+      judge(strike, good).criteria.map(({ max_points, name }) => [name, max_points]),
+      rubric.map(({ name, points }) => [name, points])
+    )
+  })
+
+  it("gives a good answer everything", () => {
+    const verdict = judge(strike, good)
+    assert.strictEqual(verdict.score, 100)
+    assert.isTrue(verdict.criteria.every(({ feedback }) => feedback === "Nothing is lacking."))
+  })
+
+  it("lets neither the choices nor the texts pass alone", () => {
+    const choices = ["affected_assets", "direction", "magnitude", "confidence", "related_events"]
+    const sum = rubric
+      .filter(({ name }) => choices.includes(name))
+      .reduce((total, { points }) => total + points, 0)
+    assert.isBelow(sum, passScore)
+    assert.isBelow(100 - sum, passScore)
+  })
+
+  it.prop(
+    "points never leave their bounds and sum to the score",
+    [RegistrationAnswer, eventIndex],
+    ([answer, index]) => assertWithinBounds(judge(eventAt(index), answer))
+  )
+
+  it.prop(
+    "the same answer always gets the same verdict",
+    [RegistrationAnswer, eventIndex],
+    ([answer, index]) => assert.deepStrictEqual(judge(eventAt(index), answer), judge(eventAt(index), answer))
+  )
+})
+
+describe("affected assets", () => {
+  it("are the same in any order and case", () => {
+    assert.strictEqual(pointsForAssets("gc", "Hg"), 16)
+    assert.strictEqual(pointsForAssets("HG", "GC"), 16)
+  })
+
+  it.prop(
+    "lose nothing by disorder and lower case",
+    [Schema.Array(Schema.Literals(assetKeys)), eventIndex],
+    ([keys, index]) => {
+      const inOrder = points(withImpact({ affected_assets: keys }), "affected_assets", eventAt(index))
+      const disordered = keys.map((key) => ` ${key.toLowerCase()} `).toReversed()
+      assert.strictEqual(
+        points(withImpact({ affected_assets: disordered }), "affected_assets", eventAt(index)),
+        inOrder
+      )
+    }
+  )
+
+  it.each([
+    ["Copper", "gold futures"],
+    ["HG=F", "XAU/USD"],
+    ["COMEX copper (HG)", "Gold (GC)"],
+    ["铜期货", "黄金"]
+  ])("may be named %s and %s", (copper, gold) => {
+    assert.strictEqual(pointsForAssets(copper, gold), 16)
+  })
+
+  it("count once however often they are named", () => {
+    assert.strictEqual(pointsForAssets("HG", "copper", "hg", "GC"), 16)
+  })
+
+  it("earn a share when one is missing", () => {
+    assert.strictEqual(pointsForAssets("HG"), 8)
+    assert.strictEqual(pointsForAssets("PPI"), 6)
+    assert.strictEqual(pointsForAssets("CL"), 0)
+    assert.strictEqual(pointsForAssets(), 0)
+  })
+
+  it("lose points by others that the event hardly moves, and all by a list of everything", () => {
+    assert.isBelow(pointsForAssets("HG", "GC", "NG", "ZS") ?? 16, 12)
+    assert.strictEqual(pointsForAssets(...assetKeys), 0)
+  })
+
+  it("lose nothing by one asset that this platform does not know", () => {
+    assert.strictEqual(pointsForAssets("HG", "GC", "silver"), 16)
+    assert.isBelow(pointsForAssets("HG", "GC", "silver", "zinc", "nickel", "lead") ?? 16, 12)
+  })
+})
+
+describe("direction and magnitude", () => {
+  it("earn what the event gives them", () => {
+    assert.strictEqual(points(withImpact({ direction: "mixed" }), "direction"), 6)
+    assert.strictEqual(points(withImpact({ direction: "bearish" }), "direction"), 0)
+    assert.strictEqual(points(withImpact({ magnitude: "medium" }), "magnitude"), 3)
+    assert.strictEqual(points(withImpact({ magnitude: "low" }), "magnitude"), 0)
+  })
+})
+
+describe("confidence", () => {
+  it.each([
+    [0, 0],
+    [0.05, 1],
+    [0.3, 4],
+    [0.5, 4],
+    [0.92, 4],
+    [0.98, 1],
+    [1, 0],
+    [Number.NaN, 0]
+  ])("of %d earns %d points", (confidence, expected) => {
+    assert.strictEqual(points({ ...good, confidence }, "confidence"), expected)
+  })
+})
+
+describe("cause and effect", () => {
+  it("is two or three sentences; one or many cost points", () => {
+    const [first = "", second = ""] = good.market_impact.reasoning.split(". ")
+    const three = `${good.market_impact.reasoning} Mines elsewhere cannot raise output within weeks.`
+    assert.strictEqual(pointsForReasoning(three), 30)
+    assert.isBelow(pointsForReasoning(`${first}, and ${second}`), 30)
+    assert.isBelow(
+      pointsForReasoning(`${three} Rates are steady. The dollar is flat. Nobody else walks out.`),
+      30
+    )
+  })
+
+  it("is not cut into sentences by decimals and abbreviations", () => {
+    assert.strictEqual(
+      pointsForReasoning(
+        "The strike removes approx. 5.5 % of mine supply, e.g. concentrate for U.S. smelters, at once. Because stocks cover 3.9 days, buyers must bid up copper."
+      ),
+      30
+    )
+  })
+
+  it("may be written in Chinese", () => {
+    assert.strictEqual(
+      pointsForReasoning(
+        "罢工使铜矿供应立即减少，冶炼厂面临精矿短缺。由于库存只够四天使用，买家不得不抬高价格，从而推高铜价。"
+      ),
+      30
+    )
+  })
+
+  it("earns nothing as a copy of the prompt, of the summary, or of itself", () => {
+    assert.strictEqual(pointsForReasoning(strike.prompt), 0)
+    assert.strictEqual(pointsForReasoning(strike.prompt.split(" ").toReversed().join(" ")), 0)
+    assert.strictEqual(pointsForReasoning(good.event_summary), 0)
+    assert.strictEqual(pointsForReasoning("The strike lifts copper because stocks are low. ".repeat(3)), 0)
+  })
+
+  it("earns little when it says nothing of the event", () => {
+    assert.isBelow(
+      pointsForReasoning(
+        "Because of the news, prices will go up or down. Therefore people should be careful."
+      ),
+      20
+    )
+  })
+})
+
+describe("horizons", () => {
+  const { medium_term, short_term } = good.trading_implications
+  const horizons = (short: string, medium: string): number =>
+    points({ ...good, trading_implications: { short_term: short, medium_term: medium } }, "horizons") ?? -1
+
+  it("are both needed and differ from each other and from the reasoning", () => {
+    assert.strictEqual(horizons(short_term, medium_term), 16)
+    assert.isBelow(horizons(short_term, ""), 8)
+    assert.isBelow(horizons(short_term, short_term), 12)
+    assert.isBelow(horizons(good.market_impact.reasoning, medium_term), 8)
+  })
+
+  it("are one or two sentences each", () => {
+    assert.strictEqual(horizons(`${short_term} Smelters run down their stocks.`, medium_term), 16)
+    assert.isBelow(horizons(`${short_term} One more here. Two more here. Three more here.`, medium_term), 16)
+  })
+})
+
+describe("related events", () => {
+  const related = (...related_events: ReadonlyArray<string>): number =>
+    points({ ...good, related_events }, "related_events") ?? -1
+
+  it("are at least two of plausible kinds, each once", () => {
+    assert.strictEqual(related("GDP release", "wage_talks"), 5)
+    assert.isBelow(related("GDP release"), 5)
+    assert.isBelow(related("GDP release", "gdp release", "GDP-release", ""), 3)
+    assert.strictEqual(related("football"), 0)
+    assert.strictEqual(related(), 0)
+  })
+})
+
+/** What a better answer has and a worse one lacks. */
+const details = [
+  "summary",
+  "core",
+  "plausible",
+  "direction",
+  "magnitude",
+  "second sentence",
+  "short term",
+  "medium term",
+  "confidence",
+  "one related",
+  "more related"
+] as const
+
+const withDetails = (event: RegistrationEvent, present: ReadonlySet<string>): RegistrationAnswer => {
+  const full = englishAnswer(event)
+  const when = <Value>(detail: (typeof details)[number], yes: Value, no: Value): Value =>
+    present.has(detail) ? yes : no
+  const firstSentence = full.market_impact.reasoning.split(". ")[0] ?? ""
+  return {
+    event_summary: when("summary", full.event_summary, ""),
+    market_impact: {
+      affected_assets: [
+        ...when("core", event.assets.core, event.assets.core.slice(0, 1)),
+        ...when("plausible", event.assets.plausible, [])
+      ],
+      direction: when("direction", bestDirection(event), event.directions.mixed === 1 ? "bullish" : "mixed"),
+      magnitude: when("magnitude", bestMagnitude(event), event.magnitudes.high === 1 ? "low" : "high"),
+      reasoning: when("second sentence", full.market_impact.reasoning, `${firstSentence}.`)
+    },
+    trading_implications: {
+      short_term: when("short term", full.trading_implications.short_term, ""),
+      medium_term: when("medium term", full.trading_implications.medium_term, "")
+    },
+    confidence: when("confidence", 0.7, 1),
+    related_events: [
+      ...when("one related", full.related_events.slice(0, 1), []),
+      ...when("more related", full.related_events.slice(1), [])
+    ]
+  }
+}
+
+describe("a better answer", () => {
+  it.prop(
+    "never has a lower score for one more correct detail",
+    [eventIndex, Schema.Array(Schema.Literals(details)), Schema.Literals(details)],
+    ([index, some, more]) => {
+      const event = eventAt(index)
+      const before = judge(event, withDetails(event, new Set(some))).score
+      const after = judge(event, withDetails(event, new Set([...some, more]))).score
+      assert.isAtLeast(after, before, `${event.slug}: ${more}`)
+    },
+    { arbitrary: { runs: 500 } }
+  )
+})
+
+describe("feedback", () => {
+  const givesAway =
+    /\b(GC|ES|CL|ZN|HG|NG|BTC|ZS|DXY|ETH|CPI|CORE_CPI|PPI|NFP|UNRATE|PCE|GDP|FOMC)\b|\b(bullish|bearish|mixed|up|down|rise|fall|higher|lower)\b|gold|equit|crude|oil|treasur|copper|gas\b|bitcoin|soy|dollar|ether/i
+
+  it("never names what was expected, whatever the answer", () => {
+    for (const event of bank) {
+      for (const [, answer] of lazyAnswers(event)) {
+        for (const { feedback } of judge(event, answer).criteria) assert.notMatch(feedback, givesAway)
+      }
+      for (const direction of ["bullish", "bearish", "mixed"] as const) {
+        for (const { feedback } of judge(event, englishAnswer(event, direction)).criteria) {
+          assert.notMatch(feedback, givesAway)
+        }
+      }
+    }
+  })
+
+  it.prop(
+    "never names what was expected, nor repeats the answer",
+    [RegistrationAnswer, eventIndex],
+    ([answer, index]) => {
+      const marked = { ...answer, event_summary: `zqx ${answer.event_summary}`, related_events: ["zqx"] }
+      for (const { feedback } of judge(eventAt(index), marked).criteria) {
+        assert.notMatch(feedback, givesAway)
+        assert.notInclude(feedback, "zqx")
+      }
+    }
+  )
+})
+
+describe("hostile texts", () => {
+  const length = 4000
+  const filled = (piece: string): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
+  const pieces = [
+    ...[
+      "a",
+      " ",
+      ".",
+      ". ",
+      "a.",
+      "a. ",
+      "!?",
+      "\n",
+      "\n\n",
+      "\t a",
+      "U.S. ",
+      "e.g",
+      "because ",
+      "so so ",
+      "-",
+      "_",
+      "(",
+      "'s "
+    ],
+    ...[
+      "中",
+      "中。",
+      "因为",
+      "。",
+      "，",
+      "é",
+      "e\u0301",
+      "\u0301",
+      "ﷺ",
+      "İ",
+      "ß",
+      "🚀",
+      "👩‍👩‍👧‍👦",
+      "\ud800",
+      "\udc00",
+      "\u0000"
+    ],
+    ...[
+      "\u200b",
+      "\u202e",
+      "\ufeff",
+      "0",
+      "0.1",
+      "1,000 ",
+      "$",
+      "\\",
+      "<b>",
+      "{}",
+      "copper gold ",
+      "the of and "
+    ]
+  ]
+
+  it.each(pieces.map((piece) => [JSON.stringify(piece), piece] as const))(
+    "of %s are judged within 5 ms",
+    (_, piece) => {
+      const text = filled(piece)
+      const entries = Array.from({ length: 50 }, () => text.slice(0, 100))
+      const answer: RegistrationAnswer = {
+        event_summary: text,
+        market_impact: { affected_assets: entries, direction: "bullish", magnitude: "high", reasoning: text },
+        trading_implications: { short_term: text, medium_term: text },
+        confidence: 0.5,
+        related_events: entries
+      }
+      // The fastest of several runs: what the code costs, not what else the machine does.
+      const durations = Array.from({ length: 7 }, () => {
+        const start = performance.now()
+        assertWithinBounds(judge(strike, answer))
+        return performance.now() - start
+      })
+      assert.isBelow(Math.min(...durations), 5)
+      assert.isFalse(judge(strike, answer).passed)
+    }
+  )
+
+  it("cost in proportion to their length", () => {
+    const cost = (piece: string, repeats: number): number => {
+      const text = piece.repeat(repeats)
+      const durations = Array.from({ length: 7 }, () => {
+        const start = performance.now()
+        judge(strike, withImpact({ reasoning: text }))
+        return performance.now() - start
+      })
+      return Math.min(...durations)
+    }
+    for (const piece of ["a", ".", "a. ", "中", "because "]) {
+      assert.isBelow(cost(piece, 80_000), 60 * cost(piece, 4000) + 5, piece)
+    }
+  })
+})
