@@ -1,7 +1,13 @@
-import { mergeConfig } from "vitest/config"
+import { defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
 /** What takes minutes: faults, endurance, scale. Run before a release. */
-export default mergeConfig(base, {
-  test: { include: ["test/**/*.long.test.ts"], exclude: [], testTimeout: 600_000, hookTimeout: 120_000 }
+export default defineConfig({
+  test: {
+    ...base.test,
+    include: ["test/**/*.long.test.ts"],
+    exclude: [],
+    testTimeout: 600_000,
+    hookTimeout: 120_000
+  }
 })

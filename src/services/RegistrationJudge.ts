@@ -35,20 +35,18 @@ export interface RegistrationPrompt {
   readonly prompt: string
 }
 
-/** One criterion's points, and what was lacking in words an agent can act on. */
-export interface CriterionVerdict {
-  readonly name: string
-  readonly points: number
-  readonly max_points: number
-  readonly feedback: string
-}
-
 /** The judgement of one answer; `score` is the sum of the criteria's points, 0 to 100. */
 export interface Verdict {
   readonly score: number
   readonly passed: boolean
   readonly threshold: number
-  readonly criteria: ReadonlyArray<CriterionVerdict>
+  readonly criteria: ReadonlyArray<{
+    readonly name: string
+    readonly points: number
+    readonly max_points: number
+    /** What was lacking, in words an agent can act on. */
+    readonly feedback: string
+  }>
 }
 
 export class RegistrationJudge extends Context.Service<

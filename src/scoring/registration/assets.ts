@@ -1,7 +1,7 @@
 /** Asset keys and the names people write instead of them. */
 import { assetKeys } from "./model.ts"
 import type { AssetKey } from "./model.ts"
-import { mentions, read } from "./text.ts"
+import { mentions, read, term } from "./text.ts"
 import type { Passage } from "./text.ts"
 
 /** Lower-case names as `read` splits them: "S&P 500" is `s p 500`. */
@@ -26,9 +26,12 @@ const namesOf: { readonly [Key in AssetKey]: string } = {
   FOMC: "fed,fed funds,federal reserve,fed funds rate,policy rate,美联储,联邦基金利率"
 }
 
-const keysAndNames = new Map(
-  assetKeys.map((key) => [key, [read(key).words.join(" "), ...namesOf[key].split(",")]] as const)
-)
+const spoken = (key: AssetKey): ReadonlyArray<string> => [
+  read(key).words.join(" "),
+  ...namesOf[key].split(",")
+]
+
+const termsOf = new Map(assetKeys.map((key) => [key, spoken(key).map((name) => term(`${name}$`))] as const))
 
 /** What follows a name without making it another asset. */
 const suffixes: ReadonlySet<string> = new Set(
@@ -37,7 +40,7 @@ const suffixes: ReadonlySet<string> = new Set(
 const chineseSuffixes = ["期货", "价格", "指数", "现货"]
 
 const spellings = new Map<string, AssetKey>(
-  [...keysAndNames].flatMap(([key, names]) => names.map((name) => [read(name).joined, key] as const))
+  assetKeys.flatMap((key) => spoken(key).map((name) => [read(name).joined, key] as const))
 )
 
 /** A longer entry is prose, not a name. */
@@ -45,7 +48,7 @@ const longestEntry = 8
 
 /** Whether the passage names the asset, by its key or a common name. */
 export const namesAsset = (passage: Passage, key: AssetKey): boolean =>
-  (keysAndNames.get(key) ?? []).some((name) => mentions(passage, `${name}$`))
+  (termsOf.get(key) ?? []).some((name) => mentions(passage, name))
 
 const withoutSuffixes = (entry: Passage): string => {
   const end = entry.words.findLastIndex((word) => !suffixes.has(word))
@@ -55,10 +58,9 @@ const withoutSuffixes = (entry: Passage): string => {
 }
 
 /** The asset that an entry of `affected_assets` means: a key in any case, or a common name. */
-export const resolveAsset = (entry: string): AssetKey | undefined => {
-  const passage = read(entry)
-  const exact = spellings.get(passage.joined) ?? spellings.get(withoutSuffixes(passage))
-  if (exact !== undefined || passage.words.length > longestEntry) return exact
-  const named = assetKeys.filter((key) => namesAsset(passage, key))
+export const resolveAsset = (entry: Passage): AssetKey | undefined => {
+  const exact = spellings.get(entry.joined) ?? spellings.get(withoutSuffixes(entry))
+  if (exact !== undefined || entry.words.length > longestEntry) return exact
+  const named = assetKeys.filter((key) => namesAsset(entry, key))
   return named.length === 1 ? named[0] : undefined
 }

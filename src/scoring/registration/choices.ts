@@ -3,7 +3,8 @@ import { resolveAsset } from "./assets.ts"
 import { termsOfKind } from "./lexicon.ts"
 import { complaints, ramp } from "./submission.ts"
 import type { Assessment, Submission } from "./submission.ts"
-import { countMentions, read } from "./text.ts"
+import { mentions, read } from "./text.ts"
+import type { Passage } from "./text.ts"
 
 /** Only secondary assets named: the event was understood in part. */
 const secondaryOnly = 0.35
@@ -13,9 +14,9 @@ const enoughRelated = 2
 /** Analysts differ a little in what they list. */
 const tolerated = 0.5
 
-/** The entries themselves, each meaning once. */
-const withoutRepeats = (entries: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const byMeaning = new Map(entries.map((entry) => [read(entry).joined, entry]))
+/** The entries taken apart, each meaning once. */
+const withoutRepeats = (entries: ReadonlyArray<string>): ReadonlyArray<Passage> => {
+  const byMeaning = new Map(entries.map(read).map((entry) => [entry.joined, entry]))
   byMeaning.delete("")
   return [...byMeaning.values()]
 }
@@ -93,8 +94,8 @@ export const assessConfidence = ({ answer: { confidence } }: Submission): Assess
 /** Related events of kinds that bear on this one, each once. */
 export const assessRelated = ({ answer, event }: Submission): Assessment => {
   const entries = withoutRepeats(answer.related_events)
-  const terms = new Set(event.related.flatMap((kind) => termsOfKind[kind]))
-  const good = entries.filter((entry) => countMentions(read(entry), terms) > 0).length
+  const terms = event.related.flatMap((kind) => termsOfKind[kind])
+  const good = entries.filter((entry) => terms.some((wanted) => mentions(entry, wanted))).length
   const off = entries.length - good
   const repeats = answer.related_events.length - entries.length
   return {

@@ -1,14 +1,16 @@
 /**
- * Words of the trade in English and Chinese, as `mentions` takes them: a Latin term matches the beginning of words
+ * Words of the trade in English and Chinese, as `term` takes them: a Latin term matches the beginning of words
  * ("inflation" is found by `inflat`) or, with `$` at its end, whole words; a Chinese one matches anywhere. All are
  * lower case and split as `read` splits.
  */
 import type { EventKind } from "./model.ts"
+import { term } from "./text.ts"
+import type { Term } from "./text.ts"
 
-const list = (terms: string): ReadonlyArray<string> => terms.split(",").map((term) => term.trim())
+const list = (terms: string): ReadonlyArray<Term> => terms.split(",").map(term)
 
 /** The words that tell what kind of event a text speaks of. */
-export const termsOfKind: { readonly [Kind in EventKind]: ReadonlyArray<string> } = {
+export const termsOfKind: { readonly [Kind in EventKind]: ReadonlyArray<Term> } = {
   central_bank: list(
     "central bank,fed$,federal reserve,fomc,ecb,policy rate,interest rate,rate cut,rate hike,rate decision,monetary,hawk,dovish,tighten,easing,quantitative,balance sheet,央行,美联储,加息,降息,利率,货币政策,议息,缩表,宽松,紧缩"
   ),
@@ -76,7 +78,7 @@ export const termsOfKind: { readonly [Kind in EventKind]: ReadonlyArray<string> 
 }
 
 /** Words that join a cause with its effect. */
-export const causal: ReadonlyArray<string> = list(
+export const causal: ReadonlyArray<Term> = list(
   "because,since$,as a result,therefore,thus$,hence,consequent,lead to,leads$,leading$,led to,due to,owing to,driven by,drive$,drives$,driving,drove,cause,causing,push,lift,raise,raising,lower$,lowers$,lowering,reduce,reducing,weigh,support,boost,imply,implies,implying,so$,means$,meaning$,translat,in turn,feed$,feeds$,feeding,force,forcing,trigger,spur,pressure,pull,squeez,erode,eroding,curb,hurt,help,attract,encourag,discourag,result in,results in,resulting,reflect,thereby,making,makes$,leaves$,leaving,increase,increasing,decreas,tightens,tightening,ease,easing,strengthen,weaken,undermin,draw,dampen,caps$,capping,limits$,limiting,amplif,offset,depress,bid up,prompt,deter,remove,removing,shrink,cut$,cuts$,cutting,因为,由于,因此,所以,导致,使得,从而,进而,推动,推高,推升,压低,拖累,支撑,意味着,带动,促使,引发,提振,打压,利好,利空,令,致使,抬升,抬高,削弱,增强,刺激,抑制,迫使,减少,增加,提高,降低,于是,鉴于,压制,加剧,缓解"
 )
 

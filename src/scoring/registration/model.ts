@@ -23,38 +23,33 @@ export const assetKeys = [
 ] as const
 export type AssetKey = (typeof assetKeys)[number]
 
-export const directions = ["bullish", "bearish", "mixed"] as const
-export type Direction = (typeof directions)[number]
-
-export const magnitudes = ["low", "medium", "high"] as const
-export type Magnitude = (typeof magnitudes)[number]
+type Direction = "bullish" | "bearish" | "mixed"
+type Magnitude = "low" | "medium" | "high"
 
 /** Kinds of market events. `lexicon.ts` has the words that tell them, in English and Chinese. */
-export const eventKinds = [
-  "central_bank",
-  "inflation",
-  "labour",
-  "growth",
-  "bonds",
-  "fiscal",
-  "rating",
-  "currency",
-  "banking",
-  "equities",
-  "oil",
-  "gas",
-  "weather",
-  "crops",
-  "metals",
-  "gold",
-  "trade",
-  "geopolitics",
-  "shipping",
-  "crypto",
-  "regulation",
-  "technology"
-] as const
-export type EventKind = (typeof eventKinds)[number]
+export type EventKind =
+  | "central_bank"
+  | "inflation"
+  | "labour"
+  | "growth"
+  | "bonds"
+  | "fiscal"
+  | "rating"
+  | "currency"
+  | "banking"
+  | "equities"
+  | "oil"
+  | "gas"
+  | "weather"
+  | "crops"
+  | "metals"
+  | "gold"
+  | "trade"
+  | "geopolitics"
+  | "shipping"
+  | "crypto"
+  | "regulation"
+  | "technology"
 
 /** How much of a criterion's points each choice earns, 0 to 1. What is not listed earns nothing. */
 type Weights<Choice extends string> = { readonly [Name in Choice]?: number }

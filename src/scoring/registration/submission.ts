@@ -2,8 +2,8 @@
 import { namesAsset } from "./assets.ts"
 import { termsOfKind } from "./lexicon.ts"
 import type { RegistrationAnswer, RegistrationEvent } from "./model.ts"
-import { countMentions, mentions, read } from "./text.ts"
-import type { Passage } from "./text.ts"
+import { countMentions, mentions, read, term } from "./text.ts"
+import type { Passage, Term } from "./text.ts"
 
 const wordsOfMatter = 3
 const wordsOfEvent = 3
@@ -12,12 +12,14 @@ export interface Submission {
   readonly event: RegistrationEvent
   readonly answer: RegistrationAnswer
   /** Words of this event and of its kind. */
-  readonly vocabulary: ReadonlySet<string>
+  readonly vocabulary: ReadonlyArray<Term>
   readonly prompt: Passage
   readonly summary: Passage
   readonly reasoning: Passage
   readonly shortTerm: Passage
   readonly mediumTerm: Passage
+  /** How far the whole answer is about this very event, 0 to 1: one to another event of the kind is not. */
+  readonly specificity: number
 }
 
 /** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
@@ -26,17 +28,31 @@ export interface Assessment {
   readonly lacking: ReadonlyArray<string>
 }
 
+const distinctTerms = (terms: ReadonlyArray<Term>): ReadonlyArray<Term> => [
+  ...new Map(terms.map((each) => [each.needle, each])).values()
+]
+
 /** Takes an answer apart. */
-export const open = (event: RegistrationEvent, answer: RegistrationAnswer): Submission => ({
-  event,
-  answer,
-  vocabulary: new Set([...event.terms, ...event.kinds.flatMap((kind) => termsOfKind[kind])]),
-  prompt: read(event.prompt),
-  summary: read(answer.event_summary),
-  reasoning: read(answer.market_impact.reasoning),
-  shortTerm: read(answer.trading_implications.short_term),
-  mediumTerm: read(answer.trading_implications.medium_term)
-})
+export const open = (event: RegistrationEvent, answer: RegistrationAnswer): Submission => {
+  const summary = read(answer.event_summary)
+  const reasoning = read(answer.market_impact.reasoning)
+  const shortTerm = read(answer.trading_implications.short_term)
+  const mediumTerm = read(answer.trading_implications.medium_term)
+  const texts = [summary, reasoning, shortTerm, mediumTerm]
+  const own = event.terms.map(term)
+  const found = own.filter((wanted) => texts.some((text) => mentions(text, wanted)))
+  return {
+    event,
+    answer,
+    vocabulary: distinctTerms([...own, ...event.kinds.flatMap((kind) => termsOfKind[kind])]),
+    prompt: read(event.prompt),
+    summary,
+    reasoning,
+    shortTerm,
+    mediumTerm,
+    specificity: ramp(found.length, 0, wordsOfEvent)
+  }
+}
 
 /** The complaints whose condition holds. */
 export const complaints = (
@@ -55,12 +71,6 @@ export const namesMovedAsset = (passage: Passage, event: RegistrationEvent): boo
 export const aboutness = (passage: Passage, { event, vocabulary }: Submission): number =>
   ramp(countMentions(passage, vocabulary) + (namesMovedAsset(passage, event) ? 1 : 0), 0, wordsOfMatter)
 
-const specificity = ({ event, mediumTerm, reasoning, shortTerm, summary }: Submission): number => {
-  const texts = [summary, reasoning, shortTerm, mediumTerm]
-  const found = event.terms.filter((term) => texts.some((text) => mentions(text, term)))
-  return ramp(found.length, 0, wordsOfEvent)
-}
-
 /** How relevant a text is, 0 to 1: the answer is about this very event, and the text about its kind of matter. */
 export const relevanceOf = (passage: Passage, submission: Submission): number =>
-  specificity(submission) * (0.5 + 0.5 * aboutness(passage, submission))
+  submission.specificity * (0.5 + 0.5 * aboutness(passage, submission))

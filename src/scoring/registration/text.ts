@@ -30,7 +30,7 @@ const everyHan = /\p{Script=Han}/gv
 const ideographs = "\u2e80"
 const runLength = 4
 /** More than any few sentences have: of a longer text the rest is not read. */
-const longestRead = 1000
+const longestRead = 600
 const smallestSentence = 3
 /** Chinese words have one to three characters. */
 const wordsPerHan = 0.6
@@ -111,20 +111,25 @@ export const read = (text: string): Passage => {
   return { words, han, size: sizeOf(words.length, han), sentences, spaced, joined, runs, novelty }
 }
 
-/** Whether the passage has this term: a Chinese one anywhere, another at the beginning of a word; `$` ends a word. */
-export const mentions = (passage: Passage, term: string): boolean => {
-  const whole = term.endsWith("$")
-  const bare = whole ? term.slice(0, -1) : term
-  if (hanPattern.test(bare)) return passage.joined.includes(bare)
-  return passage.spaced.includes(whole ? ` ${bare} ` : ` ${bare}`)
+/** A term to look for, prepared once. */
+export interface Term {
+  readonly needle: string
+  readonly within: "spaced" | "joined"
 }
 
-/** How many of the terms the passage has. */
-export const countMentions = (passage: Passage, terms: Iterable<string>): number => {
-  let count = 0
-  for (const term of terms) if (mentions(passage, term)) count += 1
-  return count
+/** Prepares a term: a Chinese one is found anywhere, another at the beginning of a word; `$` ends the word. */
+export const term = (written: string): Term => {
+  if (hanPattern.test(written)) return { needle: written.replace("$", ""), within: "joined" }
+  return { needle: ` ${written.replace("$", " ")}`, within: "spaced" }
 }
+
+/** Whether the passage has this term. */
+export const mentions = (passage: Passage, { needle, within }: Term): boolean =>
+  passage[within].includes(needle)
+
+/** How many of the terms the passage has. */
+export const countMentions = (passage: Passage, terms: ReadonlyArray<Term>): number =>
+  terms.filter((wanted) => mentions(passage, wanted)).length
 
 const shared = (of: ReadonlySet<string>, among: ReadonlySet<string>): number => {
   let count = 0

@@ -132,7 +132,7 @@ export const markets: ReadonlyArray<RegistrationEvent> = [
     prompt:
       "The authority of a canal that carries 5 % of world trade will let through 20 ships a day instead of 36, because the lakes that feed its locks are at their lowest in seventy years. Bulk carriers with US soybeans for Asia now sail round the cape, which takes 14 days more and adds 19 dollars a tonne. Waiting liquefied-gas carriers have been sent to Europe instead of Asia. Relief is not expected before the rains in five months.",
     assets: { core: ["ZS"], plausible: ["NG", "CL", "CPI", "PPI", "ES", "HG", "CORE_CPI"] },
-    directions: { bearish: 1, mixed: 1, bullish: 0.5 },
+    directions: { mixed: 1, bearish: 0.9, bullish: 0.5 },
     magnitudes: { low: 1, medium: 1, high: 0.2 },
     kinds: ["shipping", "trade", "weather"],
     terms: words(

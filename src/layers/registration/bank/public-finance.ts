@@ -64,7 +64,7 @@ export const publicFinance: ReadonlyArray<RegistrationEvent> = [
     prompt:
       "Talks on the US debt limit broke down, and the Treasury says that its cash will last for eleven more days. Bills that mature just after that date yield 6.3 %, 110 basis points more than those that mature a month later. The cost of insuring US debt for one year rose to 165 basis points, a record. Both sides will meet again the day after tomorrow, and in each of the last nine disputes a deal came before the deadline.",
     assets: { core: ["ES"], plausible: ["ZN", "GC", "DXY", "BTC", "CL", "ETH"] },
-    directions: { bearish: 1, mixed: 1, bullish: 0.2 },
+    directions: { mixed: 1, bearish: 0.9, bullish: 0.2 },
     magnitudes: { medium: 1, high: 0.9, low: 0.4 },
     kinds: ["fiscal", "bonds", "rating"],
     terms: words(
