@@ -64,6 +64,7 @@ export const Results = Schema.Struct({
   resolution_source: Schema.NullOr(Schema.String),
   resolved_at: Schema.NullOr(Timestamp),
   cancel_reason: Schema.NullOr(Schema.String),
+  void_reason: Schema.NullOr(Schema.String),
   settlement: Schema.NullOr(SettlementRecord),
   prediction_count: Schema.Int,
   predictions: Schema.Array(

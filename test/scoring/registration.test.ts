@@ -87,9 +87,9 @@ describe("the rubric", () => {
   })
 
   it("lets neither the choices nor the texts pass alone", () => {
-    const choices = ["affected_assets", "direction", "magnitude", "confidence", "related_events"]
+    const choices = new Set(["affected_assets", "direction", "magnitude", "confidence", "related_events"])
     const sum = rubric
-      .filter(({ name }) => choices.includes(name))
+      .filter(({ name }) => choices.has(name))
       .reduce((total, { points }) => total + points, 0)
     assert.isBelow(sum, passScore)
     assert.isBelow(100 - sum, passScore)
@@ -361,58 +361,10 @@ describe("hostile texts", () => {
   const length = 4000
   const filled = (piece: string): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
   const pieces = [
-    ...[
-      "a",
-      " ",
-      ".",
-      ". ",
-      "a.",
-      "a. ",
-      "!?",
-      "\n",
-      "\n\n",
-      "\t a",
-      "U.S. ",
-      "e.g",
-      "because ",
-      "so so ",
-      "-",
-      "_",
-      "(",
-      "'s "
-    ],
-    ...[
-      "中",
-      "中。",
-      "因为",
-      "。",
-      "，",
-      "é",
-      "e\u0301",
-      "\u0301",
-      "ﷺ",
-      "İ",
-      "ß",
-      "🚀",
-      "👩‍👩‍👧‍👦",
-      "\ud800",
-      "\udc00",
-      "\u0000"
-    ],
-    ...[
-      "\u200b",
-      "\u202e",
-      "\ufeff",
-      "0",
-      "0.1",
-      "1,000 ",
-      "$",
-      "\\",
-      "<b>",
-      "{}",
-      "copper gold ",
-      "the of and "
-    ]
+    ..."a .-_($0é中，。因İßﷺ\n\\\u0301\ud800\udc00\u0000\u200b\u202e\ufeff".split(""),
+    ..."🚀|a.|a. |. |!?|\n\n|\t a|U.S. |e.g|because |so so |'s |中。|因为|👩‍👩‍👧‍👦|0.1|1,000 |<b>|{}|copper gold |the of and ".split(
+      "|"
+    )
   ]
 
   it.each(pieces.map((piece) => [JSON.stringify(piece), piece] as const))(

@@ -56,7 +56,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       "Run every settlement job once, now"
     ),
     HttpApiEndpoint.patch("changeTarget", "/admin/targets/:key", {
-      params: { key: text({ minimum: 1, maximum: 20 }) },
+      params: { key: Schema.String },
       payload: TargetChange,
       success: Target,
       error: [NotFound, InvalidRequest]

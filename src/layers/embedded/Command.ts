@@ -45,5 +45,8 @@ export const run = (options: {
     // A program that ends without reading its input must not end ours.
     child.stdin.on("error", () => {})
     child.stdin.end(options.stdin ?? "")
-    return Effect.sync(() => child.kill("SIGTERM"))
+    return Effect.callback((ended) => {
+      child.on("close", () => ended(Effect.void))
+      child.kill("SIGTERM")
+    })
   })

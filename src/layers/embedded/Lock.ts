@@ -26,6 +26,8 @@ class LockRefused extends Data.TaggedError("LockRefused")<{ readonly cause: unkn
 const open = (path: string) => {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
+    // Nothing is ever written, so there is nothing to keep for a rollback after a crash.
+    database.exec("pragma journal_mode = off")
     database.exec("begin immediate")
     return database
   } catch (cause) {

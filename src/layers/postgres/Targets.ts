@@ -5,6 +5,9 @@ import { Category, Target, Targets } from "../../services/Targets.ts"
 import type { TargetCatalog } from "../../services/Targets.ts"
 import { at, decimal, many, maybe, run } from "./query.ts"
 
+/** Anything else is no target, and is not asked for. */
+const keyShape = /^[A-Z][A-Z0-9_]{0,19}$/
+
 const Key = Schema.Struct({ key: Schema.String })
 
 const make = Effect.gen(function* () {
@@ -18,9 +21,10 @@ const make = Effect.gen(function* () {
   )
 
   const unknownTarget = (key: string) =>
-    new NotFound({ detail: `There is no target "${key}": see /api/v1/public/target-catalog.` })
+    new NotFound({ detail: `There is no target "${key.slice(0, 20)}": see /api/v1/public/target-catalog.` })
 
   const get = Effect.fn("Targets.get")(function* (key: string) {
+    if (!keyShape.test(key)) return yield* unknownTarget(key)
     const found = yield* target(sql`select ${columns} from targets where key = ${key}`)
     return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownTarget(key)))
   })
@@ -64,10 +68,10 @@ const make = Effect.gen(function* () {
   )
 
   const subscribable = Effect.fnUntraced(function* (key: string) {
-    const found = yield* target(sql`select ${columns} from targets where key = ${key} and kind = 'asset'`)
-    if (Option.isNone(found)) {
+    const found = yield* Effect.option(get(key))
+    if (Option.isNone(found) || !found.value.subscribable) {
       return yield* new NotFound({
-        detail: `"${key}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
+        detail: `"${key.slice(0, 20)}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
       })
     }
   })

@@ -11,7 +11,7 @@ import { many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
 import { countsOfChallenge, statusOf } from "./challengeRows.ts"
 
-const { predictions, next_cursor: _, settlement: __, ...resultColumns } = Results.fields
+const { predictions, next_cursor: _, settlement: __, void_reason: ___, ...resultColumns } = Results.fields
 
 const ResultRow = Schema.Struct({
   ...resultColumns,
@@ -20,7 +20,7 @@ const ResultRow = Schema.Struct({
   settlement_source: Schema.NullOr(Schema.String)
 })
 
-const { receipt: ___, ...ownColumns } = OwnPredictions.fields.items.value.fields
+const { receipt: ____, ...ownColumns } = OwnPredictions.fields.items.value.fields
 const OwnRow = Schema.Struct({
   ...ownColumns,
   commit: Schema.String,
@@ -72,6 +72,7 @@ export const makeReads = Effect.gen(function* () {
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
     return {
       ...shown,
+      void_reason: null,
       settlement:
         version === null || settlement_source === null || shown.resolved_at === null
           ? null
