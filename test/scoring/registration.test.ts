@@ -219,6 +219,11 @@ describe("cause and effect", () => {
     assert.strictEqual(pointsForReasoning("The strike lifts copper because stocks are low. ".repeat(3)), 0)
   })
 
+  it("earns little as a copy of the prompt with some words of one's own", () => {
+    const own = "Therefore investors everywhere react quickly, because nobody had foreseen such developments."
+    assert.isBelow(pointsForReasoning(`${strike.prompt} ${own}`), 10)
+  })
+
   it("earns little when it says nothing of the event", () => {
     assert.isBelow(
       pointsForReasoning(

@@ -207,6 +207,13 @@ const lazyTexts: ReadonlyArray<readonly [kind: string, texts: (event: Registrati
     "the prompt between connectives",
     ({ prompt }) => everywhere(`Because ${prompt} Therefore, as a result, prices move.`)
   ],
+  [
+    "the prompt with some words of one's own",
+    ({ prompt }) =>
+      everywhere(
+        `${prompt.slice(0, 400)}. Therefore investors everywhere react, because nobody had foreseen it.`
+      )
+  ],
   ["lorem ipsum", () => everywhere(lorem)],
   [
     "a different piece of lorem ipsum each",

@@ -15,8 +15,6 @@ export interface Account {
 /** Undefined where the operating system has no user ids. */
 export const ownUid = process.getuid?.()
 
-export const isRoot = ownUid === 0
-
 /** In this order. initdb looks its user up by name, so a bare number without an account does not do. */
 const unprivileged = ["postgres", "_postgres", "nobody", "daemon"]
 

@@ -41,8 +41,8 @@ export interface RunningPostgres {
   readonly remarks: ReadonlyArray<string>
 }
 
-/** PostgreSQL's own limit (MAXPGPATH, 1024), less what it and we append. */
-const longestPath = 900
+/** The lock's limit (512 in SQLite; PostgreSQL's own is 1024), less what we append. */
+const longestPath = 480
 
 const makeDataDir = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
@@ -56,7 +56,7 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
   if (!(yield* fs.exists(path))) {
     yield* fs.makeDirectory(path, { recursive: true })
     // Root's must let PostgreSQL's account pass; secrets in it have modes of their own.
-    yield* fs.chmod(path, Account.isRoot ? 0o711 : 0o700)
+    yield* fs.chmod(path, Account.ownUid === 0 ? 0o711 : 0o700)
   }
   return yield* fs.realPath(path)
 })

@@ -1,0 +1,10 @@
+/** A program of its own that runs the embedded PostgreSQL, for tests that kill it: node holdCluster.ts DATA_DIR */
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect } from "effect"
+import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
+
+Effect.gen(function* () {
+  const postgres = yield* start({ dataDir: process.argv[2] ?? "", settings: { fsync: "off" } })
+  yield* Console.log(postgres.pid)
+  return yield* Effect.never
+}).pipe(Effect.scoped, NodeRuntime.runMain)
