@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { createInterface } from "node:readline"
+import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -11,13 +11,15 @@ import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 
 const isRoot = process.getuid?.() === 0
+
 const settings = { fsync: "off" }
+
 const soon = Schedule.spaced("10 millis")
 
-/** A directory that the account PostgreSQL runs as can enter, and whose cluster does not outlive the test. */
 const temporary = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-embedded-" })
+  // Where the test runs as root, PostgreSQL runs as an account that must be able to enter.
   yield* fs.chmod(directory, 0o755)
   return directory
 })
@@ -28,12 +30,22 @@ const query = (postgres: RunningPostgres, statement: string) =>
     return yield* sql.unsafe(statement).values
   }).pipe(Effect.provide(PgClient.layer({ url: postgres.url, maxConnections: 1 }), { local: true }))
 
+/** Starts PostgreSQL for one statement only. */
+const once_ = (dataDir: string, statement: string) =>
+  Effect.scoped(Effect.flatMap(start({ dataDir, settings }), (postgres) => query(postgres, statement)))
+
+const refusal = (dataDir: string) =>
+  start({ dataDir, settings }).pipe(
+    Effect.scoped,
+    Effect.flip,
+    Effect.map((error) => error.message)
+  )
+
+/** A zombie, whose parent has not yet taken notice, is not alive. */
 const isAlive = (pid: number) =>
-  Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const directory = yield* Effect.option(fs.readLink(`/proc/${pid}/cwd`))
-    return directory._tag === "Some"
-  })
+  Effect.sync(() => spawnSync("ps", ["-o", "stat=", "-p", String(pid)]).stdout.toString()).pipe(
+    Effect.map((state) => /^[^Z\s]/.test(state))
+  )
 
 const holder = fileURLToPath(new URL("../support/holdCluster.ts", import.meta.url))
 
@@ -44,18 +56,21 @@ const program = (dataDir: string) =>
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
 
-const postmasterOf = Effect.fnUntraced(function* (child: Effect.Success<ReturnType<typeof program>>) {
-  const [line] = yield* Effect.promise(() => once(createInterface(child.stdout), "line"))
-  return Number(line)
-})
+/** Once it is ready. */
+const postmasterOf = (child: ChildProcess) =>
+  Effect.promise(async () => {
+    const chunks: ReadonlyArray<unknown> = child.stdout === null ? [] : await once(child.stdout, "data")
+    return Number(String(chunks[0]))
+  })
 
-const kill = Effect.fnUntraced(function* (child: Effect.Success<ReturnType<typeof program>>) {
-  child.kill("SIGKILL")
-  yield* Effect.promise(() => once(child, "exit"))
-})
+const killed = (child: ChildProcess) =>
+  Effect.promise(async () => {
+    child.kill("SIGKILL")
+    await once(child, "exit")
+  })
 
 describe("the embedded PostgreSQL", () => {
-  it.live("is made by the first start, stopped with its scope, and kept for the second", () =>
+  it.live("is made by the first start, ends with its scope, and is kept for the second start", () =>
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const first = yield* Effect.gen(function* () {
@@ -64,10 +79,7 @@ describe("the embedded PostgreSQL", () => {
         return postgres.pid
       }).pipe(Effect.scoped)
       assert.isFalse(yield* isAlive(first))
-      const again = yield* start({ dataDir, settings })
-      assert.deepStrictEqual(yield* query(again, "select answer from kept"), [[42]])
+      assert.deepStrictEqual(yield* once_(dataDir, "select answer from kept"), [[42]])
     }).pipe(Effect.provide(NodeServices.layer))
   )
-
-  it.live("connects as a role without a superuser's powers", () => Effect.void)
 })
