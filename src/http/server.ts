@@ -57,7 +57,7 @@ export const drainFirst = Layer.effectDiscard(
 )
 
 /** A client gets this long to send its headers, and its whole request. */
-const patience: ServerOptions = {
+const defaultPatience: ServerOptions = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
@@ -67,8 +67,8 @@ const patience: ServerOptions = {
 const malformed = JSON.stringify({ detail: "The request is not well-formed HTTP.", code: "invalid_request" })
 
 /** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
-export const makeNodeServer = (): Server => {
-  const server = createServer(patience)
+export const makeNodeServer = (patience: ServerOptions = {}): Server => {
+  const server = createServer({ ...defaultPatience, ...patience })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy()

@@ -1,0 +1,119 @@
+/**
+ * The whole API on a real socket of a free loopback port, over real PostgreSQL:
+ * `layer(testServer())("Registration", (it) => ...)`. What it is made of can be asked for too: any service, `SqlClient`,
+ * `Settings`.
+ */
+import { connect } from "node:net"
+import type { ServerOptions } from "node:http"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Predicate, Schema } from "effect"
+import { HttpServer } from "effect/http"
+import { layer as http, makeNodeServer } from "../../src/http/server.ts"
+import { testServices } from "./services.ts"
+
+export class TestServer extends Context.Service<
+  TestServer,
+  { readonly url: string; readonly port: number }
+>()("auspex/test/TestServer") {}
+
+type Everything = Layer.Success<ReturnType<typeof testServices>>
+
+/**
+ * `swap` takes the place of services: what depends on them is built anew on top, because a layer is built once (see
+ * test/http/swap.test.ts).
+ */
+export const testServer = <Swapped = never>(
+  options: {
+    readonly environment?: Readonly<Record<string, string>>
+    readonly services?: ReturnType<typeof testServices>
+    readonly swap?: Layer.Layer<Swapped, never, Everything>
+    readonly patience?: ServerOptions
+  } = {}
+) => {
+  const services = options.services ?? testServices(options.environment)
+  const swapped = (options.swap ?? Layer.empty).pipe(Layer.provideMerge(services))
+  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), { host: "127.0.0.1", port: 0 })
+  const server = Layer.effect(
+    TestServer,
+    Effect.map(HttpServer.HttpServer, ({ address }) => {
+      const url = HttpServer.formatAddress(address)
+      return { url, port: Number(new URL(url).port) }
+    })
+  )
+  return server.pipe(Layer.provideMerge(http), Layer.provide(node), Layer.provideMerge(swapped))
+}
+
+/** What came back. `json` is empty for what is not a JSON object; `text` is what was sent in any case. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly json: Schema.JsonObject
+  readonly text: string
+}
+
+export interface Asked {
+  /** An access token, or the administrator's. */
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is; bytes have no content type, a stream goes out in chunks. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | ReadableStream
+}
+
+const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
+
+export const send = Effect.fnUntraced(function* (method: string, path: string, asked: Asked = {}) {
+  const { url } = yield* TestServer
+  const headers = new Headers(asked.headers)
+  if (asked.token !== undefined) headers.set("authorization", `Bearer ${asked.token}`)
+  if ("json" in asked && !headers.has("content-type")) headers.set("content-type", "application/json")
+  const body = "json" in asked ? JSON.stringify(asked.json) : asked.body
+  return yield* Effect.promise(async (signal): Promise<Answer> => {
+    const response = await fetch(url + path, {
+      method,
+      headers,
+      signal,
+      redirect: "manual",
+      ...(body !== undefined && { body, duplex: "half" as const })
+    })
+    const text = await response.text()
+    const json = parsed(text)
+    return {
+      status: response.status,
+      headers: response.headers,
+      json: json._tag === "Some" ? json.value : {},
+      text
+    }
+  })
+})
+
+export const get = (path: string, asked?: Asked) => send("GET", path, asked)
+export const post = (path: string, asked?: Asked) => send("POST", path, asked)
+
+/** The member at a path into an answer; `undefined` where there is none. */
+export const member = (json: unknown, ...path: ReadonlyArray<string | number>): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined),
+    json
+  )
+
+/** The paths of `errors` in a 400. */
+export const wrongFields = (answer: Answer): ReadonlyArray<unknown> => {
+  const errors = answer.json["errors"]
+  return Array.isArray(errors) ? errors.map((each) => member(each, "path")).sort() : []
+}
+
+/** Sends bytes as they are, for what no client would send; answers what came back until the server hung up. */
+export const raw = Effect.fnUntraced(function* (bytes: string) {
+  const { port } = yield* TestServer
+  return yield* Effect.callback<string>((resume) => {
+    const received: Array<Buffer> = []
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"))
+    const finish = () => resume(Effect.succeed(Buffer.concat(received).toString()))
+    socket.on("data", (chunk) => received.push(chunk))
+    socket.on("error", finish)
+    socket.on("close", finish)
+    return Effect.sync(() => socket.destroy())
+  })
+})
