@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 import type { Server, ServerOptions } from "node:http"
 import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "./api/Api.ts"
@@ -17,7 +17,7 @@ import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
 import * as requestBody from "./middleware/requestBody.ts"
 import { Health } from "../services/Health.ts"
-import { documents } from "./routes.ts"
+import { documents, knownPath } from "./routes.ts"
 
 const handlers = Layer.mergeAll(
   registration.layer,
@@ -45,8 +45,16 @@ const routes = Layer.mergeAll(
   edge.layer
 )
 
+/** A span is named by its route, so that a thousand challenges are one line in a trace view. */
+const spanNames = Layer.succeed(
+  HttpMiddleware.SpanNameGenerator,
+  (request) => `${request.method} ${knownPath(request.url)?.path ?? "unknown"}`
+)
+
 /** Everything over HTTP; the server to listen with is provided by the composition root. */
-export const layer = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })
+export const layer = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+  Layer.provide(spanNames)
+)
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(

@@ -1,15 +1,332 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { onboard, openChallenge } from "../support/agents.ts"
-import { get, testServer } from "../support/server.ts"
+import { DateTime, Effect, Option, Schema } from "effect"
+import { defaultScopes } from "../../src/services/Scopes.ts"
+import { Registered } from "../../src/services/Registry.ts"
+import { onboard, register } from "../support/agents.ts"
+import { get, member, post, raw, testServer, wrongFields } from "../support/server.ts"
 
-layer(testServer())("x", (it) => {
-  it.effect("a", () =>
-    Effect.gen(function* () {
-      const ada = yield* onboard()
-      const me = yield* get("/api/v1/agent/profile/self", { token: ada.token })
-      console.log(me.status, me.json, Object.fromEntries(me.headers))
-      console.log(yield* openChallenge())
-    })
-  )
+const path = "/api/v1/agent/registry/register"
+const attempt = (fields: Readonly<Record<string, unknown>>) => post(path, { json: fields })
+const profileOf = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>>) {
+  const { token } = yield* onboard(fields)
+  return (yield* get("/api/v1/agent/profile/self", { token })).json
 })
+
+const texts: ReadonlyArray<readonly [field: string, longest: number]> = [
+  ["name", 80],
+  ["bio", 2000],
+  ["model_provider", 200],
+  ["model_name", 200],
+  ["model_version", 200],
+  ["operator_contact", 200],
+  ["owner_org", 200]
+]
+const slugs = ["type", "model_capability_tag", "hosting_mode", "policy_profile", "disclosure_level"]
+
+layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/" } }))(
+  "Registration",
+  (it) => {
+    it.effect("needs only a name, and fills in what the interface shows", () =>
+      Effect.gen(function* () {
+        const profile = yield* profileOf({ name: "Ada" })
+        const expected = {
+          name: "Ada",
+          type: "commenter",
+          bio: null,
+          languages: [],
+          model_provider: null,
+          model_name: null,
+          model_version: null,
+          model_capability_tag: "reasoning",
+          operator_contact: null,
+          hosting_mode: "cloud",
+          policy_profile: "standard",
+          owner_org: null,
+          disclosure_level: "public",
+          default_spaces: [],
+          auth_method: "client_credentials",
+          site: "global"
+        }
+        for (const [field, value] of Object.entries(expected))
+          assert.deepStrictEqual(profile[field], value, field)
+      })
+    )
+
+    it.effect("keeps every field that was sent", () =>
+      Effect.gen(function* () {
+        const sent = {
+          name: "Ada",
+          type: "analyst",
+          bio: "Reads\tbalance sheets.\nSlowly.",
+          languages: ["en", "zh-Hans"],
+          model_provider: "someone",
+          model_name: "thinker",
+          model_version: "3",
+          model_capability_tag: "vision_2",
+          operator_contact: "ada@example.org",
+          hosting_mode: "self-hosted",
+          policy_profile: "strict",
+          owner_org: "Analytical Engines",
+          disclosure_level: "private",
+          default_spaces: ["finance", "ai"],
+          auth_method: "client_credentials"
+        }
+        const profile = yield* profileOf(sent)
+        for (const [field, value] of Object.entries(sent))
+          assert.deepStrictEqual(profile[field], value, field)
+      })
+    )
+
+    it.effect("answers 201 with everything an agent needs to go on, not to be stored on the way", () =>
+      Effect.gen(function* () {
+        const answer = yield* attempt({ name: "Ada" })
+        assert.strictEqual(answer.status, 201)
+        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+        const { challenge_prompt, client_secret, instructions, max_attempts } =
+          yield* Schema.decodeUnknownEffect(Registered)(answer.json)
+        assert.strictEqual(max_attempts, 5)
+        assert.strictEqual(instructions.max_attempts, 5)
+        assert.strictEqual(instructions.pass_score, 60)
+        assert.strictEqual(
+          instructions.criteria.reduce((sum, { points }) => sum + points, 0),
+          100
+        )
+        for (const { description, name } of instructions.criteria) assert.isNotEmpty(name + description)
+        assert.isNotEmpty(challenge_prompt)
+        assert.match(client_secret, /^aus_cs_[\w-]{43}[0-9A-Za-z]{6}$/)
+      })
+    )
+
+    it.effect("builds submit_url from the base URL, whatever Host and forwarding headers say", () =>
+      Effect.gen(function* () {
+        const body = JSON.stringify({ name: "Ada" })
+        const response = yield* raw(
+          `POST ${path} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: ftp\r\n` +
+            `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+        )
+        assert.notInclude(response, "evil.example")
+        assert.match(
+          response,
+          /"submit_url":"https:\/\/arena\.example\/base\/api\/v1\/agent\/challenge\/[0-9a-f-]{36}\/submit"/
+        )
+      })
+    )
+
+    it.effect("a missing name is the one thing that is wrong with an empty object", () =>
+      Effect.gen(function* () {
+        const answer = yield* attempt({})
+        assert.strictEqual(answer.status, 400)
+        assert.strictEqual(answer.json["code"], "invalid_request")
+        assert.deepStrictEqual(wrongFields(answer), ["name"])
+      })
+    )
+
+    it.effect.each(texts)("%s takes %d characters and no more", ([field, longest]) =>
+      Effect.gen(function* () {
+        // A character is a code point: one that takes two UTF-16 units counts once.
+        for (const character of ["x", "\u{1f4c8}"]) {
+          const taken = yield* attempt({ name: "Ada", [field]: character.repeat(longest) })
+          assert.strictEqual(taken.status, 201)
+          const refused = yield* attempt({ name: "Ada", [field]: character.repeat(longest + 1) })
+          assert.strictEqual(refused.status, 400)
+          assert.deepStrictEqual(wrongFields(refused), [field])
+        }
+      })
+    )
+
+    it.effect("length counts what is stored, after normalisation", () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* attempt({ name: "e\u0301".repeat(80) })).status, 201)
+      })
+    )
+
+    it.effect.each(["", " ", "\n\t "])("a name of %j is blank, and refused", (name) =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(wrongFields(yield* attempt({ name })), ["name"])
+      })
+    )
+
+    it.effect.each(slugs)("%s is a slug", (field) =>
+      Effect.gen(function* () {
+        for (const taken of ["a", "z9_-", "a".repeat(32)]) {
+          assert.strictEqual((yield* attempt({ name: "Ada", [field]: taken })).status, 201, taken)
+        }
+        for (const refused of ["", "a".repeat(33), "A", "9a", "-a", "a b", "a\n", "é", 1, null, ["a"]]) {
+          const answer = yield* attempt({ name: "Ada", [field]: refused })
+          assert.strictEqual(answer.status, 400, JSON.stringify(refused))
+          assert.deepStrictEqual(wrongFields(answer), [field])
+        }
+      })
+    )
+
+    it.effect.each<readonly [string, Readonly<Record<string, unknown>>, ReadonlyArray<string>]>([
+      ["a name that is no text", { name: 5 }, ["name"]],
+      ["a name that is null", { name: null }, ["name"]],
+      ["an optional field that is null", { name: "Ada", bio: null }, ["bio"]],
+      ["an unknown authentication method", { name: "Ada", auth_method: "password" }, ["auth_method"]],
+      ["an unknown space", { name: "Ada", default_spaces: ["finance", "sports"] }, ["default_spaces.1"]],
+      [
+        "more spaces than there are",
+        { name: "Ada", default_spaces: Array(6).fill("ai") },
+        ["default_spaces"]
+      ],
+      ["languages that are no list", { name: "Ada", languages: "en" }, ["languages"]],
+      ["an empty language", { name: "Ada", languages: ["en", ""] }, ["languages.1"]],
+      ["a language that is too long", { name: "Ada", languages: ["x".repeat(201)] }, ["languages.0"]],
+      ["too many languages", { name: "Ada", languages: Array(51).fill("en") }, ["languages"]],
+      [
+        "scopes that are no list",
+        { name: "Ada", requested_scopes: "prediction:submit" },
+        ["requested_scopes"]
+      ],
+      ["a scope that is no text", { name: "Ada", requested_scopes: [7] }, ["requested_scopes.0"]],
+      ["too many scopes", { name: "Ada", requested_scopes: Array(101).fill("x") }, ["requested_scopes"]]
+    ])("%s is refused by its path", ([, fields, wrong]) =>
+      Effect.gen(function* () {
+        const answer = yield* attempt(fields)
+        assert.strictEqual(answer.status, 400)
+        assert.deepStrictEqual(wrongFields(answer), wrong)
+      })
+    )
+
+    it.effect("every wrong field is named in one answer", () =>
+      Effect.gen(function* () {
+        const answer = yield* attempt({
+          name: "x".repeat(81),
+          bio: "x".repeat(2001),
+          type: "No Slug",
+          languages: ["en", 5],
+          default_spaces: ["nowhere"],
+          requested_scopes: [false],
+          owner_org: {}
+        })
+        assert.deepStrictEqual(wrongFields(answer), [
+          "bio",
+          "default_spaces.0",
+          "languages.1",
+          "name",
+          "owner_org",
+          "requested_scopes.0",
+          "type"
+        ])
+        for (const field of ["name", "bio", "languages.1"]) assert.include(answer.json["detail"], field)
+      })
+    )
+
+    it.effect("unknown fields are ignored", () =>
+      Effect.gen(function* () {
+        const answer = yield* attempt({
+          name: "Ada",
+          favourite_colour: "green",
+          agent_id: "mine",
+          claimed_at: 1
+        })
+        assert.strictEqual(answer.status, 201)
+        assert.notInclude(answer.text, "green")
+        assert.notStrictEqual(answer.json["agent_id"], "mine")
+      })
+    )
+
+    it.effect("text is stored in NFC with line feeds", () =>
+      Effect.gen(function* () {
+        const profile = yield* profileOf({
+          name: "Ame\u0301lie",
+          bio: "one\r\ntwo\nthree\tfour",
+          languages: ["e\u0301"]
+        })
+        assert.strictEqual(profile["name"], "Am\u00e9lie")
+        assert.strictEqual(profile["bio"], "one\ntwo\nthree\tfour")
+        assert.deepStrictEqual(profile["languages"], ["\u00e9"])
+      })
+    )
+
+    it.effect.each([
+      ["NUL", "\u0000"],
+      ["a lone high surrogate", "\ud800"],
+      ["a lone low surrogate", "\udc00"],
+      ["swapped surrogates", "\udc00\ud800"],
+      ["a bell", "\u0007"],
+      ["an escape", "\u001b[31m"],
+      ["a carriage return by itself", "\r"],
+      ["two carriage returns before a line feed", "\r\r\n"],
+      ["a vertical tab", "\u000b"],
+      ["a unit separator", "\u001f"],
+      ["a right-to-left override", "\u202e"],
+      ["a left-to-right embedding", "\u202a"],
+      ["a first strong isolate", "\u2068"],
+      ["a pop directional isolate", "\u2069"]
+    ] as const)("%s is refused in every text field", ([, hostile]) =>
+      Effect.gen(function* () {
+        const fields = texts.map(([field]) => field)
+        const answer = yield* attempt({
+          ...Object.fromEntries(fields.map((field) => [field, `a${hostile}b`])),
+          languages: ["en", `a${hostile}b`],
+          requested_scopes: [`a${hostile}b`]
+        })
+        assert.strictEqual(answer.status, 400)
+        assert.deepStrictEqual(wrongFields(answer), [...fields, "languages.1", "requested_scopes.0"].sort())
+      })
+    )
+
+    it.effect("scopes that do not exist are ignored, and listed once each", () =>
+      Effect.gen(function* () {
+        const registered = yield* register({
+          requested_scopes: [
+            "challenge:read",
+            "all",
+            "prediction:submit",
+            "all",
+            "Challenge:Read",
+            "challenge:read"
+          ]
+        })
+        assert.deepStrictEqual(registered.ignored_scopes, ["all", "Challenge:Read"])
+        const profile = yield* profileOf({ requested_scopes: ["challenge:read", "all", "prediction:submit"] })
+        assert.deepStrictEqual(profile["requested_scopes"], ["prediction:submit", "challenge:read"])
+      })
+    )
+
+    it.effect.each([
+      ["omitted", {}],
+      ["empty", { requested_scopes: [] }]
+    ] as const)("%s scopes grant all but credits:stake", ([, fields]) =>
+      Effect.gen(function* () {
+        const profile = yield* profileOf(fields)
+        assert.deepStrictEqual(profile["requested_scopes"], defaultScopes)
+        assert.notInclude(defaultScopes, "credits:stake")
+        assert.strictEqual(defaultScopes.length, 14)
+      })
+    )
+
+    it.effect("credits:stake asked for by name is granted", () =>
+      Effect.gen(function* () {
+        const profile = yield* profileOf({ requested_scopes: ["credits:stake", "profile:read:self"] })
+        assert.include(member(profile, "effective_scopes"), "credits:stake")
+      })
+    )
+
+    it.effect("an agent that asks only for scopes that do not exist gets none", () =>
+      Effect.gen(function* () {
+        const registered = yield* register({ requested_scopes: ["everything"] })
+        assert.deepStrictEqual(registered.ignored_scopes, ["everything"])
+        const { token } = yield* onboard({ requested_scopes: ["everything"] })
+        assert.strictEqual((yield* get("/api/v1/agent/profile/self", { token })).status, 403)
+      })
+    )
+
+    it.effect("the grace window begins at registration", () =>
+      Effect.gen(function* () {
+        const profile = yield* profileOf({ name: "Ada" })
+        const days = (field: string) =>
+          Option.map(
+            DateTime.make(String(profile[field])),
+            (time) => DateTime.toEpochMillis(time) / 86_400_000
+          )
+        assert.deepStrictEqual(
+          days("provisional_until"),
+          Option.map(days("created_at"), (day) => day + 7)
+        )
+      })
+    )
+  }
+)

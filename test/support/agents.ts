@@ -19,7 +19,8 @@ export const register = Effect.fnUntraced(function* (fields: Readonly<Record<str
 
 export const submitPath = (challengeId: string) => `/api/v1/agent/challenge/${challengeId}/submit`
 
-export const submit = (challengeId: string, answer: unknown) => post(submitPath(challengeId), { json: { answer } })
+export const submit = (challengeId: string, answer: unknown) =>
+  post(submitPath(challengeId), { json: { answer } })
 
 /** Passes the registration challenge; answers the verdict with the claim fields. */
 export const pass = Effect.fnUntraced(function* (registered: Registered) {
@@ -27,7 +28,11 @@ export const pass = Effect.fnUntraced(function* (registered: Registered) {
   return yield* decoded(SubmissionOutcome, json)
 })
 
-export const askForToken = (agentId: string, secret: string, headers: Readonly<Record<string, string>> = {}) =>
+export const askForToken = (
+  agentId: string,
+  secret: string,
+  headers: Readonly<Record<string, string>> = {}
+) =>
   post("/api/v1/agent/auth/token", {
     headers,
     json: { grant_type: "client_credentials", agent_id: agentId, client_secret: secret }

@@ -95,7 +95,8 @@ export const predict = Effect.fnUntraced(function* (
 export const importQuotes = (
   asset: string,
   quotes: ReadonlyArray<readonly [time: DateTime.Utc, price: number]>
-) => Prices.use((prices) => prices.import({ asset, quotes: quotes.map(([time, price]) => ({ time, price })) }))
+) =>
+  Prices.use((prices) => prices.import({ asset, quotes: quotes.map(([time, price]) => ({ time, price })) }))
 
 /** A candle of one price, from its open time on. */
 export const flat = (time: DateTime.Utc, price: number) => ({
@@ -123,9 +124,9 @@ export const rowsOf = <Row>(
 
 /** The number that a statement selects as `count`. */
 export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => one(Schema.Struct({ count: Schema.Int }))(statement(sql))).pipe(
-    Effect.map((row) => row.count)
-  )
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    one(Schema.Struct({ count: Schema.Int }))(statement(sql))
+  ).pipe(Effect.map((row) => row.count))
 
 /** Follows `next_cursor` to the end. */
 export const allPages = Effect.fnUntraced(function* <Item, E, R>(

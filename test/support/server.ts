@@ -93,10 +93,7 @@ export const post = (path: string, asked?: Asked) => send("POST", path, asked)
 
 /** The member at a path into an answer; `undefined` where there is none. */
 export const member = (json: unknown, ...path: ReadonlyArray<string | number>): unknown =>
-  path.reduce<unknown>(
-    (value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined),
-    json
-  )
+  path.reduce<unknown>((value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), json)
 
 /** The paths of `errors` in a 400. */
 export const wrongFields = (answer: Answer): ReadonlyArray<unknown> => {

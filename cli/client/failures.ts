@@ -1,0 +1,56 @@
+/** What went wrong, in one line for whoever runs a command. */
+import { Cause, Console, Effect, Option, Predicate, Schema } from "effect"
+import { CliError, CliOutput } from "effect/cli"
+import { HttpClientError } from "effect/http"
+
+const decodeDetail = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ detail: Schema.String })))
+
+const tokenSources = "It comes from --token, AUSPEX_ADMIN_TOKEN, or the file admin-token in AUSPEX_DATA_DIR."
+
+const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientError) {
+  const { request, response } = error
+  const server = URL.canParse(request.url) ? new URL(request.url).origin : request.url
+  if (response === undefined) {
+    return `No server answers at ${server}. Start one with npm start, or say where it is with --url.`
+  }
+  const body = yield* response.text.pipe(Effect.orElseSucceed(() => ""))
+  const detail = Option.map(decodeDetail(body), (told) => told.detail)
+  return Option.getOrElse(
+    detail,
+    () => `${server} answered ${response.status} to ${request.method} ${request.url}: is that Auspex?`
+  )
+})
+
+/** One line for an error; none for what has been shown already. */
+export const explain = (error: unknown): Effect.Effect<string | undefined> => {
+  if (HttpClientError.isHttpClientError(error)) return ofHttp(error)
+  if (CliError.isCliError(error)) return Effect.succeed(undefined)
+  if (Predicate.hasProperty(error, "detail") && Predicate.isString(error.detail)) {
+    const ofToken = Predicate.hasProperty(error, "code") && error.code === "invalid_token"
+    return Effect.succeed(ofToken ? `${error.detail} ${tokenSources}` : error.detail)
+  }
+  return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))
+}
+
+/** Tells of a failure on stderr; the exit code is left to whoever runs the program. */
+export const reported =
+  (name: string) =>
+  <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapCause(
+      program,
+      Effect.fnUntraced(function* (cause) {
+        if (Cause.hasInterruptsOnly(cause)) return
+        const failed = Cause.findErrorOption(cause)
+        const line = Option.isSome(failed) ? yield* explain(failed.value) : Cause.pretty(cause)
+        if (line !== undefined) yield* Console.error(`${name}: ${line}`)
+      })
+    )
+
+/** A wrong invocation is told in a line or two; the whole help is shown to those who ask for it. */
+export const brief = CliOutput.layerPresenter({
+  present: Effect.fnUntraced(function* (event) {
+    if (event._tag !== "InvalidInvocation") return yield* CliOutput.defaultPresenter.present(event)
+    for (const error of event.errors) yield* Console.error(error.message)
+    yield* Console.error(`Usage: ${event.helpDoc.usage} (--help tells more)`)
+  })
+})

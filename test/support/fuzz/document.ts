@@ -1,0 +1,134 @@
+/** The OpenAPI document as the server publishes it. A keyword that is not listed here is one that no check looks at. */
+import { Effect, Schema } from "effect"
+
+/** The keywords of JSON Schema 2020-12 that our document uses. */
+export interface JsonSchema {
+  readonly $ref?: string
+  readonly type?: "string" | "number" | "integer" | "boolean" | "null" | "array" | "object"
+  readonly enum?: ReadonlyArray<Schema.Json>
+  readonly description?: string
+  readonly title?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: ReadonlyArray<string>
+  readonly additionalProperties?: boolean | JsonSchema
+  readonly items?: JsonSchema | false
+  readonly prefixItems?: ReadonlyArray<JsonSchema>
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly format?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly anyOf?: ReadonlyArray<JsonSchema>
+  readonly oneOf?: ReadonlyArray<JsonSchema>
+  readonly allOf?: ReadonlyArray<JsonSchema>
+}
+
+const optional = Schema.optionalKey
+const self = Schema.suspend((): Schema.Codec<JsonSchema> => JsonSchema)
+
+export const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
+  $ref: optional(Schema.String),
+  type: optional(
+    Schema.Literals(["string", "number", "integer", "boolean", "null", "array", "object"])
+  ),
+  enum: optional(Schema.Array(Schema.Json)),
+  description: optional(Schema.String),
+  title: optional(Schema.String),
+  properties: optional(Schema.Record(Schema.String, self)),
+  required: optional(Schema.Array(Schema.String)),
+  additionalProperties: optional(Schema.Union([Schema.Boolean, self])),
+  items: optional(Schema.Union([Schema.Literal(false), self])),
+  prefixItems: optional(Schema.Array(self)),
+  minItems: optional(Schema.Finite),
+  maxItems: optional(Schema.Finite),
+  minLength: optional(Schema.Finite),
+  maxLength: optional(Schema.Finite),
+  pattern: optional(Schema.String),
+  format: optional(Schema.String),
+  minimum: optional(Schema.Finite),
+  maximum: optional(Schema.Finite),
+  exclusiveMinimum: optional(Schema.Finite),
+  exclusiveMaximum: optional(Schema.Finite),
+  anyOf: optional(Schema.Array(self)),
+  oneOf: optional(Schema.Array(self)),
+  allOf: optional(Schema.Array(self))
+})
+
+const Content = Schema.Record(Schema.String, Schema.Struct({ schema: JsonSchema }))
+
+const Parameter = Schema.Struct({
+  name: Schema.String,
+  in: Schema.Literals(["path", "query", "header"]),
+  required: Schema.Boolean,
+  description: optional(Schema.String),
+  schema: JsonSchema
+})
+
+const Response = Schema.Struct({
+  description: Schema.String,
+  content: optional(Content),
+  headers: optional(
+    Schema.Record(Schema.String, Schema.Struct({ schema: JsonSchema, required: Schema.Boolean }))
+  )
+})
+export type Response = typeof Response.Type
+
+const PathOperation = Schema.Struct({
+  tags: Schema.Array(Schema.String),
+  operationId: Schema.String,
+  summary: Schema.String,
+  description: optional(Schema.String),
+  parameters: Schema.Array(Parameter),
+  security: Schema.Array(Schema.Record(Schema.String, Schema.Array(Schema.String))),
+  requestBody: optional(Schema.Struct({ content: Content, required: Schema.Literal(true) })),
+  responses: Schema.Record(Schema.String, Response)
+})
+
+const Document = Schema.Struct({
+  openapi: Schema.Literal("3.1.0"),
+  info: Schema.Struct({ title: Schema.String, version: Schema.String, description: optional(Schema.String) }),
+  paths: Schema.Record(Schema.String, Schema.Record(Schema.String, PathOperation)),
+  components: Schema.Struct({
+    schemas: Schema.Record(Schema.String, JsonSchema),
+    securitySchemes: Schema.Record(Schema.String, Schema.Struct({ type: Schema.String, scheme: Schema.String }))
+  }),
+  security: Schema.Array(Schema.Json),
+  tags: Schema.Array(Schema.Struct({ name: Schema.String, description: optional(Schema.String) }))
+})
+export type Document = typeof Document.Type
+
+export interface Operation extends Schema.Schema.Type<typeof PathOperation> {
+  readonly method: string
+  /** With `{name}` for each parameter. */
+  readonly path: string
+  readonly secured: boolean
+}
+
+export const parseDocument = (text: string) =>
+  Schema.decodeUnknownEffect(Schema.fromJsonString(Document), { onExcessProperty: "error" })(text).pipe(
+    Effect.orDie
+  )
+
+export const operationsOf = (document: Document): ReadonlyArray<Operation> =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+      secured: operation.security.length > 0
+    }))
+  )
+
+/** The schema that a reference stands for. */
+export const resolve = (document: Document, schema: JsonSchema): JsonSchema => {
+  if (schema.$ref === undefined) return schema
+  const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref)?.[1] ?? ""
+  const found = document.components.schemas[name]
+  if (found === undefined) throw new Error(`${schema.$ref} resolves to nothing`)
+  return resolve(document, found)
+}
