@@ -40,7 +40,7 @@ const databaseUrl: Setting<Redacted.Redacted> = {
   meaning: "A PostgreSQL 18 to use; without it one is embedded and kept in the data directory.",
   secret: true,
   parse: (text) =>
-    /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
+    /^postgres(ql)?:\/\/./.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
 }
 
 /** Every setting there is. */

@@ -1,6 +1,8 @@
 /** The composition root: reads the settings, and puts the layers together. */
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Layer, Option, Predicate, Redacted } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Option, Predicate, Redacted } from "effect"
+import type { Runtime } from "effect"
+import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
@@ -109,6 +111,11 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
         : "?"
     return `auspex: cannot listen at${place} (${String(code)}): set AUSPEX_HOST and AUSPEX_PORT to a free address.`
   }
+  if (SqlError.isSqlError(error) && error.reason.operation === "connect") {
+    const { cause: refusal } = error.reason
+    const why = refusal instanceof Error ? refusal.message : error.message
+    return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
+  }
   const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch"]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
@@ -116,7 +123,7 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
 }
 
 const main = Effect.gen(function* () {
-  const config = yield* load
+  const config = yield* load.pipe(Effect.tapError(({ message }) => Console.error(`auspex: ${message}`)))
   const format = Option.getOrElse(config.logFormat, () =>
     process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
   )
@@ -131,9 +138,12 @@ const main = Effect.gen(function* () {
       Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(Option.some(config), cause))
     )
   )
-}).pipe(
-  Effect.tapErrorTag("SettingError", (error) => Console.error(`auspex: ${error.message}`)),
-  Effect.provide(NodeServices.layer)
-)
+}).pipe(Effect.provide(NodeServices.layer))
 
-NodeRuntime.runMain(main, { disableErrorReporting: true })
+/** Only a signal interrupts it, and stopping in good order when asked to is a success: 130 would alert service managers. */
+const teardown: Runtime.Teardown = (exit, onExit) => {
+  const asked = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+  onExit(Exit.isSuccess(exit) || asked ? 0 : 1)
+}
+
+NodeRuntime.runMain(main, { disableErrorReporting: true, teardown })

@@ -1,9 +1,12 @@
 /** What went wrong, in one line for whoever runs a command. */
-import { Cause, Console, Effect, Option, Predicate, Schema } from "effect"
+import { Cause, Console, Effect, Option, Predicate, Schema, SchemaIssue } from "effect"
 import { CliError, CliOutput } from "effect/cli"
 import { HttpClientError } from "effect/http"
+import { CommandFailed } from "./connection.ts"
 
-const decodeDetail = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ detail: Schema.String })))
+const decodeDetail = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ detail: Schema.String }))
+)
 
 const tokenSources = "It comes from --token, AUSPEX_ADMIN_TOKEN, or the file admin-token in AUSPEX_DATA_DIR."
 
@@ -21,14 +24,27 @@ const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientErr
   )
 })
 
-/** One line for an error; none for what has been shown already. */
-export const explain = (error: unknown): Effect.Effect<string | undefined> => {
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** What does not fit a schema, with its place, for data that a user brought. */
+export const problemsOf = (error: Schema.SchemaError): string =>
+  formatIssues(error.issue)
+    .issues.map(({ message, path }) => {
+      const place = (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
+      return place === "" ? message : `${place}: ${message}`
+    })
+    .join("; ")
+
+/** One line for an error; empty for what has been shown already. */
+export const explain = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) return ofHttp(error)
-  if (CliError.isCliError(error)) return Effect.succeed(undefined)
+  if (CliError.isCliError(error)) return Effect.succeed("")
+  if (Schema.isSchemaError(error)) return Effect.succeed(problemsOf(error))
   if (Predicate.hasProperty(error, "detail") && Predicate.isString(error.detail)) {
     const ofToken = Predicate.hasProperty(error, "code") && error.code === "invalid_token"
     return Effect.succeed(ofToken ? `${error.detail} ${tokenSources}` : error.detail)
   }
+  if (error instanceof CommandFailed) return Effect.succeed(error.message)
   return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))
 }
 
@@ -36,14 +52,16 @@ export const explain = (error: unknown): Effect.Effect<string | undefined> => {
 export const reported =
   (name: string) =>
   <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.tapCause(
-      program,
-      Effect.fnUntraced(function* (cause) {
-        if (Cause.hasInterruptsOnly(cause)) return
-        const failed = Cause.findErrorOption(cause)
-        const line = Option.isSome(failed) ? yield* explain(failed.value) : Cause.pretty(cause)
-        if (line !== undefined) yield* Console.error(`${name}: ${line}`)
-      })
+    program.pipe(
+      Effect.tapCause(
+        Effect.fnUntraced(function* (cause) {
+          if (Cause.hasInterruptsOnly(cause)) return
+          const failed = Cause.findErrorOption(cause)
+          const line = Option.isSome(failed) ? yield* explain(failed.value) : Cause.pretty(cause)
+          if (line !== "") yield* Console.error(`${name}: ${line}`)
+        })
+      ),
+      Effect.onInterrupt(() => Console.error(`${name}: interrupted`))
     )
 
 /** A wrong invocation is told in a line or two; the whole help is shown to those who ask for it. */

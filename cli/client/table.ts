@@ -9,6 +9,9 @@ export interface Column<Row> {
 }
 
 const gap = "  "
+const numeric = /^([-+]?\d+(\.\d+)?( ?%)?|-)$/
+/** Columns are dropped before a text is cut below the first, and no text is cut below the second. */
+const readable = 24
 const shortest = 12
 
 // C0 controls would break the rows, and C1 controls reach terminals as escape sequences.
@@ -44,7 +47,7 @@ const lay = <Row>(column: Column<Row>, rows: ReadonlyArray<Row>): Laid => {
   return {
     title: column.title,
     cells,
-    right: values.some((value) => typeof value === "number"),
+    right: cells.length > 0 && cells.every((cell) => numeric.test(cell)),
     yields: column.yields,
     width: Math.max(...[column.title, ...cells].map(CliOutput.displayWidth))
   }
@@ -53,19 +56,26 @@ const lay = <Row>(column: Column<Row>, rows: ReadonlyArray<Row>): Laid => {
 const widthOf = (columns: ReadonlyArray<Laid>): number =>
   columns.reduce((sum, { width }) => sum + width + gap.length, -gap.length)
 
-/** Cuts what may be cut, the rightmost column first, then drops what may be dropped. */
+/** Cuts what may be cut, the rightmost column first, to no less than `least`. */
+const cutColumns = (columns: ReadonlyArray<Laid>, width: number, least: number): ReadonlyArray<Laid> => {
+  let excess = widthOf(columns) - width
+  return columns
+    .toReversed()
+    .map((column) => {
+      const spare = column.yields === "cut" ? Math.max(0, column.width - least) : 0
+      const taken = Math.max(0, Math.min(spare, excess))
+      excess -= taken
+      return { ...column, width: column.width - taken }
+    })
+    .toReversed()
+}
+
+/** Cuts texts while they stay readable; then drops columns, the rightmost first; then cuts further. */
 const fit = (columns: ReadonlyArray<Laid>, width: number): ReadonlyArray<Laid> => {
-  const excess = widthOf(columns) - width
-  if (excess <= 0) return columns
-  const longest = columns.findLastIndex((column) => column.yields === "cut" && column.width > shortest)
-  if (longest !== -1) {
-    const cut = columns.map((column, index) =>
-      index === longest ? { ...column, width: Math.max(shortest, column.width - excess) } : column
-    )
-    return fit(cut, width)
-  }
+  const cut = cutColumns(columns, width, readable)
+  if (widthOf(cut) <= width) return cut
   const dropped = columns.findLastIndex((column) => column.yields === "dropped")
-  return dropped === -1 ? columns : fit(columns.toSpliced(dropped, 1), width)
+  return dropped === -1 ? cutColumns(columns, width, shortest) : fit(columns.toSpliced(dropped, 1), width)
 }
 
 const padded = (text: string, { right, width }: Laid): string => {
@@ -89,13 +99,16 @@ export const table = <Row>(
       .map((column) => padded(textOf(column), column))
       .join(gap)
       .trimEnd()
-  return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index] ?? ""))].join(
-    "\n"
-  )
+  return [
+    line(({ title }) => title),
+    ...rows.map((_, index) => line(({ cells }) => cells[index] ?? ""))
+  ].join("\n")
 }
 
 /** One thing, a line for each of its fields. */
-export const record = (fields: ReadonlyArray<readonly [name: string, value: string | number | boolean | null]>) => {
+export const record = (
+  fields: ReadonlyArray<readonly [name: string, value: string | number | boolean | null]>
+) => {
   const widest = Math.max(...fields.map(([name]) => name.length))
   return fields
     .map(([name, value]) => `${name.padEnd(widest)}${gap}${value === null ? "-" : printable(String(value))}`)

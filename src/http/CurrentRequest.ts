@@ -1,7 +1,18 @@
 /** What is known of the request under way: its id, and the address it counts by. */
-import { Context } from "effect"
+import { Context, Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
 
 export const CurrentRequest = Context.Reference<{ readonly requestId: string; readonly address: string }>(
   "auspex/http/CurrentRequest",
   { defaultValue: () => ({ requestId: "none", address: "unknown" }) }
 )
+
+/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts. */
+export const countedAddress = (text: string): string => {
+  const parsed = NetAddress.ipFromString(text.split("%", 1).join(""))
+  if (Result.isFailure(parsed)) return text
+  const address = NetAddress.toCanonical(parsed.success)
+  return NetAddress.isIpv4Address(address)
+    ? NetAddress.formatIp(address)
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
+}

@@ -23,7 +23,10 @@ interface KnownPath {
   readonly methods: ReadonlySet<string>
 }
 
-const router = FindMyWay.make<KnownPath>()
+/** A path is what it says: a proxy in front, and whoever reads its log, tells them apart letter by letter. */
+export const matching = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
+
+const router = FindMyWay.make<KnownPath>(matching)
 for (const [path, methods] of methodsByPath) {
   if (methods.has("GET")) methods.add("HEAD")
   router.on("GET", `/${path.slice(1)}`, { path, methods })

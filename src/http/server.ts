@@ -1,11 +1,13 @@
 /** The HTTP server: the API, its documents and metrics, behind the edge. Needs the services; knows no layer. */
-import { createServer } from "node:http"
+import { randomUUID } from "node:crypto"
 import type { Server, ServerOptions } from "node:http"
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "./api/Api.ts"
+import * as discretion from "./discretion.ts"
+import { DrainingServer } from "./DrainingServer.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
@@ -17,7 +19,7 @@ import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
 import * as requestBody from "./middleware/requestBody.ts"
 import { Health } from "../services/Health.ts"
-import { documents, knownPath } from "./routes.ts"
+import { documents, knownPath, matching } from "./routes.ts"
 
 const handlers = Layer.mergeAll(
   registration.layer,
@@ -52,9 +54,11 @@ const spanNames = Layer.succeed(
 )
 
 /** Everything over HTTP; the server to listen with is provided by the composition root. */
-export const layer = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
-  Layer.provide(spanNames)
-)
+export const layer = HttpRouter.serve(routes, {
+  routerConfig: matching,
+  disableLogger: true,
+  disableListenLog: true
+}).pipe(Layer.provide([spanNames, discretion.layer]))
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(
@@ -72,33 +76,48 @@ const defaultPatience: ServerOptions = {
   keepAliveTimeout: 65_000
 }
 
-const malformed = JSON.stringify({ detail: "The request is not well-formed HTTP.", code: "invalid_request" })
+const unreadable = (status: string, code: string, detail: string): string => {
+  const body = JSON.stringify({ detail, code })
+  return [
+    `HTTP/1.1 ${status}`,
+    "Connection: close",
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+    `X-Request-Id: ${randomUUID()}`,
+    "",
+    body
+  ].join("\r\n")
+}
+
+/** What never became a request, by Node's code for it. */
+const responseTo = (error: string | undefined): string => {
+  switch (error) {
+    case "HPE_HEADER_OVERFLOW":
+      return unreadable(
+        "431 Request Header Fields Too Large",
+        "headers_too_large",
+        "Expected smaller headers."
+      )
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return unreadable("408 Request Timeout", "request_timeout", "The request did not arrive in time.")
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return unreadable("413 Content Too Large", "payload_too_large", "Expected smaller chunk extensions.")
+    default:
+      return unreadable("400 Bad Request", "invalid_request", "The request is not well-formed HTTP.")
+  }
+}
 
 /** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
 export const makeNodeServer = (patience: ServerOptions = {}): Server => {
-  const server = createServer({ ...defaultPatience, ...patience })
+  // A missing Host is the edge's to refuse: Node's own answer would have no body.
+  const server = new DrainingServer({ ...defaultPatience, ...patience, requireHostHeader: false })
+  // Node would answer 417 without a body; RFC 9110 10.1.1 lets us pass over expectations that we do not know.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    const status = statusOfClientError(error.code)
-    socket.end(
-      `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(malformed)}\r\n\r\n${malformed}`
-    )
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
+    else socket.end(responseTo(error.code))
   })
   return server
-}
-
-const statusOfClientError = (code: string | undefined): string => {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return "431 Request Header Fields Too Large"
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return "408 Request Timeout"
-    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return "413 Content Too Large"
-    default:
-      return "400 Bad Request"
-  }
 }

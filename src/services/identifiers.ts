@@ -29,7 +29,8 @@ export const QuarantineId = described("identifier of a price point kept aside").
 )
 export type QuarantineId = typeof QuarantineId.Type
 
-const eventIdShape = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+// With the flag u, because the published document takes no other patterns.
+const eventIdShape = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/u
 
 /** `news_id` and `event_id` are the same identifier. Admins may bring their own. */
 export const EventId = Schema.String.check(

@@ -2,8 +2,8 @@
 import { Option, Schema } from "effect"
 import { InvalidRequest } from "./errors.ts"
 
-const maximumLimit = 200
-const defaultLimit = 50
+export const maximumLimit = 200
+export const defaultLimit = 50
 
 export interface Page {
   readonly limit: number

@@ -2,7 +2,7 @@
  * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL,
  * a lone surrogate, a C0 control other than tab and line feed, or a bidirectional control is refused.
  */
-import { Schema, SchemaTransformation } from "effect"
+import { DateTime, Option, Schema, SchemaTransformation } from "effect"
 
 // C0 controls but for tab and line feed, DEL's neighbours excluded; then the bidirectional controls.
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
@@ -20,9 +20,15 @@ const normalised = SchemaTransformation.transform<string, string>({
   encode: (stored) => stored
 })
 
+/** Says the length in the published document, which shows a field as it is sent; it is checked once normalised. */
+const published = (minLength: number, maxLength: number) =>
+  Schema.makeFilter<string>(() => true, {
+    toJsonSchema: () => (minLength === 0 ? { maxLength } : { minLength, maxLength })
+  })
+
 /** A text field of `minimum` to `maximum` characters (Unicode code points), normalised and checked. */
 export const text = (options: { readonly minimum?: number; readonly maximum: number }) =>
-  Schema.String.pipe(
+  Schema.String.check(published(options.minimum ?? 0, options.maximum)).pipe(
     Schema.decodeTo(
       Schema.String.check(
         Schema.makeFilter((value: string) => complaint(value), undefined, true),
@@ -34,7 +40,7 @@ export const text = (options: { readonly minimum?: number; readonly maximum: num
 
 /** A free slug: what kind of agent this is, how it is hosted, and the like. */
 export const slug = Schema.String.check(
-  Schema.isPattern(/^[a-z][a-z0-9_-]{0,31}$/, {
+  Schema.isPattern(/^[a-z][a-z0-9_-]{0,31}$/u, {
     message: "Expected a slug: a lower-case letter, then up to 31 of a-z 0-9 _ -"
   })
 )
@@ -42,12 +48,27 @@ export const slug = Schema.String.check(
 /** An instant in an answer: ISO 8601, UTC, with milliseconds. */
 export const Timestamp = Schema.String.annotate({ format: "date-time", description: "ISO 8601 instant, UTC" })
 
-/** An instant in a request: an ISO 8601 date-time with its offset or `Z`, from 1970 on. */
-export const Instant = Schema.String.check(
-  Schema.isPattern(
-    /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/,
-    {
-      message: "Expected an ISO 8601 date-time with its offset, for example 2026-01-31T12:00:00Z"
-    }
+const instantShape =
+  /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/u
+
+/** `Date` takes 30 February for 2 March. */
+const exists = (text: string): boolean => {
+  const day = text.slice(0, 10)
+  const isDay = Option.exists(DateTime.make(day), (instant) => DateTime.formatIsoDateUtc(instant) === day)
+  return isDay && Option.isSome(DateTime.make(text))
+}
+
+/** An instant in a request as it is sent: an ISO 8601 date-time with its offset or `Z`, from 1970 on. */
+export const InstantText = Schema.String.annotate({ format: "date-time" }).check(
+  Schema.isPattern(instantShape, {
+    message: "Expected an ISO 8601 date-time with its offset, for example 2026-01-31T12:00:00Z"
+  }),
+  Schema.makeFilter((text: string) =>
+    exists(text) || !instantShape.test(text) ? undefined : "Expected a date and a time of day that exist"
   )
-).pipe(Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString))
+)
+
+/** An instant in a request. */
+export const Instant = InstantText.pipe(
+  Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString)
+)

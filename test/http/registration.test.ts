@@ -281,8 +281,10 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
           ]
         })
         assert.deepStrictEqual(registered.ignored_scopes, ["all", "Challenge:Read"])
-        const profile = yield* profileOf({ requested_scopes: ["challenge:read", "all", "prediction:submit"] })
-        assert.deepStrictEqual(profile["requested_scopes"], ["prediction:submit", "challenge:read"])
+        const profile = yield* profileOf({
+          requested_scopes: ["profile:read:self", "all", "prediction:submit"]
+        })
+        assert.deepStrictEqual(profile["requested_scopes"], ["prediction:submit", "profile:read:self"])
       })
     )
 

@@ -7,6 +7,7 @@ import { NodeServices } from "@effect/platform-node"
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Schedule } from "effect"
+import type { PlatformError, Scope } from "effect"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 
@@ -30,21 +31,18 @@ const query = (postgres: RunningPostgres, statement: string) =>
     return yield* sql.unsafe(statement).values
   }).pipe(Effect.provide(PgClient.layer({ url: postgres.url, maxConnections: 1 }), { local: true }))
 
-/** Starts PostgreSQL for one statement only. */
-const once_ = (dataDir: string, statement: string) =>
-  Effect.scoped(Effect.flatMap(start({ dataDir, settings }), (postgres) => query(postgres, statement)))
+/** One start for one statement. */
+const visit = (dataDir: string, statement: string) =>
+  start({ dataDir, settings }).pipe(
+    Effect.flatMap((postgres) => query(postgres, statement)),
+    Effect.scoped
+  )
 
 const refusal = (dataDir: string) =>
   start({ dataDir, settings }).pipe(
     Effect.scoped,
     Effect.flip,
     Effect.map((error) => error.message)
-  )
-
-/** A zombie, whose parent has not yet taken notice, is not alive. */
-const isAlive = (pid: number) =>
-  Effect.sync(() => spawnSync("ps", ["-o", "stat=", "-p", String(pid)]).stdout.toString()).pipe(
-    Effect.map((state) => /^[^Z\s]/.test(state))
   )
 
 const holder = fileURLToPath(new URL("../support/holdCluster.ts", import.meta.url))
@@ -56,30 +54,197 @@ const program = (dataDir: string) =>
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
 
-/** Once it is ready. */
-const postmasterOf = (child: ChildProcess) =>
-  Effect.promise(async () => {
-    const chunks: ReadonlyArray<unknown> = child.stdout === null ? [] : await once(child.stdout, "data")
-    return Number(String(chunks[0]))
-  })
+const untilReady = ({ stdout }: ChildProcess) =>
+  Effect.promise(async () => (stdout === null ? undefined : once(stdout, "data")))
 
 const killed = (child: ChildProcess) =>
   Effect.promise(async () => {
+    const exit = once(child, "exit")
     child.kill("SIGKILL")
-    await once(child, "exit")
+    await exit
   })
 
+const rule = <E>(
+  name: string,
+  effect: Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>
+) => it.live(name, () => Effect.provide(effect, NodeServices.layer))
+
 describe("the embedded PostgreSQL", () => {
-  it.live("is made by the first start, ends with its scope, and is kept for the second start", () =>
+  rule(
+    "is made by the first start, ends with its scope, and keeps its rows for the second start",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
-      const first = yield* Effect.gen(function* () {
+      const pid = yield* Effect.gen(function* () {
         const postgres = yield* start({ dataDir, settings })
         yield* query(postgres, "create table kept as select 42 as answer")
         return postgres.pid
       }).pipe(Effect.scoped)
-      assert.isFalse(yield* isAlive(first))
-      assert.deepStrictEqual(yield* once_(dataDir, "select answer from kept"), [[42]])
+      assert.throws(() => process.kill(pid, 0), /ESRCH/)
+      assert.deepStrictEqual(yield* visit(dataDir, "select answer from kept"), [[42]])
+    })
+  )
+
+  rule(
+    "listens on 127.0.0.1 alone, checks its pages, waits for the disk, and gives no superuser away",
+    Effect.gen(function* () {
+      const dataDir = join(yield* temporary, "data")
+      const postgres = yield* start({ dataDir })
+      const shown = yield* query(
+        postgres,
+        `select current_setting('listen_addresses'), current_setting('data_checksums'), current_setting('fsync'),
+                current_setting('timezone'), current_setting('server_encoding'), current_setting('is_superuser'),
+                current_database()`
+      )
+      assert.deepStrictEqual(shown, [["127.0.0.1", "on", "on", "UTC", "UTF8", "off", "auspex"]])
+      // Also within one program there is one PostgreSQL for a data directory.
+      assert.include(yield* refusal(dataDir), `(process ${process.pid})`)
+    })
+  )
+
+  rule(
+    "works at a path of any name, and replaces a lost password",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const long = "long ".repeat(40)
+      const dataDir = join(yield* temporary, `it's a "data" $dir #1 100% \`né\` 数据 \\`, long)
+      yield* visit(dataDir, "create table kept as select 42 as answer")
+      const password = join(dataDir, "postgres-password")
+      assert.strictEqual((yield* fs.stat(password)).mode & 0o777, 0o600)
+      yield* fs.remove(password)
+      assert.deepStrictEqual(yield* visit(dataDir, "select answer from kept"), [[42]])
+    })
+  )
+
+  rule(
+    "refuses a second program while the first runs, and takes over when the first was killed",
+    Effect.gen(function* () {
+      const dataDir = join(yield* temporary, "data")
+      const first = yield* program(dataDir)
+      yield* untilReady(first)
+      assert.include(yield* refusal(dataDir), `already runs in ${dataDir} (process ${first.pid})`)
+      assert.isNull(first.exitCode)
+      yield* killed(first)
+      assert.deepStrictEqual(yield* visit(dataDir, "select 42"), [[42]])
+    })
+  )
+
+  rule(
+    "heals by itself when its postmaster is killed under load, and keeps what was committed",
+    Effect.gen(function* () {
+      const postgres = yield* start({ dataDir: join(yield* temporary, "data") })
+      const before = postgres.pid
+      yield* query(postgres, "create table written (n int primary key)")
+      // It would run for hours, and does not notice by itself that its postmaster is gone.
+      yield* query(
+        postgres,
+        "select count(*) from (select generate_series(1, 1000000000000)) as endless"
+      ).pipe(Effect.ignore, Effect.forkScoped)
+      yield* query(postgres, "select count(*)::int from pg_stat_activity where state = 'active'").pipe(
+        Effect.repeat({ until: (rows) => Number(rows[0]?.[0]) > 1, schedule: soon })
+      )
+      yield* query(postgres, "insert into written select generate_series(1, 1000)")
+      process.kill(before, "SIGKILL")
+      const rows = yield* query(postgres, "select count(*)::int from written").pipe(
+        Effect.retry(soon),
+        Effect.timeout("10 seconds")
+      )
+      assert.deepStrictEqual(rows, [[1000]])
+      assert.notStrictEqual(postgres.pid, before)
+    })
+  )
+
+  rule(
+    "starts anew when its first start was killed half way",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = join(yield* temporary, "data")
+      const unfinished = fs.readDirectory(dataDir).pipe(
+        Effect.orElseSucceed((): Array<string> => []),
+        Effect.map((names) => names.filter((name) => name.startsWith("postgres.new-")))
+      )
+      const first = yield* program(dataDir)
+      yield* Effect.repeat(unfinished, { until: (names) => names.length > 0, schedule: soon })
+      yield* killed(first)
+      assert.isFalse(yield* fs.exists(join(dataDir, "postgres")))
+      assert.deepStrictEqual(yield* visit(dataDir, "select 42"), [[42]])
+      assert.deepStrictEqual(yield* unfinished, [])
+    })
+  )
+
+  rule(
+    "is not misled by a reused pid, and tells why it cannot start",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = join(yield* temporary, "data")
+      yield* visit(dataDir, "select 42")
+      const cluster = join(dataDir, "postgres")
+      // This process has the pid of the postmaster now, and must survive.
+      yield* fs.writeFileString(join(cluster, "postmaster.pid"), `${process.pid}\n${cluster}\n`)
+      assert.deepStrictEqual(yield* visit(dataDir, "select 42"), [[42]])
+      const error = yield* start({ dataDir, settings: { nonsense: "1" } }).pipe(Effect.scoped, Effect.flip)
+      assert.include(error.message, 'unrecognized configuration parameter "nonsense"')
+      yield* fs.writeFileString(join(cluster, "PG_VERSION"), "17\n")
+      assert.include(yield* refusal(dataDir), `${cluster} was made by PostgreSQL 17`)
+    })
+  )
+
+  it.effect("starts in real time although a test has stopped the clock", () =>
+    Effect.gen(function* () {
+      const postgres = yield* start({ dataDir: join(yield* temporary, "data"), settings })
+      assert.isAbove(postgres.pid, 0)
     }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+describe.runIf(isRoot)("started by root", () => {
+  rule(
+    "runs as somebody else, in a directory of root's where that account cannot reach the data directory",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = yield* temporary
+      const hidden = join(yield* temporary, "hidden")
+      yield* fs.makeDirectory(hidden, { mode: 0o700 })
+      const options = { dataDir: join(hidden, "data"), settings, sharedParents: [shared] }
+      const first = yield* Effect.gen(function* () {
+        const postgres = yield* start(options)
+        yield* query(postgres, "create table kept as select 42 as answer")
+        return postgres
+      }).pipe(Effect.scoped)
+      assert.isTrue(first.clusterDir.startsWith(join(shared, "auspex")))
+      assert.strictEqual(first.relocatedFrom, join(hidden, "data", "postgres"))
+      assert.isNotNull(first.runsAs)
+      const second = yield* start(options)
+      assert.strictEqual(second.clusterDir, first.clusterDir)
+      assert.deepStrictEqual(yield* query(second, "select answer from kept"), [[42]])
+    })
+  )
+
+  rule(
+    "trusts no shared directory that somebody else made or can change",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const shared = yield* temporary
+      const hidden = join(yield* temporary, "hidden")
+      yield* fs.makeDirectory(hidden, { mode: 0o700 })
+      yield* fs.symlink(hidden, join(shared, "auspex"))
+      const error = yield* start({ dataDir: join(hidden, "data"), sharedParents: [shared] }).pipe(
+        Effect.scoped,
+        Effect.flip
+      )
+      assert.include(error.message, join(shared, "auspex"))
+    })
+  )
+})
+
+describe.skipIf(isRoot)("started by an ordinary user", () => {
+  rule(
+    "runs as that user, in the data directory",
+    Effect.gen(function* () {
+      const dataDir = join(yield* temporary, "data")
+      const postgres = yield* start({ dataDir, settings })
+      assert.strictEqual(postgres.clusterDir, join(dataDir, "postgres"))
+      assert.isNull(postgres.runsAs)
+      assert.deepStrictEqual(postgres.remarks, [])
+    })
   )
 })

@@ -143,4 +143,13 @@ export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   return pages
 })
 
+/** Texts that are no `next_cursor`, and `keys` as somebody might forge them. */
+export const foreignCursors = (...keys: ReadonlyArray<unknown>): ReadonlyArray<string> => [
+  "",
+  "x",
+  "!!!",
+  "bm9uc2Vuc2U",
+  ...["1", null, {}, [], ...keys].map((key) => Buffer.from(JSON.stringify(key)).toString("base64url"))
+]
+
 export const firstPage: Page = { limit: 200, cursor: undefined }

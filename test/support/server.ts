@@ -16,21 +16,24 @@ export class TestServer extends Context.Service<
   { readonly url: string; readonly port: number }
 >()("auspex/test/TestServer") {}
 
-type Everything = Layer.Success<ReturnType<typeof testServices>>
+type Services = ReturnType<typeof testServices>
+type Everything = Layer.Success<Services>
 
 /**
  * `swap` takes the place of services: what depends on them is built anew on top, because a layer is built once (see
  * test/http/swap.test.ts).
  */
-export const testServer = <Swapped = never>(
+export const testServer = <Swapped = never, Needs = never>(
   options: {
     readonly environment?: Readonly<Record<string, string>>
-    readonly services?: ReturnType<typeof testServices>
+    /** Services that were put together elsewhere. */
+    readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
     readonly patience?: ServerOptions
   } = {}
 ) => {
-  const services = options.services ?? testServices(options.environment)
+  const services: Layer.Layer<Everything, Layer.Error<Services>, Needs> = options.services ??
+  testServices(options.environment)
   const swapped = (options.swap ?? Layer.empty).pipe(Layer.provideMerge(services))
   const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), { host: "127.0.0.1", port: 0 })
   const server = Layer.effect(
@@ -95,10 +98,10 @@ export const post = (path: string, asked?: Asked) => send("POST", path, asked)
 export const member = (json: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), json)
 
-/** The paths of `errors` in a 400. */
+/** The paths that the `errors` of a 400 name, each once. */
 export const wrongFields = (answer: Answer): ReadonlyArray<unknown> => {
   const errors = answer.json["errors"]
-  return Array.isArray(errors) ? errors.map((each) => member(each, "path")).sort() : []
+  return Array.isArray(errors) ? [...new Set(errors.map((each) => member(each, "path")))].sort() : []
 }
 
 /** Sends bytes as they are, for what no client would send; answers what came back until the server hung up. */

@@ -3,6 +3,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminApi } from "./admin.ts"
 import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
+import { asServed } from "./document.ts"
 import { HealthApi } from "./health.ts"
 import { PublicApi } from "./public.ts"
 import { RegistrationApi } from "./registration.ts"
@@ -16,4 +17,5 @@ export class Api extends HttpApi.make("auspex")
   .annotate(
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
-  ) {}
+  )
+  .annotate(OpenApi.Transform, asServed) {}

@@ -28,7 +28,8 @@ const id = text({ minimum: 1, maximum: 200 })
 
 /** RFC 6749 4.4, as JSON or as a form. */
 const TokenRequest = Schema.Struct({
-  grant_type: Schema.Literal("client_credentials"),
+  // A lone literal would select among the payloads, and another grant be answered without the path of what is wrong.
+  grant_type: Schema.Literals(["client_credentials"]),
   agent_id: id,
   client_secret: text({ minimum: 1, maximum: 1000 })
 }).annotate({ identifier: "TokenRequest" })

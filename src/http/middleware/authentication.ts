@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Predicate, Redacted, Schema, SchemaAST } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Audit } from "../../services/Audit.ts"
+import { StoreUnavailable } from "../../services/errors.ts"
 import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
-import { RequiredScope } from "./annotations.ts"
+import { withoutSecrets } from "../discretion.ts"
+import { LargestBody, RequiredScope } from "./annotations.ts"
 import { AdminAuthentication, AgentAuthentication, CurrentAgent } from "./definitions.ts"
 
 const missing = () =>
@@ -40,13 +42,12 @@ export const agents = Layer.effect(
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-/** The status of a typed error, which stands beside its definition. */
+/** The status of a typed error, which stands beside its definition. What a handler failed with comes wrapped. */
 const statusOf = (error: unknown): number => {
   const schema = Predicate.isObject(error) ? error.constructor : undefined
-  return Schema.isSchema(schema) ? Number(SchemaAST.resolve(schema.ast)?.["httpApiStatus"] ?? 500) : 500
+  if (Schema.isSchema(schema)) return Number(SchemaAST.resolve(schema.ast)?.["httpApiStatus"] ?? 500)
+  return Predicate.hasProperty(error, "error") ? statusOf(error.error) : 500
 }
-
-const secretFields = /"(client_secret|access_token|api_key)"\s*:\s*"[^"]*"/g
 
 export const administrators = Layer.effect(
   AdminAuthentication,
@@ -66,18 +67,30 @@ export const administrators = Layer.effect(
         const { requestId } = yield* CurrentRequest
         const record = Effect.fnUntraced(function* (status: number) {
           // What was refused before it was read has no body to record.
-          const body = yield* request.text.pipe(Effect.orElseSucceed(() => ""))
+          const body = yield* request.text.pipe(
+            Effect.provideService(
+              HttpIncomingMessage.MaxBodySize,
+              Context.get(endpoint.annotations, LargestBody)
+            ),
+            Effect.orElseSucceed(() => "")
+          )
           yield* audit.record({
             action: endpoint.identifier,
-            path: request.url,
+            path: withoutSecrets(request.url),
             requestId,
-            body: body.replaceAll(secretFields, '"$1":"<redacted>"'),
+            // Refused bodies are recorded too, and no column takes a NUL.
+            body: withoutSecrets(body).replaceAll("\0", "\ufffd"),
             status
           })
         })
+        // Uninterruptible: who hangs up once the change is made must not escape the record.
         return yield* httpEffect.pipe(
           Effect.tap((response) => record(response.status)),
-          Effect.tapError((error) => record(statusOf(error)))
+          Effect.tapError((error) => record(statusOf(error))),
+          Effect.tapDefect((defect) =>
+            Effect.ignoreCause(record(defect instanceof StoreUnavailable ? 503 : 500))
+          ),
+          Effect.uninterruptible
         )
       })
     })

@@ -16,7 +16,8 @@ import { IpNetwork } from "effect/net"
 import { StoreUnavailable } from "../../services/errors.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
+import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
@@ -35,19 +36,21 @@ const unavailable = (detail: string) =>
     { status: 503, headers: { "retry-after": "1" } }
   )
 
-/** RFC 9112 3.2 wants 400 for more than one Host; Node takes the first. */
-const hasTwoHosts = (request: HttpServerRequest.HttpServerRequest): boolean => {
-  const { source } = request
-  if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return false
-  const names = source.rawHeaders
-    .filter((_, index) => index % 2 === 0)
-    .map((name) => String(name).toLowerCase())
-  return names.indexOf("host") !== names.lastIndexOf("host")
+/** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
+const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean => {
+  if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return true
+  const hosts = source.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && String(name).toLowerCase() === "host"
+  )
+  const isOld = Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.0"
+  return hosts.length === 1 || (isOld && hosts.length === 0)
 }
+
+const nothingThere = () => failure(404, "not_found", "There is nothing at this path: see /docs.")
 
 const notFound = (request: HttpServerRequest.HttpServerRequest) => {
   const known = knownPath(request.url)
-  if (known === undefined) return failure(404, "not_found", "There is nothing at this path: see /docs.")
+  if (known === undefined) return nothingThere()
   const allow = { allow: [...known.methods].join(", ") }
   if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: allow })
   return failure(405, "method_not_allowed", `This path takes ${allow.allow}.`, allow)
@@ -81,13 +84,15 @@ const responseToCause = Effect.fnUntraced(function* (
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
-/** JSON says its charset; nothing that is not marked otherwise is stored on the way. */
+const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
+
+/** Text says its charset; nothing that is not marked otherwise is stored on the way. */
 const finish = (response: HttpServerResponse.HttpServerResponse, requestId: string, publicRead: boolean) => {
   const type = response.headers["content-type"]
   return HttpServerResponse.setHeaders(response, {
     ...securityHeaders,
     "x-request-id": requestId,
-    ...(type === "application/json" && { "content-type": "application/json; charset=utf-8" }),
+    ...(type !== undefined && texts.has(type) && { "content-type": `${type}; charset=utf-8` }),
     ...(response.headers["cache-control"] === undefined && { "cache-control": "no-store" }),
     ...(publicRead && { "access-control-allow-origin": "*" })
   })
@@ -109,11 +114,13 @@ export const layer = HttpRouter.middleware(
         const request = yield* HttpServerRequest.HttpServerRequest
         const sent = request.headers["x-request-id"]
         const requestId = sent !== undefined && acceptedId.test(sent) ? sent : yield* random.uuidV7()
-        const address = Option.getOrElse(request.remoteAddress, () => "unknown")
+        const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
         const path = pathOf(request.url)
         const isHealth = path.startsWith("/health/")
         const respond = Effect.gen(function* () {
-          if (hasTwoHosts(request)) return failure(400, "invalid_request", "Expected one Host header.")
+          if (!hasOneHost(request)) return failure(400, "invalid_request", "Expected one Host header.")
+          // The router would end the path there, which nothing in front of us does.
+          if (/[;#]/.test(path)) return nothingThere()
           if (!isHealth && (yield* health.draining)) {
             return unavailable("This instance is shutting down: try again shortly.")
           }
@@ -142,7 +149,7 @@ export const layer = HttpRouter.middleware(
           Effect.annotateLogs({
             request_id: requestId,
             method: request.method,
-            path,
+            path: withoutSecrets(path),
             status: response.status,
             duration_ms: Math.round(elapsed * 1e6) / 1e3
           })

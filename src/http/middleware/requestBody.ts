@@ -10,6 +10,9 @@ import { jsonFault } from "./strictJson.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const longestMessage = 300
+const longestPath = 200
+/** More of them would help nobody, and make of a small request a large answer. */
+const mostProblems = 100
 
 const whole = (message: string) => new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
 
@@ -45,19 +48,23 @@ const checkBody = Effect.fnUntraced(function* (
   if (text.trim() === "") return yield* whole("Expected a JSON body, got none.")
   const fault = jsonFault(text)
   if (fault !== undefined) {
-    return yield* fault.path === "" ? whole(fault.message) : InvalidRequest.of(fault.path, fault.message)
+    return yield* fault.path === ""
+      ? whole(fault.message)
+      : InvalidRequest.of(fault.path.slice(0, longestPath), fault.message)
   }
 })
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
-  formatIssues(issue).issues.map((each) => ({
-    path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-    message: each.message.slice(0, longestMessage)
-  }))
+  formatIssues(issue)
+    .issues.slice(0, mostProblems)
+    .map((each) => ({
+      path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
+      message: each.message.slice(0, longestMessage)
+    }))
 
-/** Every field that is wrong, in one answer. */
+/** Every field that is wrong, in one answer, up to a hundred of them. */
 const invalidRequest = (issue: SchemaIssue.Issue): InvalidRequest => {
   const errors = problemsOf(issue)
   const detail = errors

@@ -107,6 +107,12 @@ const make = Effect.gen(function* () {
     if (Option.isNone(latest)) {
       return yield* InvalidRequest.of("open_price", `No price of ${asset} is known yet, so it must be given`)
     }
+    if (!BigDecimal.isPositive(latest.value.price)) {
+      return yield* InvalidRequest.of(
+        "open_price",
+        `The latest price of ${asset} is ${BigDecimal.format(latest.value.price)}; a change is measured from a price above 0`
+      )
+    }
     return BigDecimal.format(latest.value.price)
   })
 

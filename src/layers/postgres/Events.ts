@@ -7,7 +7,7 @@ import type { EventFilter } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
 import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
-import { Timestamp } from "../../services/text.ts"
+import { InstantText } from "../../services/text.ts"
 import { at, many, orDefect } from "./query.ts"
 import { iso } from "./wire.ts"
 
@@ -24,9 +24,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const events = many(EventRow)
   const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
-  const cursor = cursorCodec(
-    Schema.Struct({ published_at: Timestamp.check(Schema.isPattern(/^[\d:.TZ-]{1,30}$/)), id: EventId })
-  )
+  const cursor = cursorCodec(Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     id as event_id, id as news_id, title, summary, url, source, ${iso(sql, "published_at")} as published_at, spaces, assets`
@@ -48,7 +46,7 @@ const make = Effect.gen(function* () {
         summary: event.summary ?? null,
         url: event.url ?? null,
         source: event.source ?? null,
-        published_at: at(event.published_at ?? now),
+        published_at: event.published_at === undefined ? null : at(event.published_at),
         spaces: event.spaces ?? [],
         assets: event.assets ?? []
       }))
@@ -58,12 +56,13 @@ const make = Effect.gen(function* () {
         Effect.forEach(records, (event) =>
           events(sql`
           insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-          values (${event.id}, ${event.title}, ${event.summary}, ${event.url}, ${event.source}, ${event.published_at},
-                  ${event.spaces}::text[], ${event.assets}::text[], ${at(now)}, ${at(now)})
+          values (${event.id}, ${event.title}, ${event.summary}, ${event.url}, ${event.source},
+                  coalesce(${event.published_at}::timestamptz, ${at(now)}), ${event.spaces}::text[],
+                  ${event.assets}::text[], ${at(now)}, ${at(now)})
           on conflict (id) do update set
             title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
-            published_at = excluded.published_at, spaces = excluded.spaces, assets = excluded.assets,
-            updated_at = excluded.updated_at
+            published_at = coalesce(${event.published_at}::timestamptz, events.published_at),
+            spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
           returning ${columns}`)
         )
       )
@@ -74,7 +73,7 @@ const make = Effect.gen(function* () {
   const page = Effect.fnUntraced(function* (
     filter: EventFilter,
     page: Page,
-    since: Option.Option<DateTime.Utc>
+    day: Option.Option<DateTime.Utc>
   ) {
     const after = Option.getOrNull(cursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
@@ -82,7 +81,12 @@ const make = Effect.gen(function* () {
       sql`true`,
       ...(filter.space === undefined ? [] : [sql`spaces @> array[${filter.space}]`]),
       ...(filter.asset === undefined ? [] : [sql`assets @> array[${filter.asset}]`]),
-      ...Option.match(since, { onNone: () => [], onSome: (start) => [sql`published_at >= ${at(start)}`] }),
+      ...Option.match(day, {
+        onNone: () => [],
+        onSome: (start) => [
+          sql`published_at >= ${at(start)} and published_at < ${at(DateTime.add(start, { days: 1 }))}`
+        ]
+      }),
       ...(after === undefined
         ? []
         : [sql`(published_at, id) < (${after.published_at}::timestamptz, ${after.id})`])

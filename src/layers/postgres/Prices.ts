@@ -174,6 +174,11 @@ const make = Effect.gen(function* () {
     return yield* sql
       .withTransaction(
         Effect.gen(function* () {
+          // Decisions about one point take turns, so that each sees the revision that the one before made.
+          yield* sql`
+            select 1 from price_points p join price_quarantine q using (source, asset, interval, time)
+             where q.id = ${id}::uuid and p.revision = 0
+               for update of p`
           const decided = yield* counted(sql`
             with q as (
               update price_quarantine

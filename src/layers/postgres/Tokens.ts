@@ -1,6 +1,6 @@
 /** Tokens as HS256 JWTs by `jose`; who may have one, and whose have been ended, by PostgreSQL. */
 import { createHash } from "node:crypto"
-import { Cache, Clock, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { SignJWT, jwtVerify } from "jose"
@@ -26,6 +26,8 @@ import { at, maybe, orDefect } from "./query.ts"
 const standingTtl = Duration.seconds(3)
 const standingCapacity = 100_000
 const longestToken = 4096
+/** Strict base64url: a library that takes padding and white space takes many texts for one token. */
+const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 const Credentials = Schema.Struct({
   id: AgentId,
@@ -44,7 +46,7 @@ const StandingRow = Schema.Struct({ token_epoch: Schema.Int, suspended: Schema.B
 
 /** What a token of ours holds; `epoch` ends all earlier tokens of an agent when it rises. */
 const Claims = Schema.Struct({
-  sub: AgentId,
+  sub: AgentId.check(Schema.makeFilter((id: string) => isUuid(id))),
   site: Schema.String,
   trust_level: TrustLevel,
   scope: Schema.String,
@@ -76,12 +78,22 @@ const make = Effect.gen(function* () {
   const key = new TextEncoder().encode(Redacted.value(settings.tokenSecret))
   const kid = createHash("sha256").update("auspex token key").update(key).digest("hex").slice(0, 16)
 
-  const standing = yield* Cache.make({
-    capacity: standingCapacity,
-    timeToLive: standingTtl,
-    lookup: (agentId: AgentId) =>
+  const standing = yield* Cache.makeWith(
+    (agentId: AgentId) =>
       standingRow(sql`
-        select token_epoch, suspended_at is not null as suspended from agents where id = ${agentId}::uuid`)
+        select token_epoch, suspended_at is not null as suspended from agents where id = ${agentId}::uuid`),
+    // What could not be read is read again, or an outage would outlive itself.
+    { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
+  )
+
+  const hasEnded = (row: Option.Option<typeof StandingRow.Type>, epoch: number): boolean =>
+    Option.isNone(row) || row.value.suspended || row.value.token_epoch !== epoch
+
+  const ended = Effect.fnUntraced(function* (agentId: AgentId, epoch: number) {
+    const known = yield* Cache.get(standing, agentId)
+    // A token that is newer than what is remembered of its agent is not refused because of it.
+    const isOutdated = hasEnded(known, epoch) && Option.exists(known, (row) => epoch >= row.token_epoch)
+    return hasEnded(isOutdated ? yield* Cache.refresh(standing, agentId) : known, epoch)
   })
 
   const sign = Effect.fnUntraced(function* (agent: typeof Credentials.Type, scopes: ReadonlyArray<Scope>) {
@@ -172,7 +184,8 @@ const make = Effect.gen(function* () {
 
   const authenticate: Tokens["Service"]["authenticate"] = Effect.fn("Tokens.authenticate")(
     function* (bearer) {
-      if (bearer.length > longestToken) return yield* invalid("The access token is malformed.")
+      if (bearer.length > longestToken || !tokenShape.test(bearer))
+        return yield* invalid("The access token is malformed.")
       const now = yield* Clock.currentTimeMillis
       const verified = yield* Effect.tryPromise({
         try: () =>
@@ -191,8 +204,7 @@ const make = Effect.gen(function* () {
           detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
         })
       }
-      const current = yield* Cache.get(standing, sub)
-      if (Option.isNone(current) || current.value.suspended || current.value.token_epoch !== epoch) {
+      if (yield* ended(sub, epoch)) {
         return yield* invalid("The access token has been ended: request a new one.")
       }
       return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }

@@ -3,7 +3,7 @@
  * statement that fails, is a defect: services list domain errors only.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { DateTime, Effect, Option, Result, Schema } from "effect"
+import { DateTime, Effect, Option, Predicate, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
@@ -19,9 +19,17 @@ const transient: ReadonlySet<string> = new Set([
   "SerializationError"
 ])
 
+/** What the client leaves unclassified: the server is shut down, crashes or starts (57P), or has no room left (53). */
+const transientStates = /^(57P|53)/
+
+const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
+  transient.has(reason._tag) ||
+  reason.operation === "connect" ||
+  (Predicate.hasProperty(reason.cause, "code") && transientStates.test(String(reason.cause.code)))
+
 /** An SQL failure as a defect: one that passes by itself is told apart, so that callers are asked to try again. */
 export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> =>
-  Effect.die(transient.has(error.reason._tag) ? new StoreUnavailable({ cause: error }) : error)
+  Effect.die(passesByItself(error) ? new StoreUnavailable({ cause: error }) : error)
 
 /** A statement, or a transaction without errors of its own, whose failures are defects. */
 export const orDefect = <A, R>(

@@ -6,8 +6,8 @@ export interface JsonSchema {
   readonly $ref?: string
   readonly type?: "string" | "number" | "integer" | "boolean" | "null" | "array" | "object"
   readonly enum?: ReadonlyArray<Schema.Json>
+  readonly default?: Schema.Json
   readonly description?: string
-  readonly title?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: ReadonlyArray<string>
   readonly additionalProperties?: boolean | JsonSchema
@@ -33,12 +33,10 @@ const self = Schema.suspend((): Schema.Codec<JsonSchema> => JsonSchema)
 
 export const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
   $ref: optional(Schema.String),
-  type: optional(
-    Schema.Literals(["string", "number", "integer", "boolean", "null", "array", "object"])
-  ),
+  type: optional(Schema.Literals(["string", "number", "integer", "boolean", "null", "array", "object"])),
   enum: optional(Schema.Array(Schema.Json)),
   description: optional(Schema.String),
-  title: optional(Schema.String),
+  default: optional(Schema.Json),
   properties: optional(Schema.Record(Schema.String, self)),
   required: optional(Schema.Array(Schema.String)),
   additionalProperties: optional(Schema.Union([Schema.Boolean, self])),
@@ -95,7 +93,10 @@ const Document = Schema.Struct({
   paths: Schema.Record(Schema.String, Schema.Record(Schema.String, PathOperation)),
   components: Schema.Struct({
     schemas: Schema.Record(Schema.String, JsonSchema),
-    securitySchemes: Schema.Record(Schema.String, Schema.Struct({ type: Schema.String, scheme: Schema.String }))
+    securitySchemes: Schema.Record(
+      Schema.String,
+      Schema.Struct({ type: Schema.String, scheme: Schema.String })
+    )
   }),
   security: Schema.Array(Schema.Json),
   tags: Schema.Array(Schema.Struct({ name: Schema.String, description: optional(Schema.String) }))
@@ -110,9 +111,7 @@ export interface Operation extends Schema.Schema.Type<typeof PathOperation> {
 }
 
 export const parseDocument = (text: string) =>
-  Schema.decodeUnknownEffect(Schema.fromJsonString(Document), { onExcessProperty: "error" })(text).pipe(
-    Effect.orDie
-  )
+  Schema.decodeEffect(Schema.fromJsonString(Document), { onExcessProperty: "error" })(text).pipe(Effect.orDie)
 
 export const operationsOf = (document: Document): ReadonlyArray<Operation> =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,6 +1,6 @@
 /** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; no limit is in the way. */
 import { NodeHttpServer } from "@effect/platform-node"
-import { Layer } from "effect"
+import { Layer, References } from "effect"
 import { layer as http, makeNodeServer } from "../../../src/http/server.ts"
 import { testServices } from "../services.ts"
 
@@ -15,5 +15,7 @@ export const server = http.pipe(
       gracefulShutdownTimeout: "1 second"
     })
   ),
-  Layer.provideMerge(testServices(unhindered))
+  Layer.provideMerge(testServices(unhindered)),
+  // A refused request is no news here; a fault is.
+  Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
 )

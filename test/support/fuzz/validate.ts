@@ -30,67 +30,99 @@ const isType = (value: Json, type: NonNullable<JsonSchema["type"]>): boolean => 
 
 const shown = (value: Json): string => JSON.stringify(value).slice(0, 80)
 const codePoints = (text: string): number => Array.from(text).length
-const dateTime = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+const dateTime =
+  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+const daysIn = (year: number, month: number): number => {
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  return [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
+}
 
 /** RFC 3339, with the seconds left out allowed; the day must exist. */
 const isDateTime = (text: string): boolean => {
-  const [, year, month, day, hour, minute] = dateTime.exec(text) ?? []
-  if (day === undefined) return false
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  return date.getUTCDate() === Number(day) && Number(hour) < 24 && Number(minute) < 60
+  const [, year, month, day] = dateTime.exec(text) ?? []
+  return Number(day) >= 1 && Number(day) <= daysIn(Number(year), Number(month))
 }
 
-/** What is wrong with the value, each with its path; nothing when it conforms. */
-export const problems = (document: Document, written: JsonSchema, value: Json, at = ""): ReadonlyArray<string> => {
-  const schema = resolve(document, written)
-  const found: Array<string> = []
-  const wrong = (what: string) => found.push(`${at === "" ? "(root)" : at}: ${what}, got ${shown(value)}`)
-  const below = (step: string | number) => (at === "" ? `${step}` : `${at}.${step}`)
+export interface Problem {
+  /** As a 400 names the field: `events.0.title`, nothing for the whole. */
+  readonly path: string
+  readonly message: string
+}
 
-  if (schema.type !== undefined && !isType(value, schema.type)) {
-    wrong(`expected ${schema.type}`)
+/** Whether members that the schema does not list are a problem: in an answer they are, in a request they are ignored. */
+export type Undocumented = "wrong" | "ignored"
+
+const rangeProblems = (schema: JsonSchema, value: number): ReadonlyArray<string> => [
+  ...(value < (schema.minimum ?? -Infinity) ? [`expected at least ${schema.minimum}`] : []),
+  ...(value > (schema.maximum ?? Infinity) ? [`expected at most ${schema.maximum}`] : []),
+  ...(value <= (schema.exclusiveMinimum ?? -Infinity)
+    ? [`expected more than ${schema.exclusiveMinimum}`]
+    : []),
+  ...(value >= (schema.exclusiveMaximum ?? Infinity) ? [`expected less than ${schema.exclusiveMaximum}`] : [])
+]
+
+const countProblems = (
+  least: number | undefined,
+  most: number | undefined,
+  count: number
+): ReadonlyArray<string> => [
+  ...(count < (least ?? 0) ? [`expected at least ${least} of them`] : []),
+  ...(count > (most ?? Infinity) ? [`expected at most ${most} of them`] : [])
+]
+
+const textProblems = (schema: JsonSchema, value: string): ReadonlyArray<string> => {
+  const misshapen = schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)
+  return [
+    ...countProblems(schema.minLength, schema.maxLength, codePoints(value)),
+    ...(misshapen ? [`expected ${schema.pattern}`] : []),
+    ...(schema.format === "date-time" && !isDateTime(value) ? ["expected a date-time"] : [])
+  ]
+}
+
+/** What is wrong with a value; nothing when it conforms. */
+export const makeValidator = (document: Document, undocumented: Undocumented) => {
+  const problems = (written: JsonSchema, value: Json, at = ""): ReadonlyArray<Problem> => {
+    const schema = resolve(document, written)
+    const below = (step: string | number) => (at === "" ? `${step}` : `${at}.${step}`)
+    const here = (messages: ReadonlyArray<string>): ReadonlyArray<Problem> =>
+      messages.map((message) => ({ path: at, message: `${message}, got ${shown(value)}` }))
+
+    if (schema.type !== undefined && !isType(value, schema.type)) return here([`expected ${schema.type}`])
+    const foreign = schema.enum?.every((allowed) => allowed !== value) === true
+    const found = [...here(foreign ? [`expected one of ${schema.enum?.join(", ")}`] : [])]
+    if (typeof value === "string") found.push(...here(textProblems(schema, value)))
+    if (typeof value === "number") found.push(...here(rangeProblems(schema, value)))
+    if (isList(value)) {
+      found.push(...here(countProblems(schema.minItems, schema.maxItems, value.length)))
+      value.forEach((item, index) => {
+        const itemSchema = schema.prefixItems?.[index] ?? schema.items
+        if (itemSchema === false) found.push(...here([`expected no item ${index}`]))
+        else if (itemSchema !== undefined) found.push(...problems(itemSchema, item, below(index)))
+      })
+    }
+    if (isRecord(value)) {
+      const missing = (schema.required ?? []).filter((name) => !(name in value))
+      found.push(...missing.map((name) => ({ path: below(name), message: "is missing" })))
+      for (const [name, member] of Object.entries(value)) {
+        const known = schema.properties?.[name] ?? schema.additionalProperties
+        if (typeof known === "object") found.push(...problems(known, member, below(name)))
+        else if (undocumented === "wrong" && schema.properties !== undefined)
+          found.push({ path: below(name), message: "is not documented" })
+      }
+    }
+    for (const part of schema.allOf ?? []) found.push(...problems(part, value, at))
+    for (const options of [schema.anyOf, schema.oneOf]) {
+      const outcomes = options?.map((option) => problems(option, value, at)) ?? []
+      if (outcomes.some((outcome) => outcome.length === 0)) continue
+      // Those of the alternative that comes nearest say most.
+      found.push(...(outcomes.toSorted((a, b) => a.length - b.length)[0] ?? []))
+    }
     return found
   }
-  if (schema.enum?.every((allowed) => allowed !== value)) wrong(`expected one of ${schema.enum.join(", ")}`)
-  if (typeof value === "string") {
-    const length = codePoints(value)
-    if (length < (schema.minLength ?? 0)) wrong(`expected at least ${schema.minLength} characters`)
-    if (length > (schema.maxLength ?? Infinity)) wrong(`expected at most ${schema.maxLength} characters`)
-    if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value)) wrong(`expected ${schema.pattern}`)
-    if (schema.format === "date-time" && !isDateTime(value)) wrong("expected a date-time")
-  }
-  if (typeof value === "number") {
-    if (value < (schema.minimum ?? -Infinity)) wrong(`expected at least ${schema.minimum}`)
-    if (value > (schema.maximum ?? Infinity)) wrong(`expected at most ${schema.maximum}`)
-    if (value <= (schema.exclusiveMinimum ?? -Infinity)) wrong(`expected more than ${schema.exclusiveMinimum}`)
-    if (value >= (schema.exclusiveMaximum ?? Infinity)) wrong(`expected less than ${schema.exclusiveMaximum}`)
-  }
-  if (isList(value)) {
-    if (value.length < (schema.minItems ?? 0)) wrong(`expected at least ${schema.minItems} items`)
-    if (value.length > (schema.maxItems ?? Infinity)) wrong(`expected at most ${schema.maxItems} items`)
-    value.forEach((item, index) => {
-      const itemSchema = schema.prefixItems?.[index] ?? schema.items
-      if (itemSchema === false) wrong(`expected no item ${index}`)
-      else if (itemSchema !== undefined) found.push(...problems(document, itemSchema, item, below(index)))
-    })
-  }
-  if (isRecord(value)) {
-    for (const name of schema.required ?? []) if (!(name in value)) wrong(`expected ${name}`)
-    for (const [name, member] of Object.entries(value)) {
-      const known = schema.properties?.[name]
-      const other = schema.additionalProperties
-      if (known !== undefined) found.push(...problems(document, known, member, below(name)))
-      else if (typeof other === "object") found.push(...problems(document, other, member, below(name)))
-      else if (other === false || (other === undefined && schema.properties !== undefined)) wrong(`${name} is not documented`)
-    }
-  }
-  const fits = (option: JsonSchema) => problems(document, option, value, at).length === 0
-  for (const part of schema.allOf ?? []) found.push(...problems(document, part, value, at))
-  if (schema.anyOf !== undefined && !schema.anyOf.some(fits)) {
-    const nearest = schema.anyOf.map((option) => problems(document, option, value, at)).sort((a, b) => a.length - b.length)[0]
-    wrong("fits none of the alternatives")
-    found.push(...(nearest ?? []))
-  }
-  if (schema.oneOf !== undefined && schema.oneOf.filter(fits).length !== 1) wrong("expected to fit exactly one alternative")
-  return found
+  return problems
 }
+
+export type Validator = ReturnType<typeof makeValidator>
+
+export const printed = ({ message, path }: Problem): string => `${path === "" ? "(root)" : path}: ${message}`

@@ -10,7 +10,7 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, many, maybe, orDefect, run } from "../query.ts"
+import { at, many, maybe, orDefect } from "../query.ts"
 import { addScores } from "./figures.ts"
 
 /** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
@@ -100,13 +100,14 @@ export const makeSettleDue = Effect.gen(function* () {
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
-    yield* run(sql`
+    const cancelled = yield* sql`
       with locked as (select id from challenges where id = ${due.id}::uuid for update)
       update challenges c
          set cancelled_at = ${at(now)},
              cancel_reason = ${`No closing price was observed by ${DateTime.formatIso(due.close_price_until)}.`}
-        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null`)
-    return "cancelled" as const
+        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
+      returning 1`.pipe(orDefect)
+    return cancelled.length > 0 ? ("cancelled" as const) : ("done" as const)
   })
 
   const decide = Effect.fnUntraced(function* (

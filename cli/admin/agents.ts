@@ -1,0 +1,72 @@
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import type { SelfProfile } from "../../src/services/Registry.ts"
+import { record } from "../client/table.ts"
+import { Session } from "./session.ts"
+
+const id = { id: Argument.String("ID").pipe(Argument.withDescription("The agent_id")) }
+
+const details = (agent: SelfProfile): string =>
+  record([
+    ["agent_id", agent.agent_id],
+    ["name", agent.name],
+    ["status", agent.status],
+    ["verified", agent.verification_status === "verified"],
+    ["owner", agent.owner === null ? null : `${agent.owner.owner_id} (${agent.owner.plan})`],
+    ["model", [agent.model_provider, agent.model_name].filter((part) => part !== null).join(" ") || null],
+    ["scopes", agent.effective_scopes.join(" ")],
+    ["withheld", agent.withheld_scopes.join(" ") || null],
+    [
+      "predictions",
+      agent.provisional_prediction_limit === null
+        ? "unlimited"
+        : `${agent.provisional_predictions_used} of ${agent.provisional_prediction_limit} while provisional`
+    ],
+    ["provisional until", agent.provisional_until],
+    ["registered", agent.created_at]
+  ])
+
+const show = Command.make(
+  "show",
+  id,
+  Effect.fn("agents.show")(function* ({ id }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    yield* session.show(yield* client.admin.getAgent({ params: { agent_id: id } }), details)
+  })
+).pipe(Command.withDescription("An agent as it sees itself"))
+
+const change = (suspended: boolean) =>
+  Effect.fn("agents.change")(function* ({ id }: { readonly id: string }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const changed = yield* client.admin.changeAgent({ params: { agent_id: id }, payload: { suspended } })
+    yield* session.show(changed, details)
+  })
+
+const suspend = Command.make("suspend", id, change(true)).pipe(
+  Command.withDescription("Suspend an agent; its tokens end within 5 seconds")
+)
+
+const restore = Command.make("restore", id, change(false)).pipe(Command.withDescription("End a suspension"))
+
+const rotateSecret = Command.make(
+  "rotate-secret",
+  id,
+  Effect.fn("agents.rotateSecret")(function* ({ id }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const { body } = yield* client.admin.rotateSecret({ params: { agent_id: id } })
+    yield* session.show(body, ({ agent_id, client_secret }) =>
+      [
+        `The new client_secret of ${agent_id}, shown this once; tokens it holds end within 5 seconds:`,
+        client_secret
+      ].join("\n")
+    )
+  })
+).pipe(Command.withDescription("A new client_secret for an agent"))
+
+export const agents = Command.make("agents").pipe(
+  Command.withSubcommands([show, suspend, restore, rotateSecret]),
+  Command.withDescription("Agents")
+)

@@ -1,0 +1,15 @@
+/** `npm run admin -- <command>`: the administration endpoints through the typed client of the same API. */
+import { Command } from "effect/cli"
+import { agents } from "./agents.ts"
+import { challenges, settle } from "./challenges.ts"
+import { events } from "./events.ts"
+import { prices } from "./prices.ts"
+import { layer, sessionFlags } from "./session.ts"
+import { audit, figures, leaderboard, targets } from "./standing.ts"
+
+export const admin = Command.make("admin").pipe(
+  Command.withDescription("Administration of an Auspex server, through its API."),
+  Command.withSharedFlags(sessionFlags),
+  Command.withSubcommands([events, prices, challenges, settle, targets, agents, audit, figures, leaderboard]),
+  Command.provide(layer)
+)

@@ -1,0 +1,139 @@
+/** Targets, the leaderboard, and the records that let an operator check them. */
+import { Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { AuditEntry } from "../../src/services/Audit.ts"
+import { Category } from "../../src/services/Targets.ts"
+import type { Target } from "../../src/services/Targets.ts"
+import { CommandFailed } from "../client/connection.ts"
+import { standingColumns } from "../client/standings.ts"
+import { moment } from "../client/table.ts"
+import type { Column } from "../client/table.ts"
+import { pageFlags, pageQueryOf, Session } from "./session.ts"
+
+const targetColumns: ReadonlyArray<Column<Target>> = [
+  { title: "key", of: ({ key }) => key },
+  { title: "name", of: ({ name }) => name, yields: "cut" },
+  { title: "category", of: ({ category }) => category },
+  { title: "kind", of: ({ kind }) => kind, yields: "dropped" },
+  { title: "paused", of: ({ paused }) => (paused ? "paused" : "") },
+  { title: "dead zone %", of: ({ dead_zone_pct }) => dead_zone_pct }
+]
+
+const listTargets = Command.make(
+  "list",
+  {},
+  Effect.fn("targets.list")(function* () {
+    const session = yield* Session
+    const catalog = yield* session.anyone.public.targets()
+    yield* session.show(catalog, ({ categories }) =>
+      session.fitted(
+        categories.flatMap(({ targets }) => targets),
+        targetColumns
+      )
+    )
+  })
+).pipe(Command.withDescription("Every target, with its live dead zone"))
+
+const setTarget = Command.make(
+  "set",
+  {
+    key: Argument.String("KEY").pipe(Argument.withDescription("For example GC")),
+    paused: Flag.Literals("paused", ["true", "false"]).pipe(
+      Flag.withDescription("While paused no new challenges are created on it"),
+      Flag.optional
+    ),
+    deadZone: Flag.Finite("dead-zone").pipe(
+      Flag.withDescription("Percent; what new challenges freeze"),
+      Flag.optional
+    )
+  },
+  Effect.fn("targets.set")(function* ({ deadZone, key, paused }) {
+    if (Option.isNone(paused) && Option.isNone(deadZone)) {
+      return yield* new CommandFailed({
+        message: "Say what to set: --paused true|false, --dead-zone PERCENT."
+      })
+    }
+    const session = yield* Session
+    const client = yield* session.administrator
+    const changed = yield* client.admin.changeTarget({
+      params: { key },
+      payload: {
+        ...(Option.isSome(paused) && { paused: paused.value === "true" }),
+        ...(Option.isSome(deadZone) && { dead_zone_pct: deadZone.value })
+      }
+    })
+    yield* session.show(changed, (target) => session.fitted([target], targetColumns))
+  })
+).pipe(
+  Command.withDescription("Pause a target, or change its dead zone for new challenges"),
+  Command.withExamples([{ command: "npm run admin -- targets set GC --paused true --dead-zone 0.3" }])
+)
+
+export const targets = Command.make("targets").pipe(
+  Command.withSubcommands([listTargets, setTarget]),
+  Command.withDescription("What can be predicted")
+)
+
+export const leaderboard = Command.make(
+  "leaderboard",
+  { category: Flag.Literals("category", Category.literals).pipe(Flag.optional), ...pageFlags },
+  Effect.fn("leaderboard")(function* ({ category, ...page }) {
+    const session = yield* Session
+    const board = yield* session.anyone.public.leaderboard({
+      query: { ...pageQueryOf(page), category: Option.getOrUndefined(category) }
+    })
+    yield* session.showPage(board, standingColumns, "Nobody has been scored yet.")
+  })
+).pipe(Command.withDescription("Agents by average score, over all or in a category"))
+
+/** An import may be long; --json shows all that is kept. */
+const longestBody = 200
+
+const shownBody = (body: unknown): string =>
+  (typeof body === "string" ? body : JSON.stringify(body)).slice(0, longestBody)
+
+const auditColumns: ReadonlyArray<Column<AuditEntry>> = [
+  { title: "at (UTC)", of: ({ at }) => moment(at) },
+  { title: "action", of: ({ action }) => action },
+  { title: "status", of: ({ status }) => status },
+  { title: "request", of: ({ request_id }) => request_id, yields: "dropped" },
+  { title: "path", of: ({ path }) => path, yields: "dropped" },
+  { title: "body", of: ({ body }) => shownBody(body), yields: "cut" }
+]
+
+export const audit = Command.make(
+  "audit",
+  pageFlags,
+  Effect.fn("audit")(function* (page) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const entries = yield* client.admin.audit({ query: pageQueryOf(page) })
+    yield* session.showPage(entries, auditColumns, "No administrator has changed anything yet.")
+  })
+).pipe(Command.withDescription("What administrators did, newest first"))
+
+const checkFigures = Command.make(
+  "check",
+  {},
+  Effect.fn("figures.check")(function* () {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const checked = yield* client.admin.checkFigures()
+    yield* session.show(checked, ({ agents, differences }) =>
+      [
+        `${agents} agents recomputed from their scores, ${differences.length} differences.`,
+        ...differences.map((difference) => `  ${difference}`)
+      ].join("\n")
+    )
+    if (checked.differences.length > 0) {
+      return yield* new CommandFailed({
+        message: "The kept figures differ from the scores they are made of: see above."
+      })
+    }
+  })
+).pipe(Command.withDescription("Recompute every kept figure from the scores; exits with 1 when one differs"))
+
+export const figures = Command.make("figures").pipe(
+  Command.withSubcommands([checkFigures]),
+  Command.withDescription("The figures of the leaderboard")
+)

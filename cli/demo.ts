@@ -1,0 +1,13 @@
+/** The demonstration: `npm run demo -- --help`. */
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { Command } from "effect/cli"
+import { FetchHttpClient } from "effect/http"
+import { brief, reported } from "./client/failures.ts"
+import { demo } from "./demo/command.ts"
+
+Command.run(demo, { version: "0.1.0" }).pipe(
+  reported("demo"),
+  Effect.provide(Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, brief)),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

@@ -1,0 +1,116 @@
+/** Equities, the dollar, trade and stress. */
+import { prepared } from "./prepared.ts"
+import type { Prepared } from "./prepared.ts"
+
+export const markets: ReadonlyArray<Prepared> = [
+  prepared(["companies of the S&P 500 having reported"], {
+    summary:
+      "Far more large US companies than usual beat profit estimates, and the makers of chips and cloud services raised their investment plans by a fifth.",
+    assets: ["ES"],
+    direction: "bullish",
+    magnitude: "medium",
+    reasoning:
+      "Broad beats raise next year's earnings estimates, so the index can rise without a higher multiple. Larger capex of the cloud companies feeds the revenue of chip makers and supports equities further, though the valuation limits it.",
+    short: "Index futures should grind up as the remaining reports come in.",
+    medium: "With valuations above average, returns depend on whether the investment turns into sales.",
+    confidence: 0.68,
+    related: ["technology guidance", "Fed decision", "GDP growth"]
+  }),
+  prepared(["largest US retailers", "lowered their guidance"], {
+    summary:
+      "Five consumer companies lowered guidance within a day, because customers with low incomes buy less, and volatility jumped.",
+    assets: ["ES", "ZN"],
+    direction: "bearish",
+    magnitude: "medium",
+    reasoning:
+      "Profit warnings from retailers and a parcel carrier show that spending is weakening, so analysts must lower earnings estimates and equities fall. Fear of a slowdown drives money into Treasuries and brings rate cuts closer.",
+    short: "Retail shares lead the index lower over the next sessions.",
+    medium:
+      "If low-income households keep cutting back, layoffs follow; lower prices or tax relief would turn it around.",
+    confidence: 0.7,
+    related: ["retail sales", "jobs report", "Fed rate cuts"]
+  }),
+  prepared(["borrow dollars through currency swaps"], {
+    summary:
+      "Offshore borrowers scramble for dollars after a run on three funds; swap spreads blew out and central banks tap the Fed's lines.",
+    assets: ["DXY", "GC", "ES"],
+    direction: "bullish",
+    magnitude: "high",
+    reasoning:
+      "Banks that lost their offshore lenders must buy dollars at any price, which drives the currency up. The shortage forces sales of liquid assets such as gold and equities to raise cash, and hurts emerging markets most.",
+    short: "The dollar keeps climbing until the swap lines ease the squeeze.",
+    medium:
+      "Once liquidity returns the funding premium unwinds, and emerging currencies recover some losses.",
+    confidence: 0.74,
+    related: ["Fed liquidity operations", "bank failures", "credit spreads"]
+  }),
+  prepared(["sold dollars together", "finance ministries"], {
+    summary:
+      "Japan, Korea and the euro area jointly sold dollars for the first time in a decade with a nod from Washington, against crowded long positions.",
+    assets: ["DXY", "GC"],
+    direction: "bearish",
+    magnitude: "medium",
+    reasoning:
+      "Coordinated intervention catches speculators with record long dollar positions, so their forced selling pushes the currency lower. Because the yield differential has not changed, the cause of its strength remains and limits the fall.",
+    short: "The dollar stays weak against the yen and the euro while positions are cut.",
+    medium:
+      "Without a narrower yield gap intervention only slows the trend; a dovish Fed would make it last.",
+    confidence: 0.66,
+    related: ["Fed decision", "Bank of Japan rate decision", "Treasury currency report"]
+  }),
+  prepared(["tariff of 15 % on all imports"], {
+    summary:
+      "The US put tariffs of 15 to 30 % on all imports without the expected exemptions, and its partners retaliate against farm goods.",
+    assets: ["ES", "ZS", "GC"],
+    direction: "bearish",
+    magnitude: "high",
+    reasoning:
+      "Import duties raise costs that companies must absorb or pass on, so margins shrink and equities fall. Retaliation hits farm exports such as soybeans, while the mix of inflation and weaker growth leaves the Fed in a bind.",
+    short: "Stocks stay under pressure until exemptions for cars and electronics are offered.",
+    medium:
+      "Supply chains adjust at a cost and earnings estimates come down; negotiations could reverse part of it.",
+    confidence: 0.76,
+    related: ["trade negotiations", "CPI release", "Fed meeting"]
+  }),
+  prepared(["lower the duties", "ninety days"], {
+    summary:
+      "The US and its second-largest partner cut their mutual tariffs for ninety days, with soybean purchases and rare metals in the deal, which few had expected.",
+    assets: ["ES", "ZS", "HG"],
+    direction: "bullish",
+    magnitude: "high",
+    reasoning:
+      "The truce lowers costs and restores trade between the two largest partners, so earnings estimates rise and equities jump. The agreed purchases lift soybeans directly, and the doubled container bookings show that trade revives.",
+    short: "Stocks and soybeans rally as positions against a deal are closed.",
+    medium: "The gain depends on what follows the ninety days; if tariffs return, restocking ends abruptly.",
+    confidence: 0.74,
+    related: ["trade talks", "shipping rates", "GDP growth"]
+  }),
+  prepared(["closed a US bank", "depositors withdrew"], {
+    summary:
+      "Regulators closed a US regional bank after a run on its deposits; losses on bonds were the cause, and other banks are under suspicion.",
+    assets: ["ES", "ZN", "GC"],
+    direction: "mixed",
+    magnitude: "high",
+    reasoning:
+      "Fear of contagion hits bank shares and tightens credit, so equities fall. The flight to safety and fewer rate rises push yields down, which lifts Treasury notes and gold.",
+    short: "Bank stocks remain volatile while deposits move to the largest lenders.",
+    medium:
+      "Tighter lending slows the economy and the Fed stops raising; guarantees of deposits would end the run.",
+    confidence: 0.72,
+    related: ["bank failures", "Fed meeting", "deposit insurance rules"]
+  }),
+  prepared(["canal that carries 5 % of world trade"], {
+    summary:
+      "Low water in a canal cuts the number of ships to 20 a day, so US soybean cargoes for Asia take the long way round the cape.",
+    assets: ["ZS", "NG"],
+    direction: "mixed",
+    magnitude: "medium",
+    reasoning:
+      "Rerouting adds freight of 19 dollars a tonne, so buyers in Asia pay more while US soybeans fall at home to stay competitive. Gas carriers that turn to Europe instead shift prices between regions rather than in sum.",
+    short: "Freight rates rise and the Gulf basis for soybeans weakens.",
+    medium:
+      "Until the drought ends in some months Brazil gains market share, and delays add a little to goods prices.",
+    confidence: 0.6,
+    related: ["freight rates", "rain forecasts", "soybean export sales"]
+  })
+]

@@ -1,0 +1,131 @@
+/** Central banks, inflation and jobs. */
+import { prepared } from "./prepared.ts"
+import type { Prepared } from "./prepared.ts"
+
+export const monetary: ReadonlyArray<Prepared> = [
+  prepared(["policy rate", "none had expected more", "prepared to act further"], {
+    summary:
+      "The Fed hiked by half a point, twice what nearly every economist had forecast, and its hawkish statement moved the expected peak up to 5.4 %.",
+    assets: ["ZN", "DXY", "GC"],
+    direction: "bearish",
+    magnitude: "high",
+    reasoning:
+      "Because nobody had priced a 50 bp hike, front-end yields must reset higher, and ten-year notes fall with them. Wider rate differentials pull capital into the dollar, which in turn weighs on gold.",
+    short:
+      "Treasury futures stay under pressure for some sessions while positions adjust to the higher peak.",
+    medium:
+      "If tighter policy cools inflation, the curve inverts further and long notes can recover before the Fed turns.",
+    confidence: 0.78,
+    related: ["CPI release", "Nonfarm payrolls", "Fed minutes"]
+  }),
+  prepared(["Between two scheduled meetings", "policy rate", "restarted purchases of Treasuries"], {
+    summary:
+      "In an emergency step outside its calendar the Fed cut by 75 basis points and is buying Treasuries again, because money-market funds had stopped redemptions.",
+    assets: ["ZN", "GC"],
+    direction: "bullish",
+    magnitude: "high",
+    reasoning:
+      "An unscheduled rate cut three times as large as was priced for the next meeting drags yields down, so note futures jump. Bond buying and falling real rates also support gold, while the funding panic behind it sends investors to safe assets.",
+    short: "Treasuries and gold are bid while funds keep facing redemptions and funding stays tight.",
+    medium:
+      "Once the backstop calms the money market, some of the flight to safety unwinds, unless growth turns down.",
+    confidence: 0.76,
+    related: ["bank failures", "next FOMC meeting", "credit spreads and liquidity"]
+  }),
+  prepared(["left its policy rate unchanged", "projections", "three cuts"], {
+    summary:
+      "Rates were held as everybody expected, but the new dot plot has three cuts instead of one, and the chair sounded clearly dovish.",
+    assets: ["ZN", "GC", "DXY"],
+    direction: "bullish",
+    magnitude: "medium",
+    reasoning:
+      "The median projection signals an earlier easing cycle, so traders lower the expected path of policy and yields fall, which lifts ten-year notes. Lower real rates weaken the dollar and support gold.",
+    short: "Treasury futures should extend their gains as the press conference is digested.",
+    medium:
+      "The move lasts only if inflation data let the Fed deliver its cuts; hot prints would take the pivot back.",
+    confidence: 0.72,
+    related: ["PCE inflation", "jobs report", "Fed speeches"]
+  }),
+  prepared(["consumer prices rose by 0.6 %", "Services excluding housing"], {
+    summary:
+      "CPI came out at double the consensus with sticky services inflation, and within half an hour traders gave up on rate cuts this year.",
+    assets: ["ZN", "DXY", "GC"],
+    direction: "bearish",
+    magnitude: "high",
+    reasoning:
+      "Hot core services mean that the Fed stays on hold for longer, so the rate cuts that were priced vanish and yields rise. Ten-year notes fall, and higher real yields strengthen the dollar at the expense of gold.",
+    short: "Notes remain offered for some days while the market reprices the policy path.",
+    medium:
+      "Wage and rent data decide: two softer prints would bring buyers back, another upside surprise revives talk of hikes.",
+    confidence: 0.75,
+    related: ["FOMC meeting", "nonfarm payrolls", "PCE price index"]
+  }),
+  prepared(["core consumer prices rose by 0.1 %", "Rents"], {
+    summary:
+      "Core inflation was far softer than forecast because rents finally slowed, and the odds of a rate cut at the next meeting went above 70 %.",
+    assets: ["ZN", "GC", "DXY"],
+    direction: "bullish",
+    magnitude: "medium",
+    reasoning:
+      "Shelter had been what kept core CPI up, so its cooling makes the disinflation look lasting and lets the Fed cut sooner. Yields fall, which raises the price of ten-year notes, while a weaker dollar helps gold.",
+    short: "Treasuries should keep rallying into the next policy meeting.",
+    medium:
+      "Another soft month would start the easing cycle, whereas a rebound in rent would give back much of the gain.",
+    confidence: 0.74,
+    related: ["FOMC decision", "jobs report", "housing data"]
+  }),
+  prepared(["producer prices", "energy and freight", "retailers"], {
+    summary:
+      "Producer prices rose four times as fast as expected because of energy and freight, and retailers say they will absorb the cost for now.",
+    assets: ["ZN", "ES", "PPI"],
+    direction: "bearish",
+    magnitude: "medium",
+    reasoning:
+      "Higher input costs that cannot be passed on squeeze the margins of retailers, which weighs on equities. The hot headline also lifts yields a little and so lowers ten-year notes, although the part that matters for the Fed came in as forecast.",
+    short: "A modest dip in stocks and notes while analysts trim margin estimates.",
+    medium:
+      "If freight and energy stay dear, the upstream cost reaches consumer prices next season; otherwise it fades.",
+    confidence: 0.65,
+    related: ["CPI release", "retail earnings", "oil prices"]
+  }),
+  prepared(["385 000 jobs"], {
+    summary:
+      "Hiring was more than double the consensus with upward revisions, lower unemployment and faster wages, so the first rate cut was pushed back to autumn.",
+    assets: ["ZN", "DXY", "GC"],
+    direction: "bearish",
+    magnitude: "high",
+    reasoning:
+      "A tight labour market with rising hourly earnings keeps inflation alive, so the Fed has no reason to ease and yields rise. Treasury notes fall, and the higher rate path draws money into the dollar.",
+    short: "Ten-year futures probably slide further as positions for early cuts are closed.",
+    medium: "If payrolls cool and the gains are revised away, the delay in cuts is undone by summer.",
+    confidence: 0.75,
+    related: ["CPI release", "Fed meeting", "jobless claims"]
+  }),
+  prepared(["payrolls fell by 48 000"], {
+    summary:
+      "The economy lost jobs where a gain was forecast, unemployment rose for the third time to 4.7 %, and a half-point cut is now more likely than not.",
+    assets: ["ZN", "ES", "GC"],
+    direction: "bullish",
+    magnitude: "high",
+    reasoning:
+      "Shrinking payrolls raise the risk of recession and force the Fed to ease faster, so yields drop and ten-year notes rise. The same weakness lowers expected earnings, which weighs on equities and on small caps most.",
+    short: "A bid for Treasuries into the next meeting, with small-company shares lagging.",
+    medium:
+      "If cuts arrive in time and layoffs stop, stocks recover and the bond rally ends; otherwise it goes on.",
+    confidence: 0.74,
+    related: ["FOMC decision", "jobless claims", "GDP growth"]
+  }),
+  prepared(["preferred price index", "saving rate"], {
+    summary:
+      "PCE inflation was exactly in line, but households spent less and saved more, and a growth nowcast was lowered to 1.1 %.",
+    assets: ["ZN", "PCE", "GDP"],
+    direction: "bullish",
+    magnitude: "low",
+    reasoning:
+      "With inflation as expected the news is weaker consumption, which points to slower growth and so supports the case for rate cuts. That pulls yields down slightly and lifts ten-year notes, while stocks weigh lower rates against softer sales.",
+    short: "Small gains for Treasuries, and little movement in equities, until the jobs report.",
+    medium: "If spending stalls for another quarter the Fed eases earlier; a rebound would undo the move.",
+    confidence: 0.62,
+    related: ["GDP release", "retail sales", "Fed meeting"]
+  })
+]

@@ -1,0 +1,100 @@
+/** A server for the demonstration alone: a process of its own with an empty database, gone when the scope closes. */
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { Config, Duration, Effect, FileSystem, Option, Path, Redacted, Schedule, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { CommandFailed, anonymousClient } from "../client/connection.ts"
+
+const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+
+/** Nothing of the operator's settings reaches it, a DATABASE_URL least of all; only what any program needs. */
+const inherited = ["PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT"]
+
+const environment = Effect.gen(function* () {
+  const found: Record<string, string> = {}
+  for (const name of inherited) {
+    const value = yield* Config.option(Config.String(name))
+    if (Option.isSome(value)) found[name] = value.value
+  }
+  return found
+})
+
+const roomy = "1000000/minute"
+
+const settings = (port: number, dataDir: string, adminToken: string) => ({
+  AUSPEX_HOST: "127.0.0.1",
+  AUSPEX_PORT: String(port),
+  AUSPEX_DATA_DIR: dataDir,
+  AUSPEX_ADMIN_TOKEN: adminToken,
+  AUSPEX_JOB_INTERVAL: "1 second",
+  AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
+  AUSPEX_LIMIT_READS: roomy,
+  AUSPEX_LIMIT_PREDICTIONS: roomy,
+  AUSPEX_LIMIT_REGISTRATIONS: roomy,
+  AUSPEX_LIMIT_TOKENS: roomy,
+  AUSPEX_LOG_LEVEL: "Warn",
+  AUSPEX_LOG_FORMAT: "pretty"
+})
+
+const freePort = Effect.callback<number, CommandFailed>((resume) => {
+  const server = createServer()
+  server.on("error", () =>
+    resume(Effect.fail(new CommandFailed({ message: "No port is free on 127.0.0.1 to start a server on." })))
+  )
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    const port = address !== null && typeof address === "object" ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** For root another account runs PostgreSQL, and has to get in. */
+const enterable = 0o711
+
+const keptLines = 20
+
+const startTimeout = Duration.minutes(2)
+/** The server drains for at most 20 seconds, then its database stops. */
+const stopTimeout = Duration.seconds(40)
+
+/** Starts the server and waits until it is ready. */
+export const ownServer = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-demo-" })
+  yield* fs.chmod(directory, enterable)
+  const port = yield* freePort
+  const adminToken = randomBytes(32).toString("base64url")
+  const child = yield* ChildProcess.make(process.execPath, [program], {
+    env: { ...(yield* environment), ...settings(port, path.join(directory, "data"), adminToken) },
+    extendEnv: false,
+    stdin: "ignore",
+    forceKillAfter: stopTimeout
+  })
+  const told: Array<string> = []
+  yield* child.all.pipe(
+    Stream.decodeText(),
+    Stream.splitLines,
+    Stream.runForEach((line) =>
+      Effect.sync(() => {
+        told.push(line)
+        told.splice(0, told.length - keptLines)
+      })
+    ),
+    Effect.ignore,
+    Effect.forkScoped
+  )
+  const url = `http://127.0.0.1:${port}`
+  const client = yield* anonymousClient(url)
+  const ready = client.health.ready().pipe(
+    Effect.filterOrFail(({ status }) => status === "ready"),
+    Effect.retry(Schedule.spaced("100 millis")),
+    Effect.timeoutOption(startTimeout)
+  )
+  const ended = Effect.as(Effect.exit(child.exitCode), Option.none())
+  if (Option.isNone(yield* Effect.raceFirst(ready, ended))) {
+    return yield* new CommandFailed({ message: ["The server did not start. It said:", ...told].join("\n  ") })
+  }
+  return { url, adminToken: Redacted.make(adminToken) }
+})

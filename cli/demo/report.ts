@@ -1,0 +1,130 @@
+/** What the demonstration tells: a line a round, then the standing, and the receipts checked. */
+import { Console, Effect, Option } from "effect"
+import { standingColumns } from "../client/standings.ts"
+import { decimals, table } from "../client/table.ts"
+import type { Agent, Sent } from "./agent.ts"
+import type { Game, Settled } from "./play.ts"
+import { commitOf, faultOf } from "./receipts.ts"
+
+const labelWidth = 16
+const priceWidth = 8
+const saidWidth = 15
+
+const changeOf = (open: number, close: number): string => {
+  const percent = (close / open - 1) * 100
+  return `${percent < 0 ? "" : "+"}${percent.toFixed(2)} %`
+}
+
+export const heading = (agents: ReadonlyArray<Agent>): string =>
+  [
+    "hour".padEnd(labelWidth),
+    "open".padStart(priceWidth),
+    ...agents.map(({ name }) => name.padEnd(saidWidth)),
+    "close".padStart(priceWidth),
+    "move".padStart(8),
+    "result"
+  ].join("  ")
+
+const verdicts = { right: "✓", wrong: "✗" }
+
+/** One agent's prediction, as the public results show it. */
+const said = (agent: Agent, round: Settled): string => {
+  const found = Option.getOrUndefined(round.results)?.predictions.find(
+    ({ agent_id }) => agent_id === agent.id
+  )
+  if (found === undefined) return "too late".padEnd(saidWidth)
+  const revised = (round.sent.get(agent.id)?.revision_count ?? 0) > 0 ? "r" : ""
+  const verdict = found.is_correct === true ? verdicts.right : verdicts.wrong
+  return `${found.direction} ${found.confidence.toFixed(2)}${revised} ${verdict}`.padEnd(saidWidth)
+}
+
+export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string => {
+  const label = round.hour.label.padEnd(labelWidth)
+  if (Option.isNone(round.results)) return `${label}  was not settled in time`
+  const { close_price, open_price, result } = round.results.value
+  return [
+    label,
+    String(open_price).padStart(priceWidth),
+    ...agents.map((agent) => said(agent, round)),
+    String(close_price ?? "-").padStart(priceWidth),
+    close_price === null ? "-" : changeOf(open_price, close_price).padStart(8),
+    result ?? "-"
+  ].join("  ")
+}
+
+/** How many standings are shown that are not the demonstration's own. */
+const shownOthers = 10
+
+const showStanding = Effect.fnUntraced(function* (game: Game) {
+  const ours = new Set<string>(game.agents.map(({ id }) => id))
+  const board = yield* game.anyone.public.leaderboard({ query: { limit: 200 } })
+  const shown = board.items.filter(({ agent_id }, index) => index < shownOthers || ours.has(agent_id))
+  const columns = standingColumns.filter(({ title }) => title !== "agent_id")
+  yield* Console.log(
+    `\nLeaderboard (${board.total} agents; a rank needs an operator's claim and ${board.min_count} scored predictions):\n`
+  )
+  yield* Console.log(table(shown, columns))
+  yield* Console.log("")
+  for (const agent of game.agents) {
+    const card = yield* game.anyone.public.scorecard({ params: { agent_id: agent.id }, query: { limit: 1 } })
+    const { avg_score, correct_count, prediction_count } = card.overall
+    yield* Console.log(
+      `${agent.name.padEnd(10)}  ${correct_count} of ${prediction_count} right, on average ${decimals(avg_score, 2) ?? "-"} points; /api/v1/eval/agents/${agent.id}/scorecard`
+    )
+  }
+})
+
+/** Recomputes every receipt, and compares it with what the server says of the prediction now. */
+const receiptFaults = Effect.fnUntraced(function* (agent: Agent, rounds: ReadonlyArray<Settled>) {
+  const { items } = yield* agent.predictions(200)
+  const now = new Map<string, string>(
+    items.map(({ challenge_id, receipt }) => [challenge_id, receipt.commit])
+  )
+  return rounds.flatMap(({ challengeId, hour, sent }) => {
+    const answer = sent.get(agent.id)
+    if (answer === undefined) return []
+    const fault =
+      faultOf(answer.receipt, { ...answer, agent_id: agent.id }) ??
+      (now.get(challengeId) === answer.receipt?.commit ? undefined : "the server now tells another commit")
+    return fault === undefined ? [] : [`${agent.name}, ${hour.label}: ${fault}`]
+  })
+})
+
+const showReceipt = Effect.fnUntraced(function* (agent: Agent, answer: Sent) {
+  if (answer.receipt === null) return
+  const { body, commit, salt } = answer.receipt
+  yield* Console.log(
+    [
+      `\nA receipt of ${agent.name}: what it sent, and when, is fixed by one hash.`,
+      `  body       ${body}`,
+      `  salt       ${salt}`,
+      `  commit     ${commit}`,
+      `  recomputed ${commitOf(answer.receipt)}  SHA-256("auspex/commit/v1" 0x00 salt body)`
+    ].join("\n")
+  )
+})
+
+/** A settlement that is not what was played. */
+const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string> =>
+  rounds.flatMap(({ hour, results }) => {
+    if (Option.isNone(results)) return [`${hour.label}: not settled`]
+    const { close_price } = results.value
+    return close_price === hour.close
+      ? []
+      : [`${hour.label}: settled on ${close_price}, played was ${hour.close}`]
+  })
+
+/** Tells how it ended, and answers everything that is not as it must be. */
+export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds: ReadonlyArray<Settled>) {
+  yield* showStanding(game)
+  const [first] = game.agents
+  const last =
+    first === undefined ? undefined : rounds.findLast(({ sent }) => sent.has(first.id))?.sent.get(first.id)
+  if (first !== undefined && last !== undefined) yield* showReceipt(first, last)
+  const ofReceipts = (yield* Effect.forEach(game.agents, (agent) => receiptFaults(agent, rounds))).flat()
+  const count = rounds.reduce((sum, { sent }) => sum + sent.size, 0)
+  yield* Console.log(
+    `\n${count - ofReceipts.length} of ${count} receipts hold: each commit was recomputed, and is the one the server tells now.`
+  )
+  return [...settlementFaults(rounds), ...ofReceipts]
+})

@@ -1,0 +1,416 @@
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it as plainIt, layer } from "@effect/vitest"
+import { DateTime, Effect, Schema } from "effect"
+import { CliOutput } from "effect/cli"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { admin } from "../../cli/admin/command.ts"
+import { instantOf } from "../../cli/admin/instant.ts"
+import { table } from "../../cli/client/table.ts"
+import { onboard } from "../support/agents.ts"
+import { runCommand } from "../support/commands.ts"
+import { post, testServer, TestServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const directory = mkdtempSync(join(tmpdir(), "auspex-admin-test-"))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+let files = 0
+const file = (content: string, ending = "csv"): string => {
+  files += 1
+  const path = join(directory, `${files}.${ending}`)
+  writeFileSync(path, content)
+  return path
+}
+
+/** As an operator types it, with the server and the token in the environment. */
+const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+  const { url } = yield* TestServer
+  return yield* runCommand(admin, args, { AUSPEX_BASE_URL: url, AUSPEX_ADMIN_TOKEN: testAdminToken })
+})
+
+const words = (text: string): ReadonlyArray<string> => text.split(" ")
+
+const json = (text: string) => Schema.decodeEffect(Schema.fromJsonString(Schema.JsonObject))(text)
+
+const ids = (text: string): ReadonlyArray<string> =>
+  text.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
+const firstId = (text: string): string => ids(text)[0] ?? "none"
+
+const today = "2026-03-02T12:00:00Z"
+const moveToToday = TestClock.setTime(Date.parse(today))
+
+const candles = (rows: ReadonlyArray<string>) => ["time,open,high,low,close,volume", ...rows].join("\n")
+
+layer(testServer())("npm run admin", (it) => {
+  it.effect("imports events, and shows what is stored", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const path = file(
+        JSON.stringify([{ event_id: "opec-1", title: "减产 announced", assets: ["CL"] }]),
+        "json"
+      )
+      const ran = yield* run("events", "import", path)
+      assert.isTrue(ran.ok, ran.err)
+      assert.match(ran.out, /opec-1\s+2026-03-02 12:00:00\s+CL\s+减产 announced/)
+    })
+  )
+
+  it.effect("says where an event file is wrong, before anything is sent", () =>
+    Effect.gen(function* () {
+      const path = file(JSON.stringify({ events: [{ title: "good" }, { title: "" }] }), "json")
+      const ran = yield* run("events", "import", path)
+      assert.isFalse(ran.ok)
+      assert.include(ran.err, "events.1.title")
+    })
+  )
+
+  it.effect("imports candles once, keeps contradictions aside, and decides on them once", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const first = candles(["2026-03-01T00:00:00Z,10,12,9,11,5", "2026-03-01T01:00:00Z,11,12,9,10.5,5"])
+      const args = ["--asset", "NG", "--interval", "1h"]
+      const imported = yield* run("prices", "import", file(first), ...args)
+      assert.strictEqual(imported.out, "NG: 2 inserted, 0 known already, 0 kept aside")
+      const again = yield* run("prices", "import", file(first), ...args)
+      assert.strictEqual(again.out, "NG: 0 inserted, 2 known already, 0 kept aside")
+      const contradicting = yield* run("prices", "import", file(first.replace("10.5,5", "10.75,5")), ...args)
+      assert.match(contradicting.out, /1 kept aside because they contradict/)
+
+      const quarantine = yield* run("prices", "quarantine", "list")
+      assert.match(quarantine.out, /NG\s+1h\s+2026-03-01 01:00:00\s+10\.5\s+10\.75/)
+      const id = firstId(quarantine.out)
+      const both = yield* run("prices", "decide", id, "--accept", "--reject", "--reason", "undecided")
+      assert.strictEqual(both.err, "admin: Say either --accept or --reject.")
+      const decided = yield* run("prices", "decide", id, "--accept", "--reason", "the exchange corrected it")
+      assert.include(decided.out, "NG at 2026-03-01 01:00:00: accepted 10.75")
+      const twice = yield* run("prices", "decide", id, "--reject", "--reason", "no")
+      assert.include(twice.err, "a decision is final")
+      assert.strictEqual((yield* run("prices", "quarantine")).out, "No price waits for a decision.")
+    })
+  )
+
+  it.effect("takes daily closes as quotes at the end of the UTC day", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const closes = yield* run(
+        "prices",
+        "import",
+        file("date,close\r\n2026-02-27,76.87\r\n2026-02-28,72.82\r\n"),
+        "--asset",
+        "CL"
+      )
+      assert.strictEqual(closes.out, "CL: 2 inserted, 0 known already, 0 kept aside")
+      const sql = yield* SqlClient.SqlClient
+      const stored = yield* sql`
+        select p.interval, to_char(p.time at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as time, p.close::text as close
+          from price_points p where p.asset = 'CL' order by p.time`
+      assert.deepStrictEqual(
+        stored.map((row) => ({ ...row })),
+        [
+          { interval: "quote", time: "2026-02-28 00:00", close: "76.87" },
+          { interval: "quote", time: "2026-03-01 00:00", close: "72.82" }
+        ]
+      )
+    })
+  )
+
+  it.effect("sends a large file in parts, with progress on stderr", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const start = Date.parse("2020-01-01T00:00:00Z")
+      const rows = Array.from(
+        { length: 5001 },
+        (_, hour) => `${DateTime.formatIso(DateTime.makeUnsafe(start + hour * 3_600_000))},1,2,1,2,0`
+      )
+      const ran = yield* run(
+        "prices",
+        "import",
+        file(candles(rows)),
+        "--asset",
+        "HG",
+        "--interval",
+        "1h",
+        "--json"
+      )
+      assert.strictEqual(ran.err, "5000 of 5001 points sent\n5001 of 5001 points sent")
+      assert.deepInclude(yield* json(ran.out), { asset: "HG", inserted: 5001, unchanged: 0 })
+    })
+  )
+
+  it.effect("names the line of a price file that is wrong", () =>
+    Effect.gen(function* () {
+      const wrong = ["2026-03-01T00:00:00Z,10,12,9,11,5", "", "2026-03-01T01:00:00Z,10,12,9,eleven,5"]
+      const text = yield* run("prices", "import", file(candles(wrong)), "--asset", "NG", "--interval", "1h")
+      assert.match(text.err, /\.csv, line 4: close: /)
+      const low = yield* run(
+        "prices",
+        "import",
+        file(candles(["2026-03-01T02:00:00Z,10,12,11,11,5"])),
+        "--asset",
+        "NG",
+        "--interval",
+        "1h"
+      )
+      assert.match(low.err, /line 2: Expected low <= open, close <= high/)
+      const local = yield* run("prices", "import", file("time,price\n2026-03-01 02:00,5"), "--asset", "NG")
+      assert.match(local.err, /line 2: time: Expected an ISO 8601 date-time with its offset/)
+      const interval = yield* run(
+        "prices",
+        "import",
+        file(candles(["2026-03-01T02:00:00Z,10,12,9,11,5"])),
+        "--asset",
+        "NG"
+      )
+      assert.match(interval.err, /--interval 1h or 1d is needed/)
+      const header = yield* run("prices", "import", file("a,b\n1,2"), "--asset", "NG")
+      assert.match(header.err, /expected a header with .* got "a,b"/)
+      const absent = yield* run("prices", "import", join(directory, "none.csv"), "--asset", "NG")
+      assert.match(absent.err, /none\.csv cannot be read: there is no such file\./)
+    })
+  )
+
+  it.effect("creates a challenge with a deadline from now, lists it, and cancels it with a reason", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const created = yield* run(
+        ...words("challenges create --asset GC --resolve-at 2026-03-02T15:30:00Z --open-price 2000.5"),
+        ...words("--dead-zone 0.25 --question Up? --deadline"),
+        "in 2 hours"
+      )
+      assert.isTrue(created.ok, created.err)
+      assert.match(created.out, /deadline\s+2026-03-02T14:00:00/)
+      assert.match(created.out, /resolves\s+2026-03-02T15:30:00/)
+      assert.match(created.out, /dead zone\s+0\.25 %/)
+      const id = firstId(created.out)
+      const listed = yield* run("challenges", "list", "--asset", "GC", "--status", "open")
+      assert.match(
+        listed.out,
+        new RegExp(
+          `${id}\\s+GC\\s+open\\s+2026-03-02 14:00:00\\s+2026-03-02 15:30:00\\s+2000\\.5\\s+0\\s+Up\\?`
+        )
+      )
+      const cancelled = yield* run("challenges", "cancel", id, "--reason", "asked by mistake")
+      assert.match(cancelled.out, /cancelled\s+asked by mistake/)
+      const twice = yield* run("challenges", "cancel", id, "--reason", "again")
+      assert.strictEqual(
+        twice.err,
+        "admin: The challenge is cancelled; only one that is open or closed can be cancelled."
+      )
+    })
+  )
+
+  it.effect("refuses what is no instant, no percentage or no kind, in one line", () =>
+    Effect.gen(function* () {
+      const base = ["challenges", "create", "--asset", "GC", "--resolve-at", "in 3 hours"]
+      const soon = yield* run(...base, "--deadline", "soon")
+      assert.strictEqual(
+        soon.err,
+        'admin: --deadline "soon" is no instant: expected for example 2026-01-31T12:00:00Z or "in 2 hours".'
+      )
+      const zone = yield* run(...base, "--deadline", "in 2 hours", "--dead-zone", "wide")
+      assert.include(zone.err, "--dead-zone takes a percentage")
+      const kind = yield* run(...base, "--deadline", "in 2 hours", "--kind", "weekly")
+      assert.isFalse(kind.ok)
+      assert.match(kind.err, /Invalid value for flag --kind.*\nUsage: /)
+    })
+  )
+
+  it.effect("settles, shows results and the leaderboard, and finds figures that were tampered with", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const { token } = yield* onboard({ name: "Ada 阿达" })
+      const created = yield* run(
+        ...words("challenges create --asset ES --deadline 1h --resolve-at 1h --open-price 100")
+      )
+      const id = firstId(created.out)
+      yield* post(`/api/v1/eval/challenges/${id}/predict`, {
+        token,
+        json: { direction: "bullish", confidence: 0.6 }
+      })
+      yield* TestClock.adjust("2 hours")
+      yield* run("prices", "import", file("time,price\n2026-03-02T13:00:00Z,101"), "--asset", "ES")
+      const settled = yield* run("settle")
+      assert.include(settled.out, `1 settled\n  ${id}`)
+      const results = yield* run("challenges", "results", id)
+      assert.match(results.out, /result\s+bullish/)
+      assert.match(results.out, /bullish\s+0\.6\s+80\.00/)
+      const board = yield* run("leaderboard")
+      assert.match(board.out, /Ada 阿达\s+80\.00\s+-\s+100\.0 %\s+1/)
+      const sound = yield* run("figures", "check")
+      assert.isTrue(sound.ok)
+      assert.include(sound.out, "0 differences.")
+
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update agent_figures set score_sum = score_sum + 1`
+      const tampered = yield* run("figures", "check")
+      assert.isFalse(tampered.ok)
+      assert.notInclude(tampered.out, " 0 differences.")
+      assert.strictEqual(
+        tampered.err,
+        "admin: The kept figures differ from the scores they are made of: see above."
+      )
+      yield* sql`update agent_figures set score_sum = score_sum - 1`
+    })
+  )
+
+  it.effect("shows targets and changes them", () =>
+    Effect.gen(function* () {
+      assert.match((yield* run("targets", "list")).out, /ZN\s+10-year T-note\s+rates/)
+      const changed = yield* run("targets", "set", "ZN", "--paused", "true", "--dead-zone", "0.35")
+      assert.match(changed.out, /ZN\s.*\spaused\s+0\.35/)
+      const nothing = yield* run("targets", "set", "ZN")
+      assert.include(nothing.err, "Say what to set")
+      const unknown = yield* run("targets", "set", "XX", "--paused", "false")
+      assert.include(unknown.err, 'admin: There is no target "XX"')
+    })
+  )
+
+  it.effect("suspends and restores an agent, and shows a rotated secret once", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const { agentId, secret } = yield* onboard()
+      assert.match((yield* run("agents", "suspend", agentId)).out, /status\s+suspended/)
+      assert.match((yield* run("agents", "restore", agentId)).out, /status\s+active_provisional/)
+      const shown = yield* run("agents", "show", agentId)
+      assert.match(shown.out, /predictions\s+0 of 10 while provisional/)
+      const rotated = yield* run("agents", "rotate-secret", agentId)
+      assert.strictEqual(rotated.out.match(/aus_cs_/g)?.length, 1)
+      assert.notInclude(rotated.out, secret)
+      const audited = yield* run("audit")
+      assert.match(audited.out, /rotateSecret\s+200/)
+      assert.notInclude(audited.out, "aus_cs_")
+      const unknown = yield* run("agents", "show", "nobody")
+      assert.strictEqual(unknown.err, "admin: There is no agent nobody.")
+    })
+  )
+
+  it.effect("writes the outcome of a refused call into the audit log", () =>
+    Effect.gen(function* () {
+      yield* run("targets", "set", "YY", "--paused", "false")
+      const { out } = yield* run("audit", "--limit", "1")
+      assert.match(out, /changeTarget\s+404/)
+      assert.match(out, /There are more: --cursor \S+$/)
+    })
+  )
+
+  it.effect("prints the server's answer for machines", () =>
+    Effect.gen(function* () {
+      const { out } = yield* run("targets", "list", "--json")
+      assert.isArray((yield* json(out))["categories"])
+    })
+  )
+
+  it.effect(
+    "takes the token from --token, the environment, then the data directory, and never shows it",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const given = ["audit", "--limit", "1", "--url", url]
+        writeFileSync(join(directory, "admin-token"), `${testAdminToken}\n`)
+        assert.isTrue((yield* runCommand(admin, given, { AUSPEX_DATA_DIR: directory })).ok)
+        const wrong = { AUSPEX_DATA_DIR: directory, AUSPEX_ADMIN_TOKEN: "not-the-token-at-all" }
+        assert.isTrue((yield* runCommand(admin, [...given, "--token", testAdminToken], wrong)).ok)
+        const refused = yield* runCommand(admin, given, wrong)
+        assert.match(refused.err, /^admin: The administrator's token is wrong\. It comes from --token/)
+        assert.notInclude(refused.err, "not-the-token")
+        const none = yield* runCommand(admin, given, { AUSPEX_DATA_DIR: join(directory, "nowhere") })
+        assert.match(none.err, /^admin: No administrator's token/)
+        assert.isTrue(
+          (yield* runCommand(admin, ["leaderboard", "--url", url], { AUSPEX_DATA_DIR: "/nowhere" })).ok
+        )
+      })
+  )
+
+  it.effect("says so when no server answers, or something else does", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const nobody = yield* runCommand(admin, ["leaderboard", "--url", "http://127.0.0.1:1"])
+      assert.strictEqual(
+        nobody.err,
+        "admin: No server answers at http://127.0.0.1:1. Start one with npm start, or say where it is with --url."
+      )
+      const elsewhere = yield* runCommand(admin, ["leaderboard", "--url", `${url}/elsewhere`])
+      assert.isFalse(elsewhere.ok)
+      assert.match(elsewhere.err, /^admin: .+$/)
+      const noUrl = yield* runCommand(admin, ["leaderboard", "--url", "ftp://example.org"])
+      assert.include(noUrl.err, "Expected an http or https URL")
+    })
+  )
+
+  it.effect("is a program that exits with 0, or with 1 and a line on stderr", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const program = (...args: ReadonlyArray<string>) =>
+        Effect.callback<{ code: unknown; out: string; err: string }>((resume) => {
+          execFile(process.execPath, ["cli/admin.ts", ...args], (error, out, err) =>
+            resume(Effect.succeed({ code: error === null ? 0 : error.code, out, err }))
+          )
+        })
+      const [good, bad] = yield* Effect.all(
+        [
+          program("targets", "list", "--url", url),
+          program("agents", "show", "x", "--url", url, "--token", testAdminToken)
+        ],
+        { concurrency: 2 }
+      )
+      assert.strictEqual(good.code, 0, good.err)
+      assert.match(good.out, /^key +name/)
+      assert.deepStrictEqual(bad, { code: 1, out: "", err: "admin: There is no agent x.\n" })
+    })
+  )
+})
+
+describe("instants from now", () => {
+  const now = DateTime.makeUnsafe(today)
+  const told = (text: string) => Effect.map(instantOf("deadline", text, now), DateTime.formatIso)
+
+  plainIt.each([
+    ["in 2 hours", "2026-03-02T14:00:00.000Z"],
+    ["90 minutes", "2026-03-02T13:30:00.000Z"],
+    ["45s", "2026-03-02T12:00:45.000Z"],
+    ["in 1.5 days", "2026-03-04T00:00:00.000Z"],
+    ["2026-03-05T10:00:00+02:00", "2026-03-05T08:00:00.000Z"]
+  ])("%s", (text, expected) => assert.strictEqual(Effect.runSync(told(text)), expected))
+})
+
+describe("tables", () => {
+  const rows = [
+    { id: "1", name: "三个字的名字很长很长很长很长", count: 5, note: "a note that is rather long" },
+    { id: "22", name: "plain", count: 12345, note: "" }
+  ]
+  const columns = [
+    { title: "id", of: ({ id }: (typeof rows)[number]) => id },
+    { title: "name", of: ({ name }: (typeof rows)[number]) => name, yields: "cut" as const },
+    { title: "count", of: ({ count }: (typeof rows)[number]) => count, yields: "dropped" as const },
+    { title: "note", of: ({ note }: (typeof rows)[number]) => note, yields: "cut" as const }
+  ]
+
+  plainIt("align by what a terminal shows, numbers to the right", () => {
+    assert.deepStrictEqual(table(rows, columns).split("\n"), [
+      "id  name                          count  note",
+      " 1  三个字的名字很长很长很长很长      5  a note that is rather long",
+      "22  plain                         12345"
+    ])
+  })
+
+  plainIt("fit the terminal: cut first, then dropped, identifiers never", () => {
+    for (const width of [60, 50, 40, 32, 20, 4]) {
+      const lines = table(rows, columns, width).split("\n")
+      assert.isTrue(lines.every((line) => line.includes("1") || line.includes("2") || line.startsWith("id")))
+      if (width >= 32) assert.isAtMost(Math.max(...lines.map(CliOutput.displayWidth)), width)
+    }
+    assert.match(table(rows, columns, 66), /count .*…/s)
+    assert.notInclude(table(rows, columns, 60), "count")
+    assert.notInclude(table(rows, columns, 60), "…")
+  })
+
+  plainIt("show nothing that a terminal would act on", () => {
+    const hostile = [{ id: "\u001b[2J\u009b31m\nx", name: "\u2028", count: 1, note: "\t" }]
+    // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
+    assert.notMatch(table(hostile, columns).replaceAll("\n", ""), /[\u0000-\u001f\u007f-\u009f\u2028]/)
+  })
+})

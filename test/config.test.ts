@@ -1,0 +1,235 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
+import { load, settings } from "../src/config.ts"
+
+type Environment = Readonly<Record<string, string>>
+
+const loaded = (env: Environment) =>
+  load.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+
+const refusal = (env: Environment) => Effect.map(Effect.flip(loaded(env)), ({ message }) => message)
+
+/** As spec/decisions.md has them, section 2. */
+const decided: Environment = {
+  AUSPEX_HOST: "127.0.0.1",
+  AUSPEX_PORT: "8080",
+  AUSPEX_SITE: "global",
+  AUSPEX_DATA_DIR: ".auspex",
+  AUSPEX_ROLES: "api,jobs",
+  AUSPEX_TOKEN_TTL: "60 minutes",
+  AUSPEX_CLAIM_LINK_TTL: "48 hours",
+  AUSPEX_PROVISIONAL_GRACE: "7 days",
+  AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "10",
+  AUSPEX_REGISTRATION_ATTEMPTS: "5",
+  AUSPEX_JOB_INTERVAL: "15 seconds",
+  AUSPEX_DIRECTIONAL_CANCEL_AFTER: "7 days",
+  AUSPEX_RANK_MIN_COUNT: "30",
+  AUSPEX_LIMIT_PREDICTIONS: "60/minute",
+  AUSPEX_LIMIT_TOKENS: "20/minute",
+  AUSPEX_LIMIT_TOKEN_FAILURES: "60/minute",
+  AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
+  AUSPEX_LIMIT_READS: "600/minute",
+  AUSPEX_TRUSTED_PROXIES: ""
+}
+
+/** Not there until somebody sets them: each of them means something else then. */
+const absent = [
+  "DATABASE_URL",
+  "AUSPEX_BASE_URL",
+  "AUSPEX_TOKEN_SECRET",
+  "AUSPEX_ADMIN_TOKEN",
+  "AUSPEX_LOG_FORMAT",
+  "OTEL_EXPORTER_OTLP_ENDPOINT"
+]
+
+/** What the interface gives as a fixed number, or what is ours alone. */
+const further: Environment = {
+  AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
+  AUSPEX_CLOSE_GRACE: "1 second",
+  AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
+  AUSPEX_LOG_LEVEL: "Info"
+}
+
+const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
+  DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
+  AUSPEX_PORT: ["0", "65536", "-1", "80.5", "8080x", "0x50", " 80", "1e3"],
+  AUSPEX_BASE_URL: [
+    "arena.example",
+    "ftp://arena.example",
+    "https://arena.example?x=1",
+    "https://arena.example#x",
+    "https://"
+  ],
+  AUSPEX_SITE: ["Global", "us", "global "],
+  AUSPEX_ROLES: ["web", "api,", "api,api", "api jobs"],
+  AUSPEX_TOKEN_SECRET: ["x".repeat(31)],
+  AUSPEX_ADMIN_TOKEN: ["x".repeat(15)],
+  AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
+  AUSPEX_LOG_FORMAT: ["text", "JSON"],
+  AUSPEX_LOG_LEVEL: ["info", "Verbose"],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"]
+}
+const wrongOf = (name: string): ReadonlyArray<string> => {
+  if (name.startsWith("AUSPEX_LIMIT_"))
+    return ["60", "0/minute", "60/month", "-1/minute", "60 per minute", "5/minute;50/day", "1.5/hour"]
+  const text = { ...decided, ...further }[name] ?? ""
+  if (/^\d+$/.test(text)) return ["-1", "1.5", "many", "99999999999", "1_000"]
+  if (/^\d+ /.test(text))
+    return ["60", "minutes", "0 minutes", "-1 minutes", "60 fortnights", "Infinity", "60m"]
+  return []
+}
+
+const all = Object.values(settings)
+// Any text names a host or a directory.
+const fallible = all.filter(({ name }) => name !== "AUSPEX_HOST" && name !== "AUSPEX_DATA_DIR")
+
+describe("Settings", () => {
+  it("have the defaults that were decided", () => {
+    const defaults = all.filter(({ defaultText }) => defaultText !== null)
+    assert.deepStrictEqual(Object.fromEntries(defaults.map(({ defaultText, name }) => [name, defaultText])), {
+      ...decided,
+      ...further
+    })
+    assert.deepStrictEqual(
+      all
+        .filter(({ defaultText }) => defaultText === null)
+        .map(({ name }) => name)
+        .sort(),
+      [...absent].sort()
+    )
+  })
+
+  it("say what they take and what they mean, each under a name of its own", () => {
+    assert.strictEqual(new Set(all.map(({ name }) => name)).size, all.length)
+    for (const { meaning, name, takes } of all) {
+      assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_EXPORTER_OTLP_ENDPOINT)$/)
+      assert.isNotEmpty(takes, name)
+      assert.match(meaning, /\.$/, name)
+    }
+  })
+
+  it.effect("an operator who sets nothing gets the defaults", () =>
+    Effect.gen(function* () {
+      const config = yield* loaded({})
+      assert.deepStrictEqual([config.host, config.port, config.dataDir], ["127.0.0.1", 8080, ".auspex"])
+      assert.deepStrictEqual(config.roles, ["api", "jobs"])
+      assert.isTrue(Option.isNone(config.databaseUrl))
+      const { limits, ...rules } = config.rules
+      assert.strictEqual(rules.baseUrl, "http://127.0.0.1:8080")
+      assert.strictEqual(rules.site, "global")
+      assert.strictEqual(Duration.toMillis(rules.tokenTtl), 3_600_000)
+      assert.strictEqual(Duration.toHours(rules.claimLinkTtl), 48)
+      assert.strictEqual(Duration.toDays(rules.provisionalGrace), 7)
+      assert.strictEqual(rules.provisionalPredictionLimit, 10)
+      assert.strictEqual(rules.registrationAttempts, 5)
+      assert.strictEqual(Duration.toSeconds(rules.jobInterval), 15)
+      assert.strictEqual(Duration.toDays(rules.directionalCancelAfter), 7)
+      assert.strictEqual(rules.rankMinCount, 30)
+      assert.deepStrictEqual(rules.trustedProxies, [])
+      const perWindow = Object.entries({ ...limits }).map(([name, windows]) => [
+        name,
+        windows.map(({ count, window }) => `${count} in ${Duration.toSeconds(window)} s`).join()
+      ])
+      assert.deepStrictEqual(Object.fromEntries(perWindow), {
+        predictions: "60 in 60 s",
+        tokens: "20 in 60 s",
+        token_failures: "60 in 60 s",
+        registrations: "20 in 3600 s",
+        reads: "600 in 60 s"
+      })
+    })
+  )
+
+  it.effect.each(fallible)(
+    "a wrong $name stops the start with one line that names it",
+    ({ name, secret, takes }) =>
+      Effect.gen(function* () {
+        const values = wrong[name] ?? wrongOf(name)
+        assert.isNotEmpty(values)
+        for (const value of values) {
+          const message = yield* refusal({ [name]: value })
+          assert.match(message, new RegExp(`^${name}[ =]`), value)
+          assert.include(message, takes)
+          assert.notInclude(message, "\n")
+          if (secret) assert.notInclude(message, value)
+          else assert.include(message, JSON.stringify(value))
+        }
+      })
+  )
+
+  it.effect("secrets are echoed nowhere, neither when wrong nor when printed", () =>
+    Effect.gen(function* () {
+      const url = "postgres://auspex:the-password@localhost/auspex"
+      const config = yield* loaded({
+        DATABASE_URL: url,
+        AUSPEX_TOKEN_SECRET: "a-token-secret-of-32-bytes-or-more",
+        AUSPEX_ADMIN_TOKEN: "the-admin-token-x"
+      })
+      const printed = `${JSON.stringify(config)} ${String(config.databaseUrl)}`
+      for (const secret of ["the-password", "a-token-secret", "the-admin-token"])
+        assert.notInclude(printed, secret)
+      assert.deepStrictEqual(Option.map(config.databaseUrl, Redacted.value), Option.some(url))
+      assert.notInclude(yield* refusal({ DATABASE_URL: "mysql://auspex:the-password@h/d" }), "the-password")
+      assert.isNotEmpty(yield* refusal({ DATABASE_URL: "postgres://" }))
+      assert.notInclude(yield* refusal({ AUSPEX_ADMIN_TOKEN: "tooshort" }), "tooshort")
+    })
+  )
+
+  it.effect("an empty value counts as absent", () =>
+    Effect.gen(function* () {
+      const empty = yield* loaded(Object.fromEntries(all.map(({ name }) => [name, ""])))
+      const nothing = yield* loaded({})
+      assert.deepStrictEqual(JSON.stringify(empty), JSON.stringify(nothing))
+    })
+  )
+
+  it.effect("the base URL follows host and port, and loses its trailing slash", () =>
+    Effect.gen(function* () {
+      const baseUrlOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.baseUrl)
+      assert.strictEqual(yield* baseUrlOf({ AUSPEX_HOST: "::1", AUSPEX_PORT: "9000" }), "http://[::1]:9000")
+      assert.strictEqual(
+        yield* baseUrlOf({ AUSPEX_BASE_URL: "https://arena.example/base//", AUSPEX_PORT: "9000" }),
+        "https://arena.example/base"
+      )
+    })
+  )
+
+  it.effect("durations are Effect's duration strings", () =>
+    Effect.gen(function* () {
+      for (const [text, millis] of [
+        ["500 millis", 500],
+        ["1 second", 1000],
+        ["1.5 hours", 5_400_000],
+        ["2 weeks", 1_209_600_000]
+      ] as const) {
+        const { rules } = yield* loaded({ AUSPEX_TOKEN_TTL: text })
+        assert.strictEqual(Duration.toMillis(rules.tokenTtl), millis)
+        assert.strictEqual(Duration.toMillis(Duration.fromInputUnsafe(text)), millis)
+      }
+    })
+  )
+
+  it.effect("a limit may have several windows, proxies may be addresses and networks", () =>
+    Effect.gen(function* () {
+      const { rules } = yield* loaded({
+        AUSPEX_LIMIT_TOKENS: "5/minute, 50 / day",
+        AUSPEX_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,2001:db8::1"
+      })
+      assert.deepStrictEqual(
+        rules.limits.tokens.map(({ count, window }) => [count, Duration.toSeconds(window)]),
+        [
+          [5, 60],
+          [50, 86_400]
+        ]
+      )
+      assert.deepStrictEqual(rules.trustedProxies, ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::1/128"])
+    })
+  )
+
+  it.effect("roles may be one of the two", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs" })).roles, ["jobs"])
+      assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs, api" })).roles, ["api", "jobs"])
+    })
+  )
+})

@@ -1,0 +1,205 @@
+import { connect } from "node:net"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Exit, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { onboard } from "../support/agents.ts"
+import { adminRoutes, pathOf } from "../support/routes.ts"
+import { TestServer, get, member, send, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const token = testAdminToken
+const changing = adminRoutes.filter(({ method }) => method !== "GET")
+
+const auditLog = Effect.gen(function* () {
+  const { items } = (yield* get("/api/v1/admin/audit?limit=200", { token })).json
+  assert(Array.isArray(items))
+  return items
+})
+
+const entriesOf = (requestId: string) =>
+  Effect.map(auditLog, (items) => items.filter((item) => member(item, "request_id") === requestId))
+
+layer(testServer())("Administration", (it) => {
+  it.effect.each(adminRoutes)("$name needs the administrator's token", (route) =>
+    Effect.gen(function* () {
+      const asked = route.takesBody ? { json: {} } : {}
+      const none = yield* send(route.method, pathOf(route), asked)
+      assert.strictEqual(none.status, 401)
+      assert.strictEqual(none.headers.get("www-authenticate"), "Bearer")
+      for (const wrong of ["x", token.slice(0, -1), `${token}x`, token.toUpperCase()]) {
+        const answer = yield* send(route.method, pathOf(route), { ...asked, token: wrong })
+        assert.strictEqual(answer.status, 401)
+        assert.strictEqual(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"')
+      }
+    })
+  )
+
+  it.effect.each(changing)("$name is in the audit log with its status, also when it was refused", (route) =>
+    Effect.gen(function* () {
+      const headers = { "content-type": "application/json" }
+      const tries = {
+        unknown: { json: {} },
+        ...(route.takesBody && {
+          malformed: { body: '{"reason": \u0000', headers },
+          "not UTF-8": { body: new Uint8Array([0xff, 0x00]), headers },
+          "another type": { body: "reason=x", headers: { "content-type": "text/plain" } },
+          "too large": { body: "x".repeat(10 * 1024 * 1024 + 1), headers }
+        })
+      }
+      for (const [what, asked] of Object.entries(tries)) {
+        const id = `${route.method}${pathOf(route)}-${what}`.replaceAll(/[^A-Za-z0-9]/g, "-")
+        const answer = yield* send(route.method, pathOf(route), {
+          ...asked,
+          token,
+          headers: { ...("headers" in asked ? asked.headers : {}), "x-request-id": id }
+        })
+        const [entry, ...more] = yield* entriesOf(id)
+        assert.deepStrictEqual(more, [])
+        assert.strictEqual(member(entry, "status"), answer.status, what)
+        assert.strictEqual(member(entry, "path"), pathOf(route))
+        assert.isNotEmpty(member(entry, "action"))
+      }
+    })
+  )
+
+  it.effect("what succeeded is in the audit log with what was sent, its secrets left out", () =>
+    Effect.gen(function* () {
+      const { agentId } = yield* onboard()
+      const json = {
+        suspended: false,
+        client_secret: 'quo"ted\\secret',
+        nested: { api_key: "hidden" },
+        note: "aus_gw_12345678_abc"
+      }
+      yield* send("PATCH", `/api/v1/admin/agents/${agentId}?api_key=x`, {
+        token,
+        json,
+        headers: { "x-request-id": "changed" }
+      })
+      const [entry] = yield* entriesOf("changed")
+      assert.strictEqual(member(entry, "action"), "changeAgent")
+      assert.strictEqual(member(entry, "status"), 200)
+      const body = String(member(entry, "body"))
+      assert.deepStrictEqual(JSON.parse(body), {
+        suspended: false,
+        client_secret: "<redacted>",
+        nested: { api_key: "<redacted>" },
+        note: "aus_gw_<redacted>"
+      })
+    })
+  )
+
+  it.effect("a body is kept to 4 000 characters", () =>
+    Effect.gen(function* () {
+      yield* send("PATCH", "/api/v1/admin/targets/GC", {
+        token,
+        json: { note: "\u{1f4c8}".repeat(5000) },
+        headers: { "x-request-id": "long" }
+      })
+      const [entry] = yield* entriesOf("long")
+      assert.strictEqual(String(member(entry, "body")).length, 4000)
+    })
+  )
+
+  it.effect("reads, and calls without the token, are not in the audit log", () =>
+    Effect.gen(function* () {
+      const headers = { "x-request-id": "unrecorded" }
+      yield* get("/api/v1/admin/prices/quarantine", { token, headers })
+      yield* send("POST", "/api/v1/admin/settle", { token: "wrong", headers })
+      assert.deepStrictEqual(yield* entriesOf("unrecorded"), [])
+    })
+  )
+
+  it.effect("a call that failed on our side is in the audit log too", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { agentId } = yield* onboard()
+      yield* sql`alter table agents rename to mislaid`
+      const answer = yield* send("POST", `/api/v1/admin/agents/${agentId}/rotate-secret`, {
+        token,
+        headers: { "x-request-id": "failed" }
+      })
+      yield* sql`alter table mislaid rename to agents`
+      assert.strictEqual(answer.status, 500)
+      const [entry] = yield* entriesOf("failed")
+      assert.strictEqual(member(entry, "status"), 500)
+    })
+  )
+
+  it.effect("the audit log is read from the newest to the oldest, each entry once", () =>
+    Effect.gen(function* () {
+      const all = yield* auditLog
+      const seen: Array<unknown> = []
+      let cursor: unknown = ""
+      while (cursor !== null) {
+        const page = yield* get(
+          `/api/v1/admin/audit?limit=7${cursor === "" ? "" : `&cursor=${String(cursor)}`}`,
+          { token }
+        )
+        assert(Array.isArray(page.json["items"]))
+        seen.push(...page.json["items"])
+        cursor = page.json["next_cursor"]
+      }
+      assert.deepStrictEqual(seen, all)
+    })
+  )
+
+  it.effect("the audit log is append-only", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const tampering of [
+        sql`delete from audit_log`,
+        sql`update audit_log set status = 200`,
+        sql`truncate audit_log`
+      ]) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(tampering)))
+      }
+    })
+  )
+})
+
+const report = { closed: 0, resolved: [], cancelled: [], waiting: 0 }
+const entered = Deferred.makeUnsafe<void>()
+const gate = Deferred.makeUnsafe<void>()
+const slowSettlement = Layer.mock(Scoring, {
+  settleDue: Deferred.succeed(entered, undefined).pipe(
+    Effect.andThen(Deferred.await(gate)),
+    Effect.as(report)
+  )
+})
+
+layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
+  "An administrator who hangs up",
+  (it) => {
+    it.effect("leaves the call in the audit log all the same", () =>
+      Effect.gen(function* () {
+        const { port } = yield* TestServer
+        const socket = connect(port, "127.0.0.1", () =>
+          socket.write(
+            `POST /api/v1/admin/settle HTTP/1.1\r\nHost: x\r\nX-Request-Id: hung-up\r\nAuthorization: Bearer ${token}\r\n\r\n`
+          )
+        )
+        yield* Deferred.await(entered)
+        yield* Effect.callback<void>((resume) => {
+          socket.on("close", () => resume(Effect.void))
+          socket.destroy()
+        })
+        // The server has seen it once it has answered others since.
+        for (let turn = 0; turn < 3; turn++) yield* get("/health/live")
+        yield* Deferred.succeed(gate, undefined)
+        const recorded = yield* entriesOf("hung-up").pipe(
+          Effect.repeat({
+            until: (entries) => entries.length > 0,
+            schedule: Schedule.spaced("5 millis"),
+            times: 400
+          })
+        )
+        assert.deepStrictEqual(
+          recorded.map((entry) => member(entry, "status")),
+          [200]
+        )
+      })
+    )
+  }
+)

@@ -1,0 +1,277 @@
+/** What the database itself refuses, whoever asks: changes to records, and records that cannot be true. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Predicate } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Audit } from "../../src/services/Audit.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  countOf,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const textMember = (value: unknown, name: string): string =>
+  Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
+
+/** Why PostgreSQL refuses the statement: the constraint's name, or the message. */
+const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(statement(sql))).pipe(
+    Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))
+  )
+
+const wrongAnswer = {
+  event_summary: "?",
+  market_impact: {
+    affected_assets: [],
+    direction: "mixed" as const,
+    magnitude: "low" as const,
+    reasoning: "?"
+  },
+  trading_implications: { short_term: "?", medium_term: "?" },
+  confidence: 0,
+  related_events: []
+}
+
+/** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
+const records = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const registry = yield* Registry
+  const agent = yield* claimedAgent()
+  const registered = yield* registry.register({ name: "attempting" })
+  yield* registry.submit(registered.challenge_id, wrongAnswer)
+  const challenge = yield* newChallenge({ deadline })
+  yield* predict(agent, challenge)
+  yield* moveTo(deadline)
+  yield* predict(agent, challenge)
+  yield* importQuotes("GC", [[deadline, 102]])
+  yield* Scoring.use((scoring) => scoring.settleDue)
+  yield* Audit.use((audit) =>
+    audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
+  )
+  return { agent, challenge, deadline }
+})
+
+const appendOnly = [
+  ["predictions", "direction"],
+  ["prediction_scores", "score"],
+  ["settlements", "result"],
+  ["price_points", "close"],
+  ["paper_signals", "direction"],
+  ["registration_attempts", "passed"],
+  ["audit_log", "action"]
+] as const
+
+layer(testServices())("append-only records", (it) => {
+  it.effect.each(appendOnly)("%s refuses update, delete and truncate", ([table, column]) =>
+    Effect.gen(function* () {
+      yield* records
+      const rows = countOf((sql) => sql`select count(*)::int as count from ${sql(table)}`)
+      const before = yield* rows
+      assert.isAtLeast(before, 1)
+      const refused = (operation: string) => `${table} is append-only: ${operation} refused`
+      assert.strictEqual(
+        yield* refusal((sql) => sql`update ${sql(table)} set ${sql(column)} = ${sql(column)}`),
+        refused("update")
+      )
+      assert.strictEqual(yield* refusal((sql) => sql`delete from ${sql(table)}`), refused("delete"))
+      assert.strictEqual(yield* refusal((sql) => sql`truncate ${sql(table)}`), refused("truncate"))
+      assert.strictEqual(yield* refusal((sql) => sql`truncate ${sql(table)} cascade`), refused("truncate"))
+      assert.strictEqual(yield* rows, before)
+    })
+  )
+
+  it.effect("no upsert replaces a prediction", () =>
+    Effect.gen(function* () {
+      yield* records
+      const replaced = yield* refusal(
+        (sql) => sql`
+          insert into predictions select * from predictions
+          on conflict on constraint predictions_one_per_agent_and_challenge do update set confidence = 1`
+      )
+      assert.strictEqual(replaced, "predictions is append-only: update refused")
+    })
+  )
+
+  it.effect("a challenge is neither deleted nor truncated, nor is an agent that predicted", () =>
+    Effect.gen(function* () {
+      yield* records
+      assert.include(yield* refusal((sql) => sql`delete from challenges`), "append-only")
+      assert.include(yield* refusal((sql) => sql`truncate challenges cascade`), "append-only")
+      assert.include(yield* refusal((sql) => sql`truncate agents cascade`), "append-only")
+      assert.match(yield* refusal((sql) => sql`delete from agents`), /_agent$/)
+    })
+  )
+})
+
+layer(testServices())("a challenge in the database", (it) => {
+  const frozen = "challenges are frozen at creation and ended once"
+
+  it.effect.each([
+    ["id", "gen_random_uuid()"],
+    ["kind", "'flash'"],
+    ["target", "'ES'"],
+    ["event_id", "null"],
+    ["question", "'another'"],
+    ["created_at", "created_at + interval '1 hour'"],
+    ["deadline", "deadline - interval '1 minute'"],
+    ["resolve_at", "resolve_at + interval '1 hour'"],
+    ["close_price_until", "close_price_until + interval '1 hour'"],
+    ["cancel_at", "cancel_at + interval '1 hour'"],
+    ["open_price", "open_price + 0.000001"],
+    ["dead_zone_pct", "dead_zone_pct + 0.1"],
+    ["resolution_criteria", "resolution_criteria || ' '"],
+    ["resolution_criteria_zh", "resolution_criteria_zh || ' '"]
+  ] as const)("has a frozen %s", ([column, value]) =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newChallenge()
+      yield* SqlClient.SqlClient.use(
+        (sql) => sql`
+          insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+          values ('e', 'e', '2026-01-01', '{}', '{}', '2026-01-01', '2026-01-01') on conflict do nothing`
+      )
+      const changed = column === "event_id" ? "'e'" : value
+      assert.strictEqual(
+        yield* refusal(
+          (sql) => sql`
+            update challenges set ${sql(column)} = ${sql.literal(changed)} where id = ${challenge.id}::uuid`
+        ),
+        frozen
+      )
+    })
+  )
+
+  it.effect("keeps its end: nothing reopens, resolves again or revives it", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* records
+      const cancelled = yield* newChallenge()
+      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "why"))
+      for (const column of ["closed_at", "resolved_at"]) {
+        for (const value of ["null", `${column} + interval '1 second'`]) {
+          const changed = yield* refusal(
+            (sql) => sql`
+              update challenges set ${sql(column)} = ${sql.literal(value)} where id = ${challenge.id}::uuid`
+          )
+          assert.strictEqual(changed, frozen, `${column} = ${value}`)
+        }
+      }
+      for (const value of ["cancelled_at = null, cancel_reason = null", "cancel_reason = 'another'"]) {
+        const changed = yield* refusal(
+          (sql) => sql`update challenges set ${sql.literal(value)} where id = ${cancelled.id}::uuid`
+        )
+        assert.strictEqual(changed, frozen, value)
+      }
+    })
+  )
+
+  it.effect(
+    "is closed no earlier than its deadline, resolved only when closed, and not both resolved and cancelled",
+    () =>
+      Effect.gen(function* () {
+        const { challenge: resolved } = yield* records
+        const challenge = yield* newChallenge()
+        const update = (id: string, change: string) =>
+          refusal((sql) => sql`update challenges set ${sql.literal(change)} where id = ${id}::uuid`)
+        assert.strictEqual(
+          yield* update(challenge.id, "closed_at = deadline - interval '1 millisecond'"),
+          "challenges_closed_after_deadline"
+        )
+        assert.strictEqual(
+          yield* update(challenge.id, "resolved_at = resolve_at"),
+          "challenges_resolved_when_closed"
+        )
+        assert.strictEqual(
+          yield* update(resolved.id, "cancelled_at = resolve_at, cancel_reason = 'why'"),
+          "challenges_one_end"
+        )
+        assert.strictEqual(
+          yield* update(challenge.id, "cancelled_at = resolve_at"),
+          "challenges_cancelled_with_reason"
+        )
+      })
+  )
+})
+
+layer(testServices())("a prediction in the database", (it) => {
+  /** A prediction of another agent, a copy of a valid one but for what is said. */
+  const forged = Effect.fnUntraced(function* (
+    changes: Partial<Record<"received_at" | "deadline" | "body" | "salt" | "commit" | "confidence", string>>
+  ) {
+    const sql = yield* SqlClient.SqlClient
+    const challenge = yield* newChallenge()
+    yield* predict(yield* claimedAgent(), challenge)
+    const forger = yield* claimedAgent()
+    const value = (column: keyof typeof changes) => sql.literal(changes[column] ?? column)
+    return sql`
+      insert into predictions
+        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
+      select challenge_id, ${forger}::uuid, 0, id, direction, ${value("confidence")}, ${value("received_at")},
+             ${value("deadline")}, ${value("salt")}, ${value("body")}, ${value("commit")}
+        from predictions where challenge_id = ${challenge.id}::uuid`
+  })
+
+  it.effect.each([
+    ["is stamped before its deadline", { received_at: "deadline" }, "predictions_before_deadline"],
+    [
+      "has the deadline of its challenge",
+      { deadline: "deadline + interval '1 day'", received_at: "deadline" },
+      "predictions_challenge"
+    ],
+    ["has the commit of its body", { body: "body || ' '::bytea" }, "predictions_commit"],
+    ["has the commit of its salt", { salt: "sha256(salt)" }, "predictions_commit"],
+    ["has no other commit", { commit: "sha256(commit)" }, "predictions_commit"],
+    ["has a salt of 32 bytes", { salt: "substring(salt from 2)" }, "predictions_salt"],
+    ["has a confidence of at most 1", { confidence: "1.0000000001" }, "predictions_confidence"],
+    ["has a confidence of at least 0", { confidence: "-0.0000000001" }, "predictions_confidence"]
+  ] as const)("%s", ([, changes, constraint]) =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const insert = yield* forged(changes)
+      const refused = yield* refusal(() => insert)
+      // A changed salt also breaks the commit; either guard will do.
+      assert.include([constraint, "predictions_commit"], refused)
+      if (constraint !== "predictions_salt") assert.strictEqual(refused, constraint)
+    })
+  )
+
+  it.effect("is let in unforged: what the tests above change is what is refused", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const insert = yield* forged({})
+      yield* insert
+    })
+  )
+
+  it.effect("is one per agent, challenge and revision", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      yield* predict(yield* claimedAgent(), yield* newChallenge())
+      assert.strictEqual(
+        yield* refusal((sql) => sql`insert into predictions select * from predictions limit 1`),
+        "predictions_one_per_agent_and_challenge"
+      )
+    })
+  )
+})
+
+layer(testServices())("an agent in the database", (it) => {
+  it.effect("uses no more predictions than it was promised while provisional", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "a" }))
+      const change = (set: string) =>
+        refusal((sql) => sql`update agents set ${sql.literal(set)} where id = ${agent_id}::uuid`)
+      assert.strictEqual(yield* change("predictions_used = prediction_limit + 1"), "agents_provisional_limit")
+      assert.strictEqual(yield* change("claimed_at = created_at"), "agents_claimed_without_limit")
+    })
+  )
+})

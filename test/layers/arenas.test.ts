@@ -1,0 +1,555 @@
+/** Challenges: how they are made and frozen, what lists and results show, and to whom. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import type { Challenge, ChallengeStatus } from "../../src/services/Challenges.ts"
+import { Events } from "../../src/services/Events.ts"
+import { EventId } from "../../src/services/identifiers.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import {
+  allPages,
+  claimedAgent,
+  claimedAgents,
+  firstPage,
+  foreignCursors,
+  freshWeek,
+  importCandles,
+  importQuotes,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+import { settings } from "../support/settings.ts"
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+const list = (filter: Parameters<Arenas["Service"]["list"]>[0], page: Page = firstPage) =>
+  Arenas.use((arenas) => arenas.list(filter, page))
+const active = (agentId: AgentId, page: Page = firstPage) =>
+  Arenas.use((arenas) => arenas.active(agentId, page))
+const results = (challenge: { readonly id: string }, page: Page = firstPage) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, page))
+const cancel = (challenge: { readonly id: string }, reason: string) =>
+  Arenas.use((arenas) => arenas.cancel(challenge.id, reason))
+const changeTarget = (key: string, change: Parameters<Targets["Service"]["change"]>[1]) =>
+  Targets.use((targets) => targets.change(key, change))
+
+const idsOf = (items: ReadonlyArray<{ readonly id: string }>) => items.map((each) => each.id)
+
+/** The challenge as a reader sees it now. */
+const seen = Effect.fnUntraced(function* (challenge: Challenge) {
+  const found = (yield* list({ asset: challenge.asset })).items.find((each) => each.id === challenge.id)
+  assert(found !== undefined)
+  return found
+})
+
+layer(testServices())("making a challenge", (it) => {
+  it.effect("freezes its terms and says how it settles, in English and Chinese", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const deadline = plus(now, "6 hours")
+      const made = yield* newChallenge({
+        asset: "NG",
+        question: "Will gas rise?",
+        kind: "flash",
+        open_price: 2.345,
+        dead_zone_pct: 0.25,
+        deadline,
+        resolve_at: plus(deadline, "1 hour")
+      })
+      const { id, resolution_criteria, resolution_criteria_zh, ...shown } = made
+      assert.deepStrictEqual(shown, {
+        type: "directional",
+        kind: "flash",
+        event_id: null,
+        question: "Will gas rise?",
+        asset: "NG",
+        status: "open",
+        created_at: DateTime.formatIso(now),
+        deadline: DateTime.formatIso(deadline),
+        resolve_at: DateTime.formatIso(plus(deadline, "1 hour")),
+        open_price: 2.345,
+        prediction_count: 0,
+        bullish_count: 0,
+        bearish_count: 0,
+        neutral_count: 0,
+        dead_zone_pct: 0.25,
+        cancel_reason: null
+      })
+      assert.match(id, /^[0-9a-f-]{36}$/)
+      for (const text of [resolution_criteria, resolution_criteria_zh]) {
+        for (const term of ["NG", "2.345", "+0.25", "-0.25", made.resolve_at, "24", "7"]) {
+          assert.include(text, term)
+        }
+      }
+      assert.match(resolution_criteria_zh ?? "", /看涨.*看跌.*中性/)
+    })
+  )
+
+  it.effect("takes the target's dead zone when none is given, and asks a question of its own", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const made = yield* Arenas.use((arenas) =>
+        arenas.create({ asset: "DXY", open_price: 104, deadline: now, resolve_at: plus(now, "1 hour") })
+      )
+      assert.strictEqual(made.dead_zone_pct, 0.15)
+      assert.strictEqual(made.kind, "session")
+      assert.include(made.question, "US dollar index")
+    })
+  )
+
+  it.effect("with a null dead zone it is an older challenge, without frozen texts", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const made = yield* newChallenge({ dead_zone_pct: null })
+      assert.deepStrictEqual(
+        [made.dead_zone_pct, made.resolution_criteria, made.resolution_criteria_zh],
+        [null, null, null]
+      )
+    })
+  )
+
+  it.effect("without an open price it opens at the latest price known", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const terms = { asset: "ES", deadline: plus(now, "1 hour"), resolve_at: plus(now, "1 hour") }
+      const create = Arenas.use((arenas) => arenas.create(terms))
+      const unpriced = yield* Effect.flip(create)
+      assert(unpriced._tag === "InvalidRequest")
+      assert.deepStrictEqual(
+        unpriced.errors.map((error) => error.path),
+        ["open_price"]
+      )
+      yield* importCandles("ES", "1h", [
+        [plus(now, "-2 hours"), 5000.25],
+        [plus(now, "-1 hours"), 5001.5],
+        // Under way, and not known before it ends.
+        [now, 9999]
+      ])
+      assert.strictEqual((yield* create).open_price, 5001.5)
+    })
+  )
+
+  it.effect("a latest price that is not above zero opens nothing: a change from it has no percentage", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      yield* importQuotes("CL", [[now, -37.63]])
+      const refused = yield* Effect.flip(
+        Arenas.use((arenas) => arenas.create({ asset: "CL", deadline: now, resolve_at: now }))
+      )
+      assert(refused._tag === "InvalidRequest")
+      assert.deepStrictEqual(
+        refused.errors.map((error) => error.path),
+        ["open_price"]
+      )
+    })
+  )
+
+  it.effect("is refused on a paused target, for admins too", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const paused = yield* Effect.flip(newChallenge({ asset: "BTC" }))
+      assert.strictEqual(paused._tag, "TargetPaused")
+      assert.strictEqual(paused.code, "target_paused")
+      yield* changeTarget("HG", { paused: true })
+      assert.strictEqual((yield* Effect.flip(newChallenge({ asset: "HG" })))._tag, "TargetPaused")
+      yield* changeTarget("HG", { paused: false })
+      yield* newChallenge({ asset: "HG" })
+    })
+  )
+
+  it.effect("is refused, naming the field, for what cannot be", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const wrong = [
+        ["asset", { asset: "XX" }],
+        ["asset", { asset: "CPI" }],
+        ["resolve_at", { deadline: plus(now, "2 hours"), resolve_at: plus(now, "1 hour") }],
+        ["event_id", { event_id: EventId.make("no-such-event") }]
+      ] as const
+      for (const [path, terms] of wrong) {
+        const refused = yield* Effect.flip(newChallenge(terms))
+        assert(refused._tag === "InvalidRequest")
+        assert.deepStrictEqual(
+          refused.errors.map((error) => error.path),
+          [path]
+        )
+      }
+    })
+  )
+
+  it.effect("a later change of dead zone changes no existing challenge", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { deadline, resolve_at } = {
+        deadline: plus(yield* DateTime.now, "1 hour"),
+        resolve_at: plus(yield* DateTime.now, "2 hours")
+      }
+      const create = Arenas.use((arenas) =>
+        arenas.create({ asset: "ZS", open_price: 1200, deadline, resolve_at })
+      )
+      const before = yield* create
+      yield* changeTarget("ZS", { dead_zone_pct: 5 })
+      const after = yield* create
+      assert.strictEqual(before.dead_zone_pct, 0.5)
+      assert.deepStrictEqual(yield* seen(before), before)
+      assert.strictEqual(after.dead_zone_pct, 5)
+      assert.include(after.resolution_criteria, "+5 %")
+    })
+  )
+
+  it.effect("a later change of settings changes no existing challenge", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const made = yield* newChallenge({ asset: "ZN", deadline: now })
+      const changed = services.pipe(
+        Layer.provide(
+          settings({
+            AUSPEX_CLOSE_PRICE_WITHIN: "1 hour",
+            AUSPEX_DIRECTIONAL_CANCEL_AFTER: "1 day"
+          })
+        ),
+        Layer.fresh
+      )
+      yield* moveTo(plus(now, "2 days"))
+      yield* importQuotes("ZN", [[plus(now, "20 hours"), 101.5]])
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* seen(made), { ...made, status: "closed" })
+        const other = yield* newChallenge({ asset: "ZN" })
+        assert.match(other.resolution_criteria ?? "", /1 hours? after.*24 hours after/)
+        yield* settle
+        assert.strictEqual((yield* results(made)).close_price, 101.5)
+      }).pipe(Effect.provide(changed))
+    })
+  )
+})
+
+layer(testServices())("the list of challenges", (it) => {
+  it.effect("status goes by the clock, without any job", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      const shown = Effect.fnUntraced(function* (status: ChallengeStatus) {
+        assert.strictEqual((yield* seen(challenge)).status, status)
+        assert.strictEqual((yield* results(challenge)).status, status)
+        for (const each of ["open", "closed", "resolved", "cancelled"] as const) {
+          const listed = idsOf((yield* list({ status: each })).items)
+          assert.strictEqual(listed.includes(challenge.id), each === status, each)
+        }
+      })
+      yield* moveTo(millisBefore(deadline, 1))
+      yield* shown("open")
+      yield* moveTo(deadline)
+      yield* shown("closed")
+      yield* importQuotes("GC", [[deadline, 100]])
+      yield* settle
+      yield* shown("resolved")
+      const other = yield* newChallenge()
+      yield* cancel(other, "why")
+      assert.strictEqual((yield* seen(other)).status, "cancelled")
+      assert.include(idsOf((yield* list({ status: "cancelled" })).items), other.id)
+    })
+  )
+
+  it.effect("has filters by status, event and asset, each with its total", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const event_id = EventId.make("evt-1")
+      yield* Events.use((events) => events.importAll([{ event_id, title: "A storm" }]))
+      const oil = yield* newChallenge({ asset: "CL", event_id })
+      const gas = yield* newChallenge({ asset: "NG", event_id })
+      const closedGas = yield* newChallenge({ asset: "NG", deadline: now })
+      const found = (filter: Parameters<typeof list>[0]) =>
+        Effect.map(list(filter), ({ items, total }) => [idsOf(items), total])
+      assert.deepStrictEqual(yield* found({ eventId: event_id }), [[gas.id, oil.id], 2])
+      assert.deepStrictEqual(yield* found({ asset: "NG" }), [[closedGas.id, gas.id], 2])
+      assert.deepStrictEqual(yield* found({ asset: "NG", status: "open" }), [[gas.id], 1])
+      assert.deepStrictEqual(yield* found({ asset: "NG", status: "closed", eventId: event_id }), [[], 0])
+      assert.deepStrictEqual(yield* found({ eventId: EventId.make("unknown") }), [[], 0])
+    })
+  )
+
+  it.effect("pages by cursor, newest first, never repeating or skipping while new ones arrive", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const made = yield* Effect.replicateEffect(newChallenge({ asset: "DXY" }), 11)
+      const pages = yield* allPages(3, (page) =>
+        Effect.gen(function* () {
+          const read = yield* list({ asset: "DXY" }, page)
+          yield* newChallenge({ asset: "DXY" })
+          return read
+        })
+      )
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [3, 3, 3, 2]
+      )
+      assert.deepStrictEqual(idsOf(pages.flat()), idsOf(made).toReversed())
+      assert.strictEqual((yield* list({ asset: "DXY" }, { limit: 1, cursor: undefined })).total, 15)
+    })
+  )
+
+  it.effect("a cursor that is none of ours is refused, naming the parameter", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const challenge = yield* newChallenge()
+      yield* Targets.use((targets) => targets.subscribe(agent, "GC"))
+      for (const cursor of foreignCursors("01890000-0000-7000-8000-00000000000", challenge)) {
+        const page = { limit: 10, cursor }
+        const refusals = [
+          yield* Effect.flip(list({}, page)),
+          yield* Effect.flip(active(agent, page)),
+          yield* Effect.flip(results(challenge, page)),
+          yield* Effect.flip(Arenas.use((arenas) => arenas.ownPredictions(agent, page))),
+          yield* Effect.flip(Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, page)))
+        ]
+        for (const refused of refusals) {
+          assert(refused._tag === "InvalidRequest")
+          assert.deepStrictEqual(
+            refused.errors.map((error) => error.path),
+            ["cursor"]
+          )
+        }
+      }
+    })
+  )
+})
+
+layer(testServices())("active challenges", (it) => {
+  it.effect("an agent without scopes sees none, and a hint that names the call to subscribe", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      yield* newChallenge()
+      const { hint, ...rest } = yield* active(yield* claimedAgent())
+      assert.deepStrictEqual(rest, { items: [], total: 0, next_cursor: null })
+      assert.include(hint, "POST /api/v1/agent/prediction-scope/")
+    })
+  )
+
+  it.effect("are the open ones of the subscribed scopes only, newest first, in pages", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const targets = yield* Targets
+      const agent = yield* claimedAgent()
+      const gold = yield* newChallenge({ asset: "GC" })
+      yield* newChallenge({ asset: "CL" })
+      yield* newChallenge({ asset: "GC", deadline: now })
+      const euro = yield* newChallenge({ asset: "ETH" })
+      const cancelled = yield* newChallenge({ asset: "ETH" })
+      yield* cancel(cancelled, "why")
+      yield* Effect.forEach(["GC", "ETH"], (key) => targets.subscribe(agent, key))
+      const all = yield* active(agent)
+      assert.deepStrictEqual(idsOf(all.items), [euro.id, gold.id])
+      assert.strictEqual(all.total, 2)
+      assert.notProperty(all, "hint")
+      const pages = yield* allPages(1, (page) => active(agent, page))
+      assert.deepStrictEqual(idsOf(pages.flat()), [euro.id, gold.id])
+      yield* targets.unsubscribe(agent, "ETH")
+      assert.deepStrictEqual(idsOf((yield* active(agent)).items), [gold.id])
+      yield* moveTo(plus(now, "1 hour"))
+      assert.deepStrictEqual((yield* active(agent)).items, [])
+    })
+  )
+})
+
+layer(testServices())("results", (it) => {
+  it.effect("hide predictions before the deadline, show them after it, with scores after settlement", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 hour") })
+      const [right, wrong] = [yield* claimedAgent(), yield* claimedAgent()]
+      yield* predict(right, challenge, { direction: "bearish", confidence: 0.9 })
+      yield* predict(right, challenge, { confidence: 0.8, reasoning: "Up.", is_revision: true })
+      yield* predict(wrong, challenge, { direction: "neutral", confidence: 0.1 })
+
+      yield* moveTo(millisBefore(deadline, 1))
+      const before = yield* results(challenge)
+      assert.deepStrictEqual(before.predictions, [])
+      assert.strictEqual(before.prediction_count, 2)
+
+      yield* moveTo(deadline)
+      const closed = yield* results(challenge)
+      const shown = [
+        { agent_id: right, direction: "bullish" as const, confidence: 0.8, reasoning: "Up." },
+        { agent_id: wrong, direction: "neutral" as const, confidence: 0.1, reasoning: null }
+      ].sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1))
+      assert.deepStrictEqual(
+        closed.predictions,
+        shown.map((each) => ({ ...each, is_correct: null, score: null }))
+      )
+      assert.deepStrictEqual(
+        [closed.status, closed.result, closed.close_price, closed.resolved_at, closed.settlement],
+        ["closed", null, null, null, null]
+      )
+
+      const resolvedAt = plus(deadline, "2 hours")
+      yield* moveTo(resolvedAt)
+      yield* importQuotes("GC", [[plus(deadline, "90 minutes"), 101.5]])
+      yield* settle
+      const { predictions, ...resolved } = yield* results(challenge)
+      assert.deepStrictEqual(
+        predictions,
+        shown.map((each) =>
+          each.agent_id === right
+            ? { ...each, is_correct: true, score: 90 }
+            : { ...each, is_correct: false, score: 45 }
+        )
+      )
+      const settledAt = DateTime.formatIso(resolvedAt)
+      assert.deepInclude(resolved, {
+        challenge_id: challenge.id,
+        type: "directional",
+        kind: "session",
+        status: "resolved",
+        result: "bullish",
+        open_price: 100,
+        close_price: 101.5,
+        dead_zone_pct: 1,
+        resolution_source: "admin quote",
+        resolved_at: settledAt,
+        cancel_reason: null,
+        prediction_count: 2,
+        next_cursor: null
+      })
+      assert.deepStrictEqual(resolved.settlement, {
+        version: 1,
+        settled_at: settledAt,
+        source: "admin quote",
+        amended: false,
+        void_reason: null
+      })
+    })
+  )
+
+  it.effect("come in pages that never repeat or skip an agent", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      const agents = yield* claimedAgents(10)
+      for (const agent of agents) yield* predict(agent, challenge)
+      for (const agent of agents.slice(3, 7)) yield* predict(agent, challenge, { is_revision: true })
+      yield* moveTo(deadline)
+      const pages = yield* allPages(4, (page) =>
+        Effect.map(results(challenge, page), ({ predictions, next_cursor }) => ({
+          items: predictions.map((each) => each.agent_id),
+          next_cursor
+        }))
+      )
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [4, 4, 2]
+      )
+      assert.deepStrictEqual(pages.flat(), agents.toSorted())
+    })
+  )
+
+  it.effect("of a cancelled challenge name the reason and score nobody", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* predict(yield* claimedAgent(), challenge)
+      yield* cancel(challenge, "The exchange was shut.")
+      assert.deepStrictEqual((yield* results(challenge)).predictions, [])
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 120]])
+      yield* settle
+      const shown = yield* results(challenge)
+      assert.deepStrictEqual(
+        [shown.status, shown.cancel_reason, shown.result, shown.settlement],
+        ["cancelled", "The exchange was shut.", null, null]
+      )
+      assert.deepStrictEqual(
+        shown.predictions.map((each) => [each.is_correct, each.score]),
+        [[null, null]]
+      )
+    })
+  )
+})
+
+layer(testServices())("an agent's own predictions", (it) => {
+  it.effect("show open ones too, the latest revision of each, newest first, and nobody else's", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      const settled = yield* newChallenge({ deadline: plus(now, "1 hour") })
+      const open = yield* newChallenge({ asset: "ES", deadline: plus(now, "1 day") })
+      yield* predict(agent, open, { direction: "bearish", reasoning: "first" })
+      yield* predict(agent, settled, { confidence: 0.3 })
+      yield* predict(agent, open, { direction: "neutral", reasoning: "second", is_revision: true })
+      yield* predict(other, open)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 90]])
+      yield* settle
+      const { items } = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
+      assert.deepStrictEqual(
+        items.map((each) => [
+          each.challenge_id,
+          each.asset,
+          each.challenge_status,
+          each.direction,
+          each.reasoning,
+          each.revision_count,
+          each.is_correct,
+          each.score
+        ]),
+        [
+          [open.id, "ES", "open", "neutral", "second", 1, null, null],
+          [settled.id, "GC", "resolved", "bullish", null, 0, false, 35]
+        ]
+      )
+    })
+  )
+
+  it.effect("come in pages", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const challenges = yield* Effect.replicateEffect(newChallenge(), 7)
+      for (const challenge of challenges) yield* predict(agent, challenge)
+      const pages = yield* allPages(3, (page) => Arenas.use((arenas) => arenas.ownPredictions(agent, page)))
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [3, 3, 1]
+      )
+      assert.deepStrictEqual(
+        pages.flat().map((each) => each.challenge_id),
+        challenges.map((each) => each.id).toReversed()
+      )
+    })
+  )
+})
+
+layer(testServices())("cancelling", (it) => {
+  it.effect("is possible while open or closed, once, with its reason", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      for (const deadline of [plus(now, "1 hour"), now]) {
+        const challenge = yield* newChallenge({ deadline })
+        const cancelled = yield* cancel(challenge, "why")
+        assert.deepStrictEqual([cancelled.status, cancelled.cancel_reason], ["cancelled", "why"])
+        const again = yield* Effect.flip(cancel(challenge, "another reason"))
+        assert.strictEqual(again.code, "challenge_state")
+        assert.strictEqual((yield* seen(challenge)).cancel_reason, "why")
+      }
+    })
+  )
+
+  it.effect("a resolved challenge cannot be cancelled", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const challenge = yield* newChallenge({ deadline: now })
+      yield* importQuotes("GC", [[now, 100]])
+      yield* settle
+      const refused = yield* Effect.flip(cancel(challenge, "why"))
+      assert.strictEqual(refused._tag, "ChallengeState")
+      assert.strictEqual((yield* seen(challenge)).status, "resolved")
+    })
+  )
+})

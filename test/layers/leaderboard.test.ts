@@ -1,0 +1,361 @@
+/** The leaderboard and the scorecard: order, ranks, ties, pages, categories. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Random } from "effect"
+import type { AgentId } from "../../src/services/identifiers.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import type { Category } from "../../src/services/Targets.ts"
+import {
+  allPages,
+  claimedAgent,
+  claimedAgents,
+  firstPage,
+  foreignCursors,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  provisionalAgent
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+const leaderboard = (category: Category | undefined, page: Page = firstPage) =>
+  Scoring.use((scoring) => scoring.leaderboard(category, page))
+const scorecard = (agentId: string, page: Page = firstPage) =>
+  Scoring.use((scoring) => scoring.scorecard(agentId, page))
+
+interface Bet {
+  readonly agent: AgentId
+  readonly confidence: number
+  readonly right: boolean
+}
+
+/** One challenge that goes up, predicted as the bets say and settled an hour later. */
+const round = Effect.fnUntraced(function* (asset: string, bets: ReadonlyArray<Bet>) {
+  const deadline = plus(yield* DateTime.now, "1 hour")
+  const challenge = yield* newChallenge({ asset, deadline })
+  yield* Effect.forEach(
+    bets,
+    ({ agent, confidence, right }) =>
+      predict(agent, challenge, { direction: right ? "bullish" : "bearish", confidence }),
+    { concurrency: 8 }
+  )
+  yield* moveTo(deadline)
+  yield* importQuotes(asset, [[deadline, 102]])
+  yield* settle
+  return challenge
+})
+
+const pointsOf = ({ confidence, right }: Bet) => (right ? 50 + 50 * confidence : 50 - 50 * confidence)
+
+/** The specified order and ranks, from the bets alone. */
+const ranking = (options: {
+  readonly bets: ReadonlyArray<Bet>
+  readonly verified: ReadonlySet<AgentId>
+  readonly minCount: number
+}) => {
+  const standings = [...Map.groupBy(options.bets, ({ agent }) => agent)].map(([agent, bets]) => {
+    const average = bets.reduce((sum, bet) => sum + pointsOf(bet), 0) / bets.length
+    return { agent, average, count: bets.length }
+  })
+  standings.sort((a, b) => b.average - a.average || b.count - a.count || (a.agent < b.agent ? -1 : 1))
+  const official = standings.filter(
+    ({ agent, count }) => options.verified.has(agent) && count >= options.minCount
+  )
+  return standings.map(({ agent, average, count }) => {
+    const better = official.filter(
+      (other) => other.average > average || (other.average === average && other.count > count)
+    )
+    const ranked = options.verified.has(agent) && count >= options.minCount
+    return { rank: ranked ? better.length + 1 : null, agent, average, count }
+  })
+}
+
+const shown = (
+  items: ReadonlyArray<{
+    readonly rank: number | null
+    readonly agent_id: AgentId
+    readonly avg_score: number | null
+    readonly prediction_count: number
+  }>
+) =>
+  items.map(({ rank, agent_id, avg_score, prediction_count }) => ({
+    rank,
+    agent: agent_id,
+    average: avg_score,
+    count: prediction_count
+  }))
+
+layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboard", (it) => {
+  /** Confidences of few values, so that averages tie, also across different counts. */
+  const manyBets = Effect.gen(function* () {
+    yield* freshWeek
+    const verified = yield* claimedAgents(45)
+    const unverified = yield* Effect.replicateEffect(provisionalAgent(), 15)
+    const everyone = [...verified, ...unverified]
+    const bets: Array<Bet> = []
+    for (const asset of ["GC", "ES", "GC", "CL", "ETH"]) {
+      const playing = yield* Effect.filter(everyone, () =>
+        Effect.map(Random.nextIntBetween(1, 10), (drawn) => drawn <= 8)
+      )
+      const drawn = yield* Effect.forEach(playing, (agent) =>
+        Effect.map(Effect.all([Random.nextIntBetween(0, 2), Random.nextBoolean]), ([half, right]): Bet => ({
+          agent,
+          confidence: half / 2,
+          right
+        }))
+      )
+      yield* round(asset, drawn)
+      bets.push(...drawn)
+    }
+    return { bets, verified: new Set(verified), everyone }
+  })
+
+  it.effect(
+    "is avg_score, then prediction_count, then agent_id; ties share a rank; unverified agents and those under min_count have none",
+    () =>
+      Effect.gen(function* () {
+        const { bets, verified } = yield* manyBets
+        const expected = ranking({ bets, verified, minCount: 3 })
+        const whole = yield* leaderboard(undefined)
+        assert.deepStrictEqual(shown(whole.items), expected)
+        assert.strictEqual(whole.total, expected.length)
+        assert.strictEqual(whole.min_count, 3)
+        assert.isNull(whole.category)
+        assert.isNull(whole.next_cursor)
+        assert.strictEqual(whole.updated_at, DateTime.formatIso(yield* DateTime.now))
+        for (const item of whole.items) {
+          assert.strictEqual(item.verified, verified.has(item.agent_id))
+          assert.strictEqual(item.status, item.verified ? "verified" : "unverified")
+        }
+        // The draw has what the rule is about.
+        const ranks = expected.flatMap(({ rank }) => (rank === null ? [] : [rank]))
+        assert.isBelow(new Set(ranks).size, ranks.length)
+        assert.isBelow(ranks.length, expected.length)
+
+        // However it is cut into pages, everyone keeps rank and place.
+        for (const limit of [1, 2, 7, 59]) {
+          const pages = yield* allPages(limit, (page) => leaderboard(undefined, page))
+          assert.deepStrictEqual(shown(pages.flat()), expected, `pages of ${limit}`)
+        }
+      }).pipe(Random.withSeed("leaderboard"))
+  )
+})
+
+layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
+  it.effect("of nobody is empty", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* leaderboard("crypto"), {
+        items: [],
+        total: 0,
+        category: "crypto",
+        min_count: 2,
+        updated_at: null,
+        next_cursor: null
+      })
+    })
+  )
+
+  it.effect("of a category counts its targets only, the one without a category all of them", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [gold, both, equity] = [
+        yield* claimedAgent("g"),
+        yield* claimedAgent("b"),
+        yield* claimedAgent("e")
+      ]
+      const bet = (agent: AgentId, right: boolean): Bet => ({ agent, right, confidence: 1 })
+      yield* round("GC", [bet(gold, true), bet(both, true)])
+      yield* round("NG", [bet(gold, true), bet(both, false)])
+      yield* round("ES", [bet(both, false), bet(equity, true)])
+      yield* round("ES", [bet(both, false), bet(equity, true)])
+      const standings = (category: Category | undefined) =>
+        Effect.map(leaderboard(category), ({ items, total, category: named }) => ({
+          named,
+          total,
+          items: items.map((each) => [each.rank, each.agent_name, each.avg_score, each.prediction_count])
+        }))
+      assert.deepStrictEqual(yield* standings("commodities"), {
+        named: "commodities",
+        total: 2,
+        items: [
+          [1, "g", 100, 2],
+          [2, "b", 50, 2]
+        ]
+      })
+      assert.deepStrictEqual(yield* standings("equity"), {
+        named: "equity",
+        total: 2,
+        items: [
+          [1, "e", 100, 2],
+          [2, "b", 0, 2]
+        ]
+      })
+      const [first, second] = gold < equity ? ["g", "e"] : ["e", "g"]
+      assert.deepStrictEqual(yield* standings(undefined), {
+        named: null,
+        total: 3,
+        items: [
+          [1, first, 100, 2],
+          [1, second, 100, 2],
+          [3, "b", 25, 4]
+        ]
+      })
+      assert.deepStrictEqual((yield* standings("rates")).items, [])
+    })
+  )
+
+  it.effect("has the figures of scoring.md beside each average", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent("figures")
+      yield* round("DXY", [{ agent, confidence: 0.5, right: true }])
+      const once = (yield* leaderboard("rates")).items[0]
+      assert.isNull(once?.score_ci95)
+      assert.isNull(once?.rank)
+      yield* moveTo(plus(yield* DateTime.now, "1 day"))
+      yield* round("ZN", [{ agent, confidence: 0.5, right: false }])
+      const [standing] = (yield* leaderboard("rates")).items
+      assert(standing !== undefined)
+      const { score_ci95, brier_index, ...rest } = standing
+      assert.deepStrictEqual(rest, {
+        rank: 1,
+        agent_id: agent,
+        agent_name: "figures",
+        model_provider: null,
+        model_name: null,
+        status: "verified",
+        verified: true,
+        avg_score: 50,
+        accuracy_rate: 0.5,
+        correct_count: 1,
+        prediction_count: 2,
+        mean_skill: null
+      })
+      // p = 0.75 on each: Brier scores 0.0625 and 0.5625.
+      assert.closeTo(brier_index ?? Number.NaN, 100 * (1 - Math.sqrt((0.0625 + 0.5625) / 2)), 1e-9)
+      // Two days of 75 and 25: t(0.975, 1) is 12.7, clipped.
+      assert.deepStrictEqual(score_ci95, [0, 100])
+    })
+  )
+
+  it.effect("refuses a cursor that is none of ours", () =>
+    Effect.gen(function* () {
+      const agent_id = "01890000-0000-7000-8000-000000000000"
+      const forged = [
+        { score: 50, count: 3 },
+        { score: "50", count: 3, agent_id },
+        { score: 50, count: 1.5, agent_id },
+        { score: 50, count: 3, agent_id: "me" }
+      ]
+      for (const cursor of foreignCursors(...forged)) {
+        const refused = yield* Effect.flip(leaderboard(undefined, { limit: 5, cursor }))
+        assert.deepStrictEqual(
+          refused.errors.map((error) => error.path),
+          ["cursor"]
+        )
+      }
+    })
+  )
+})
+
+layer(testServices())("the scorecard", (it) => {
+  it.effect("has the figures over all, per category and per target, and the settled predictions", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const agent = yield* claimedAgent("scored")
+      const bet = (confidence: number, right: boolean) => [{ agent, confidence, right }]
+      const first = yield* round("GC", bet(1, true))
+      const second = yield* round("GC", bet(0.5, false))
+      const third = yield* round("ETH", bet(0.2, true))
+      yield* predict(agent, yield* newChallenge({ asset: "ZS" }))
+      const card = yield* scorecard(agent)
+      assert.deepStrictEqual([card.agent_id, card.agent_name, card.verified], [agent, "scored", true])
+      assert.deepInclude(card.overall, { prediction_count: 3, correct_count: 2, avg_score: 185 / 3 })
+      assert.deepStrictEqual(
+        card.categories.map((each) => [each.category, each.prediction_count, each.avg_score]),
+        [
+          ["commodities", 2, 62.5],
+          ["crypto", 1, 60]
+        ]
+      )
+      assert.deepStrictEqual(
+        card.targets.map((each) => [each.target, each.prediction_count, each.accuracy_rate]),
+        [
+          ["ETH", 1, 1],
+          ["GC", 2, 0.5]
+        ]
+      )
+      assert.deepStrictEqual(
+        card.predictions.map((each) => [each.challenge_id, each.score, each.is_correct]),
+        [
+          [third.id, 60, true],
+          [second.id, 25, false],
+          [first.id, 100, true]
+        ]
+      )
+      const oldest = card.predictions.at(-1)
+      assert(oldest !== undefined)
+      const { prediction_id, ...shownOldest } = oldest
+      assert.match(prediction_id, /^[0-9a-f-]{36}$/)
+      assert.deepStrictEqual(shownOldest, {
+        challenge_id: first.id,
+        type: "directional",
+        asset: "GC",
+        question: first.question,
+        direction: "bullish",
+        confidence: 1,
+        result: "bullish",
+        is_correct: true,
+        score: 100,
+        created_at: DateTime.formatIso(now),
+        settled_at: first.deadline
+      })
+      const pages = yield* allPages(2, (page) =>
+        Effect.map(scorecard(agent, page), ({ predictions, next_cursor }) => ({
+          items: predictions,
+          next_cursor
+        }))
+      )
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [2, 1]
+      )
+      assert.deepStrictEqual(pages.flat(), [...card.predictions])
+    })
+  )
+
+  it.effect("of an agent that was never scored has no figures; of an unknown one there is none", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* provisionalAgent("new")
+      yield* predict(agent, yield* newChallenge())
+      assert.deepStrictEqual(yield* scorecard(agent), {
+        agent_id: agent,
+        agent_name: "new",
+        verified: false,
+        overall: {
+          avg_score: null,
+          accuracy_rate: null,
+          correct_count: 0,
+          prediction_count: 0,
+          score_ci95: null,
+          brier_index: null,
+          mean_skill: null
+        },
+        categories: [],
+        targets: [],
+        predictions: [],
+        next_cursor: null
+      })
+      for (const id of ["nobody", "01890000-0000-7000-8000-000000000000"]) {
+        assert.strictEqual((yield* Effect.flip(scorecard(id)))._tag, "NotFound")
+      }
+      const refused = yield* Effect.flip(scorecard(agent, { limit: 5, cursor: "x" }))
+      assert.strictEqual(refused._tag, "InvalidRequest")
+    })
+  )
+})

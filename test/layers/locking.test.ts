@@ -1,0 +1,327 @@
+/**
+ * Who waits for whom. One side is kept inside its transaction until the other is seen waiting for it, so that each
+ * order of events is met for certain and not by chance, as in `concurrency.test.ts`.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Data, DateTime, Deferred, Effect, Fiber, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  countOf,
+  firstPage,
+  freshWeek,
+  importQuotes,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  provisionalAgent,
+  rowsOf
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+const audit = Scoring.use((scoring) => scoring.audit)
+const cancel = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.cancel(challenge.id, "why"))
+const results = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+
+class RolledBack extends Data.TaggedError("RolledBack") {}
+
+/** Runs the effect in a transaction that stays open, with what it did unseen by others, until it is ended. */
+const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const entered = yield* Deferred.make<void>()
+  const ending = yield* Deferred.make<"commit" | "rollback">()
+  const fiber = yield* Effect.gen(function* () {
+    const answer = yield* effect
+    yield* Deferred.succeed(entered, undefined)
+    if ((yield* Deferred.await(ending)) === "rollback") return yield* new RolledBack()
+    return answer
+  }).pipe(
+    sql.withTransaction,
+    Effect.tapCause(() => Deferred.succeed(entered, undefined)),
+    Effect.forkChild
+  )
+  yield* Deferred.await(entered)
+  return {
+    commit: Deferred.succeed(ending, "commit").pipe(Effect.andThen(Fiber.join(fiber)), Effect.orDie),
+    rollback: Deferred.succeed(ending, "rollback").pipe(Effect.andThen(Fiber.await(fiber)))
+  }
+})
+
+const someoneWaits = countOf(
+  (sql) => sql`
+    select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`
+).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))
+
+/** Starts the effect, and goes on once it waits for a lock, or has ended without. */
+const meeting = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const fiber = yield* Effect.forkChild(effect)
+  yield* Effect.raceFirst(someoneWaits, Fiber.await(fiber))
+  return fiber
+})
+
+/** A challenge that is due now, with its closing price known: predictions stamped in time may be on their way. */
+const dueChallenge = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newChallenge({ deadline })
+  const agent = yield* claimedAgent()
+  yield* moveTo(deadline)
+  yield* importQuotes("GC", [[deadline, 102]])
+  return { challenge, agent, inTime: millisBefore(deadline, 1) }
+})
+
+layer(testServices())("a prediction and the resolver", (it) => {
+  it.effect("the resolver waits for a prediction that is under way, and scores it", () =>
+    Effect.gen(function* () {
+      const { challenge, agent, inTime } = yield* dueChallenge
+      const predicting = yield* held(predict(agent, challenge, {}, inTime))
+      const settling = yield* meeting(settle)
+      yield* predicting.commit
+      yield* Fiber.join(settling)
+      const { predictions } = yield* results(challenge)
+      assert.deepStrictEqual(
+        predictions.map((each) => [each.agent_id, each.score]),
+        [[agent, 75]]
+      )
+    })
+  )
+
+  it.effect("a prediction waits for the resolver, and then finds the challenge closed", () =>
+    Effect.gen(function* () {
+      const { challenge, agent, inTime } = yield* dueChallenge
+      const settling = yield* held(settle)
+      const predicting = yield* meeting(predict(agent, challenge, {}, inTime))
+      yield* settling.commit
+      const { answer } = yield* Fiber.join(predicting)
+      assert.isFalse(answer.counts_for_score)
+      const { predictions, prediction_count, status } = yield* results(challenge)
+      assert.deepStrictEqual([status, prediction_count, predictions], ["resolved", 0, []])
+    })
+  )
+
+  it.effect("a revision waits for the resolver too, and does not replace what is scored", () =>
+    Effect.gen(function* () {
+      const { challenge, agent, inTime } = yield* dueChallenge
+      yield* predict(agent, challenge, {}, inTime)
+      const settling = yield* held(settle)
+      const revising = yield* meeting(
+        predict(agent, challenge, { direction: "bearish", is_revision: true }, inTime)
+      )
+      yield* settling.commit
+      assert.isFalse((yield* Fiber.join(revising)).answer.counts_for_score)
+      const { predictions } = yield* results(challenge)
+      assert.deepStrictEqual(
+        predictions.map((each) => [each.direction, each.score]),
+        [["bullish", 75]]
+      )
+    })
+  )
+
+  it.effect("a prediction that waited for a resolver that failed is let in", () =>
+    Effect.gen(function* () {
+      const { challenge, agent, inTime } = yield* dueChallenge
+      const settling = yield* held(settle)
+      const predicting = yield* meeting(predict(agent, challenge, {}, inTime))
+      yield* settling.rollback
+      assert.isTrue((yield* Fiber.join(predicting)).answer.counts_for_score)
+      yield* settle
+      assert.strictEqual((yield* results(challenge)).predictions[0]?.score, 75)
+      assert.deepStrictEqual((yield* audit).differences, [])
+    })
+  )
+})
+
+layer(testServices())("a prediction and a cancellation", (it) => {
+  it.effect("a cancellation waits for a prediction that is under way", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
+      const predicting = yield* held(predict(agent, challenge))
+      const cancelling = yield* meeting(cancel(challenge))
+      assert.isUndefined(cancelling.pollUnsafe())
+      yield* predicting.commit
+      const cancelled = yield* Fiber.join(cancelling)
+      assert.deepStrictEqual([cancelled.status, cancelled.prediction_count], ["cancelled", 1])
+    })
+  )
+
+  it.effect("a prediction waits for a cancellation, and is then refused", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
+      const cancelling = yield* held(cancel(challenge))
+      const predicting = yield* meeting(Effect.flip(predict(agent, challenge)))
+      yield* cancelling.commit
+      assert.strictEqual((yield* Fiber.join(predicting))._tag, "ChallengeCancelled")
+    })
+  )
+})
+
+layer(testServices())("a paper-trade signal and the end of waiting for a price", (it) => {
+  const unpriced = Effect.gen(function* () {
+    const deadline = plus(yield* freshWeek, "1 hour")
+    const [challenge, agent] = [yield* newChallenge({ deadline }), yield* claimedAgent()]
+    yield* moveTo(plus(deadline, "1 minute"))
+    yield* settle
+    yield* moveTo(plus(deadline, "7 days"))
+    return { challenge, agent }
+  })
+
+  it.effect("the cancellation waits for a signal that is under way", () =>
+    Effect.gen(function* () {
+      const { challenge, agent } = yield* unpriced
+      const signalling = yield* held(predict(agent, challenge))
+      const cancelling = yield* meeting(settle)
+      assert.isUndefined(cancelling.pollUnsafe())
+      yield* signalling.commit
+      assert.deepStrictEqual((yield* Fiber.join(cancelling)).cancelled, [challenge.id])
+    })
+  )
+
+  it.effect("a signal waits for the cancellation, and is then refused", () =>
+    Effect.gen(function* () {
+      const { challenge, agent } = yield* unpriced
+      const cancelling = yield* held(settle)
+      const signalling = yield* meeting(Effect.flip(predict(agent, challenge)))
+      yield* cancelling.commit
+      assert.strictEqual((yield* Fiber.join(signalling))._tag, "ChallengeCancelled")
+    })
+  )
+})
+
+layer(testServices())("settlements and cancellations", (it) => {
+  /** Closed by an earlier run, and due now. */
+  const closedChallenge = Effect.gen(function* () {
+    const deadline = plus(yield* freshWeek, "1 hour")
+    const resolveAt = plus(deadline, "1 hour")
+    const challenge = yield* newChallenge({ deadline, resolve_at: resolveAt })
+    yield* predict(yield* claimedAgent(), challenge)
+    yield* moveTo(plus(deadline, "1 minute"))
+    yield* settle
+    yield* moveTo(resolveAt)
+    yield* importQuotes("GC", [[resolveAt, 102]])
+    return challenge
+  })
+
+  it.effect("a settlement waits for a cancellation, and then leaves the challenge alone", () =>
+    Effect.gen(function* () {
+      const challenge = yield* closedChallenge
+      const cancelling = yield* held(cancel(challenge))
+      const settling = yield* meeting(settle)
+      yield* cancelling.commit
+      assert.deepStrictEqual((yield* Fiber.join(settling)).resolved, [])
+      const { status, settlement, predictions } = yield* results(challenge)
+      assert.deepStrictEqual([status, settlement, predictions[0]?.score], ["cancelled", null, null])
+    })
+  )
+
+  it.effect("a cancellation waits for a settlement, and is then refused", () =>
+    Effect.gen(function* () {
+      const challenge = yield* closedChallenge
+      const settling = yield* held(settle)
+      const cancelling = yield* meeting(Effect.flip(cancel(challenge)))
+      yield* settling.commit
+      assert.strictEqual((yield* Fiber.join(cancelling)).code, "challenge_state")
+      assert.strictEqual((yield* results(challenge)).status, "resolved")
+    })
+  )
+
+  it.effect("settlements take turns, so that their day never goes back", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const [lateMonday, tuesday] = [plus(monday, "23 hours"), plus(monday, "25 hours")]
+      const gold = yield* newChallenge({ deadline: tuesday })
+      yield* predict(agent, gold)
+      yield* moveTo(tuesday)
+      yield* importQuotes("GC", [[tuesday, 102]])
+      const first = yield* held(settle)
+      // Another replica, whose clock is behind, settles what it finds due: the same agent's other prediction.
+      yield* moveTo(monday)
+      const oil = yield* newChallenge({ asset: "CL", deadline: lateMonday })
+      yield* predict(agent, oil)
+      yield* moveTo(lateMonday)
+      yield* importQuotes("CL", [[lateMonday, 102]])
+      const second = yield* meeting(settle)
+      yield* first.commit
+      yield* Fiber.join(second)
+
+      const days = yield* rowsOf(
+        Schema.Struct({ day: Schema.String }),
+        (sql) => sql`
+          select distinct day::text from settlements
+           where challenge_id = any(${[gold.id, oil.id]}::uuid[]) order by 1`
+      )
+      assert.deepStrictEqual(days, [{ day: DateTime.formatIsoDateUtc(tuesday) }])
+      assert.deepStrictEqual((yield* audit).differences, [])
+    })
+  )
+})
+
+layer(testServices())("two submissions of one agent", (it) => {
+  it.effect("the second waits for the first, and is a duplicate when that commits", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
+      const first = yield* held(predict(agent, challenge))
+      const second = yield* meeting(Effect.flip(predict(agent, challenge)))
+      yield* first.commit
+      assert.strictEqual((yield* Fiber.join(second))._tag, "DuplicatePrediction")
+    })
+  )
+
+  it.effect("the second is the first prediction when the first did not commit", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [challenge, agent] = [yield* newChallenge(), yield* claimedAgent()]
+      const first = yield* held(predict(agent, challenge))
+      const second = yield* meeting(predict(agent, challenge, { direction: "neutral" }))
+      yield* first.rollback
+      const { answer } = yield* Fiber.join(second)
+      assert.deepStrictEqual([answer.counts_for_score, answer.revision_count], [true, 0])
+      assert.strictEqual((yield* results(challenge)).prediction_count, 1)
+    })
+  )
+
+  it.effect(
+    "the last of a provisional agent's predictions is taken by one of two, and freed when that fails",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agent = yield* provisionalAgent()
+        const challenges = yield* Effect.replicateEffect(newChallenge(), 12)
+        const [one, other, third, ...nine] = challenges
+        assert(one !== undefined && other !== undefined && third !== undefined)
+        yield* Effect.forEach(nine, (challenge) => predict(agent, challenge))
+
+        const failing = yield* held(predict(agent, one))
+        const freed = yield* meeting(predict(agent, other))
+        yield* failing.rollback
+        assert.isTrue((yield* Fiber.join(freed)).answer.counts_for_score)
+        const refused = yield* Effect.flip(predict(agent, third))
+        assert.strictEqual(refused._tag, "ProvisionalLimit")
+      })
+  )
+
+  it.effect("one that meets the last of a provisional agent's predictions being taken is refused", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* provisionalAgent()
+      const [one, other, ...nine] = yield* Effect.replicateEffect(newChallenge(), 11)
+      assert(one !== undefined && other !== undefined)
+      yield* Effect.forEach(nine, (challenge) => predict(agent, challenge))
+      const taking = yield* held(predict(agent, one))
+      const refused = yield* meeting(Effect.flip(predict(agent, other)))
+      yield* taking.commit
+      assert.strictEqual((yield* Fiber.join(refused))._tag, "ProvisionalLimit")
+      assert.strictEqual((yield* results(other)).prediction_count, 0)
+    })
+  )
+})

@@ -1,0 +1,502 @@
+/** Settlement through the whole path: which price closes a challenge, what the result is, and that it happens once. */
+import { assert, layer } from "@effect/vitest"
+import { BigDecimal, DateTime, Effect, Schema } from "effect"
+import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Direction } from "../../src/services/Challenges.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import {
+  claimedAgent,
+  claimedAgents,
+  countOf,
+  firstPage,
+  freshWeek,
+  importCandles,
+  importQuotes,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+
+const results = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+
+/** Result, closing price and where it comes from. */
+const closing = (challenge: { readonly id: string }) =>
+  Effect.map(results(challenge), ({ result, close_price, resolution_source }) => [
+    result,
+    close_price,
+    resolution_source
+  ])
+
+const statusOf = (challenge: { readonly id: string }) =>
+  Effect.map(results(challenge), ({ status }) => status)
+
+const thrice = Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+
+const tables = ["settlements", "prediction_scores", "agent_figures", "boards", "challenges"]
+
+/** A hash of every row that a settlement writes. */
+const fingerprints = Effect.forEach(tables, (table) =>
+  rowsOf(
+    Schema.Struct({ hash: Schema.NullOr(Schema.String) }),
+    (sql) => sql`select md5(string_agg(t::text, '|' order by t::text)) as hash from ${sql(table)} t`
+  )
+)
+
+layer(testServices())("the result", (it) => {
+  it.effect.each([
+    ["+0.3 % of 100 exactly", 100, 0.3, 100.3, "neutral"],
+    ["-0.3 % of 100 exactly", 100, 0.3, 99.7, "neutral"],
+    ["a hair above +0.3 % of 100", 100, 0.3, 100.30000000000001, "bullish"],
+    ["a hair below -0.3 % of 100", 100, 0.3, 99.69999999999999, "bearish"],
+    ["+1 % of 0.1 exactly", 0.1, 1, 0.101, "neutral"],
+    ["-1.2 % of 1234.5 exactly", 1234.5, 1.2, 1219.686, "neutral"],
+    ["more than -1.2 % of 1234.5", 1234.5, 1.2, 1219.685, "bearish"],
+    ["no move, with a dead zone of 0", 1234.56, 0, 1234.56, "neutral"],
+    ["the smallest move, with a dead zone of 0", 1234.56, 0, 1234.57, "bullish"],
+    ["a price that fell below zero", 18.27, 0.6, -37.63, "bearish"]
+  ] as const)("is exact: %s", ([, open_price, dead_zone_pct, close, expected]) =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const challenge = yield* newChallenge({ open_price, dead_zone_pct, deadline: now })
+      yield* importQuotes("GC", [[now, close]])
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), [expected, close, "admin quote"])
+    })
+  )
+
+  it.effect(
+    "a challenge with a null dead zone settles by the live configuration, one with its own by that",
+    () =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const older = yield* newChallenge({ asset: "NG", dead_zone_pct: null, deadline })
+        const frozen = yield* newChallenge({ asset: "NG", dead_zone_pct: 1, deadline })
+        yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 2.5 }))
+        yield* moveTo(deadline)
+        yield* importQuotes("NG", [[deadline, 102]])
+        yield* settle
+        assert.strictEqual((yield* results(older)).result, "neutral")
+        assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
+        assert.strictEqual((yield* results(frozen)).result, "bullish")
+        // Settled is settled: the configuration of later days changes no result.
+        yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 0 }))
+        yield* settle
+        assert.strictEqual((yield* results(older)).result, "neutral")
+        assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
+      })
+  )
+
+  it.effect("in-flight challenges of a paused target settle on schedule", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const targets = yield* Targets
+      yield* targets.change("BTC", { paused: false })
+      const challenge = yield* newChallenge({ asset: "BTC", deadline })
+      yield* targets.change("BTC", { paused: true })
+      yield* predict(yield* claimedAgent(), challenge)
+      yield* moveTo(deadline)
+      yield* importQuotes("BTC", [[deadline, 102]])
+      yield* settle
+      assert.strictEqual(yield* statusOf(challenge), "resolved")
+    })
+  )
+
+  it.effect("scores the latest revision of each agent: 50 + 50 c when right, 50 - 50 c when wrong", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      const sent = [
+        ["bullish", 1, 100],
+        ["bullish", 0, 50],
+        ["bearish", 1, 0],
+        ["neutral", 0.1, 45],
+        ["bullish", 0.3, 65]
+      ] as const
+      const expected = yield* Effect.forEach(sent, ([direction, confidence, score]) =>
+        Effect.gen(function* () {
+          const agent = yield* claimedAgent()
+          yield* predict(agent, challenge, { direction: "bearish", confidence: 0.77 })
+          yield* predict(agent, challenge, { direction, confidence, is_revision: true })
+          return [agent, direction === "bullish", score]
+        })
+      )
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      yield* settle
+      const { predictions } = yield* results(challenge)
+      assert.sameDeepMembers(
+        predictions.map((each) => [each.agent_id, each.is_correct, each.score]),
+        expected
+      )
+    })
+  )
+
+  const Bet = Schema.Struct({
+    direction: Direction,
+    confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+  })
+  const cents = (minimum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum: 100_000 }))
+
+  it.effect.prop(
+    "and every score equal the reference exactly, for any confidences and prices",
+    [
+      Schema.Array(Bet).check(Schema.isBetweenLength(1, 6)),
+      Schema.Struct({
+        open: cents(1),
+        move: Schema.Int.check(Schema.isBetween({ minimum: -300, maximum: 300 }))
+      }),
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 250 }))
+    ],
+    ([bets, price, deadZone]) =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const [open, close, zone] = [price.open / 100, (price.open + price.move) / 100, deadZone / 100]
+        const challenge = yield* newChallenge({ open_price: open, dead_zone_pct: zone, deadline })
+        const agents = yield* claimedAgents(bets.length)
+        for (const [index, agent] of agents.entries()) yield* predict(agent, challenge, bets[index])
+        yield* moveTo(deadline)
+        yield* importQuotes("GC", [[deadline, close]])
+        yield* settle
+        const result = directionalResult(
+          BigDecimal.make(BigInt(price.open), 2),
+          BigDecimal.make(BigInt(price.open + price.move), 2),
+          BigDecimal.make(BigInt(deadZone), 2)
+        )
+        assert.strictEqual((yield* results(challenge)).result, result)
+        const stored = yield* rowsOf(
+          Schema.Struct({ agent_id: Schema.String, is_correct: Schema.Boolean, score: Schema.String }),
+          (sql) => sql`
+            select agent_id::text, is_correct, trim_scale(score)::text as score
+              from prediction_scores where challenge_id = ${challenge.id}::uuid`
+        )
+        assert.sameDeepMembers(
+          stored.map(({ agent_id, is_correct, score }) => [
+            agent_id,
+            is_correct,
+            BigDecimal.format(BigDecimal.fromStringUnsafe(score))
+          ]),
+          agents.map((agent, index) => {
+            const bet = bets[index]
+            assert(bet !== undefined)
+            const correct = bet.direction === result
+            const confidence = BigDecimal.fromStringUnsafe(String(bet.confidence))
+            return [agent, correct, BigDecimal.format(directionalScore(correct, confidence))]
+          })
+        )
+      }),
+    { arbitrary: { runs: 30 } }
+  )
+})
+
+layer(testServices())("the closing price", (it) => {
+  const due = Effect.gen(function* () {
+    const now = yield* freshWeek
+    const resolveAt = plus(now, "2 hours")
+    const challenge = yield* newChallenge({ deadline: plus(now, "1 hour"), resolve_at: resolveAt })
+    yield* predict(yield* claimedAgent(), challenge)
+    return { challenge, resolveAt }
+  })
+
+  it.effect("is the first price observed at or after resolve_at", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      yield* importQuotes("GC", [
+        [plus(resolveAt, "30 minutes"), 99],
+        [plus(resolveAt, "10 minutes"), 102],
+        [millisBefore(resolveAt, 1), 50]
+      ])
+      yield* moveTo(plus(resolveAt, "1 hour"))
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), ["bullish", 102, "admin quote"])
+    })
+  )
+
+  it.effect("is given exactly by the hour that ends at resolve_at", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      yield* importCandles("GC", "1h", [
+        [plus(resolveAt, "-2 hours"), 50],
+        [plus(resolveAt, "-1 hours"), 98],
+        [resolveAt, 150]
+      ])
+      yield* moveTo(plus(resolveAt, "3 hours"))
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin 1h candle"])
+    })
+  )
+
+  it.effect("is a quote before the end of the candle that opens at resolve_at", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      yield* importCandles("GC", "1h", [[resolveAt, 150]])
+      yield* importQuotes("GC", [[plus(resolveAt, "59 minutes"), 98]])
+      yield* moveTo(plus(resolveAt, "3 hours"))
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin quote"])
+    })
+  )
+
+  it.effect("may be that of a day that ends after resolve_at", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      yield* importCandles("GC", "1d", [[DateTime.startOf(resolveAt, "day"), 103]])
+      yield* moveTo(plus(resolveAt, "1 day"))
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), ["bullish", 103, "admin 1d candle"])
+    })
+  )
+
+  it.effect("observed by several at one moment is the quote, then the hour, then the day", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const midnight = plus(monday, "1 day")
+      const make = newChallenge({ deadline: midnight })
+      const [byDay, byHour, byQuote] = [yield* make, yield* make, yield* make]
+      yield* moveTo(midnight)
+      yield* importCandles("GC", "1d", [[monday, 102]])
+      yield* settle
+      assert.strictEqual((yield* results(byDay)).close_price, 102)
+      for (const each of [byHour, byQuote]) assert.strictEqual(yield* statusOf(each), "resolved")
+      // The same moment a week later, with all three known.
+      const next = yield* newChallenge({ deadline: plus(midnight, "7 days") })
+      yield* moveTo(plus(midnight, "7 days"))
+      yield* importCandles("GC", "1d", [[plus(monday, "7 days"), 102]])
+      yield* importCandles("GC", "1h", [[plus(midnight, "167 hours"), 103]])
+      yield* importQuotes("GC", [[plus(midnight, "7 days"), 104]])
+      yield* settle
+      assert.deepStrictEqual(yield* closing(next), ["bullish", 104, "admin quote"])
+    })
+  )
+
+  it.effect("may be observed 24 h after resolve_at, and no later", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      const last = plus(resolveAt, "24 hours")
+      yield* importQuotes("GC", [[plus(last, "1 millis"), 102]])
+      yield* moveTo(plus(resolveAt, "2 days"))
+      assert.strictEqual((yield* settle).waiting, 1)
+      assert.strictEqual(yield* statusOf(challenge), "closed")
+      yield* importQuotes("GC", [[last, 98]])
+      yield* settle
+      assert.deepStrictEqual(yield* closing(challenge), ["bearish", 98, "admin quote"])
+    })
+  )
+
+  it.effect("is no price whose time has not come", () =>
+    Effect.gen(function* () {
+      const { challenge, resolveAt } = yield* due
+      const future = plus(resolveAt, "1 hour")
+      yield* importQuotes("GC", [[future, 102]])
+      yield* importCandles("GC", "1h", [[resolveAt, 102]])
+      yield* moveTo(millisBefore(future, 1))
+      yield* settle
+      assert.strictEqual(yield* statusOf(challenge), "closed")
+      yield* moveTo(future)
+      yield* settle
+      assert.strictEqual(yield* statusOf(challenge), "resolved")
+    })
+  )
+
+  it.effect("does not depend on when the resolver runs", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const resolveAt = plus(monday, "1 hour")
+      const make = newChallenge({ deadline: resolveAt })
+      const prompt = yield* make
+      yield* importQuotes("GC", [
+        [plus(resolveAt, "1 minute"), 102],
+        [plus(resolveAt, "2 minutes"), 97],
+        [plus(resolveAt, "2 days"), 100]
+      ])
+      yield* moveTo(plus(resolveAt, "1 minute"))
+      yield* settle
+      const late = yield* make
+      yield* moveTo(plus(resolveAt, "5 days"))
+      yield* settle
+      assert.deepStrictEqual(yield* closing(prompt), ["bullish", 102, "admin quote"])
+      assert.deepStrictEqual(yield* closing(late), ["bullish", 102, "admin quote"])
+    })
+  )
+
+  it.effect(
+    "is none while it is kept aside, until an admin accepts it; a corrected price never settles again",
+    () =>
+      Effect.gen(function* () {
+        const prices = yield* Prices
+        const { challenge, resolveAt } = yield* due
+        yield* importQuotes("GC", [[resolveAt, 102]])
+        const { quarantined } = yield* importQuotes("GC", [[resolveAt, 98]])
+        yield* moveTo(resolveAt)
+        yield* settle
+        assert.deepStrictEqual(yield* closing(challenge), ["bullish", 102, "admin quote"])
+        const before = yield* fingerprints
+        const [aside] = quarantined
+        assert(aside !== undefined)
+        yield* prices.decide(aside.id, { accept: true, reason: "A typing error." })
+        yield* settle
+        assert.deepStrictEqual(yield* fingerprints, before)
+        // What settles from now on takes the accepted value.
+        const next = yield* newChallenge({ deadline: resolveAt })
+        yield* settle
+        assert.deepStrictEqual(yield* closing(next), ["bearish", 98, "admin quote"])
+      })
+  )
+})
+
+layer(testServices())("without a closing price", (it) => {
+  it.effect("a challenge stays closed, is tried again, and is cancelled 7 days after, scoring nobody", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      const agent = yield* claimedAgent()
+      yield* predict(agent, challenge)
+      for (const moment of [deadline, plus(deadline, "1 day"), millisBefore(plus(deadline, "7 days"), 1)]) {
+        yield* moveTo(moment)
+        const report = yield* settle
+        assert.deepStrictEqual([report.waiting, report.resolved, report.cancelled], [1, [], []])
+        assert.strictEqual(yield* statusOf(challenge), "closed")
+      }
+      yield* moveTo(plus(deadline, "7 days"))
+      assert.deepStrictEqual((yield* settle).cancelled, [challenge.id])
+      const shown = yield* results(challenge)
+      assert.strictEqual(shown.status, "cancelled")
+      assert.match(shown.cancel_reason ?? "", /No closing price was observed by /)
+      yield* importQuotes("GC", [[deadline, 102]])
+      assert.deepStrictEqual((yield* settle).resolved, [])
+      const card = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
+      assert.strictEqual(card.overall.prediction_count, 0)
+    })
+  )
+
+  it.effect("a price of the first day that arrives on the seventh still settles", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* moveTo(plus(deadline, "7 days"))
+      yield* importQuotes("GC", [[plus(deadline, "3 hours"), 102]])
+      yield* settle
+      assert.strictEqual(yield* statusOf(challenge), "resolved")
+    })
+  )
+
+  it.effect("three resolvers at once cancel once, and one of them reports it", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* moveTo(plus(deadline, "7 days"))
+      const reports = yield* thrice
+      assert.deepStrictEqual(
+        reports.flatMap((report) => report.cancelled),
+        [challenge.id]
+      )
+    })
+  )
+})
+
+layer(testServices())("settling", (it) => {
+  it.effect("nothing settles before its resolve_at, nor closes before its deadline", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [deadline, resolveAt] = [plus(now, "1 hour"), plus(now, "2 hours")]
+      const challenge = yield* newChallenge({ deadline, resolve_at: resolveAt })
+      yield* importQuotes("GC", [
+        [now, 102],
+        [deadline, 102],
+        [millisBefore(resolveAt, 1), 102]
+      ])
+      for (const moment of [now, millisBefore(deadline, 1)]) {
+        yield* moveTo(moment)
+        assert.deepStrictEqual(yield* settle, { closed: 0, resolved: [], cancelled: [], waiting: 0 })
+        assert.strictEqual(yield* statusOf(challenge), "open")
+      }
+      yield* moveTo(millisBefore(resolveAt, 1))
+      assert.deepStrictEqual(yield* settle, { closed: 1, resolved: [], cancelled: [], waiting: 0 })
+      assert.strictEqual(yield* statusOf(challenge), "closed")
+    })
+  )
+
+  it.effect("a second run changes nothing", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      for (const agent of yield* claimedAgents(5)) yield* predict(agent, challenge)
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      assert.deepStrictEqual((yield* settle).resolved, [challenge.id])
+      const before = yield* fingerprints
+      yield* moveTo(plus(deadline, "3 days"))
+      yield* importQuotes("GC", [[plus(deadline, "1 hour"), 98]])
+      assert.deepStrictEqual(yield* settle, { closed: 0, resolved: [], cancelled: [], waiting: 0 })
+      assert.deepStrictEqual(yield* fingerprints, before)
+    })
+  )
+
+  it.effect("three resolvers at once settle each challenge once", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agents = yield* claimedAgents(6)
+      const challenges = yield* Effect.replicateEffect(newChallenge({ deadline }), 8)
+      for (const challenge of challenges) {
+        for (const agent of agents) yield* predict(agent, challenge)
+      }
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      const reports = yield* thrice
+      assert.sameMembers(
+        reports.flatMap((report) => report.resolved),
+        challenges.map((challenge) => challenge.id)
+      )
+      assert.strictEqual(reports.reduce((sum, report) => sum + report.closed, 0) <= challenges.length, true)
+      const before = yield* fingerprints
+      yield* thrice
+      assert.deepStrictEqual(yield* fingerprints, before)
+      assert.strictEqual(
+        yield* countOf(
+          (sql) => sql`
+            select count(*)::int as count from prediction_scores s
+              join challenges c on c.id = s.challenge_id where c.deadline = ${DateTime.toDateUtc(deadline)}`
+        ),
+        48
+      )
+      const card = yield* Scoring.use((scoring) => scoring.scorecard(agents[0] ?? "none", firstPage))
+      assert.deepStrictEqual([card.overall.prediction_count, card.overall.avg_score], [8, 75])
+      assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+    })
+  )
+
+  it.effect("settles all that is due, however much: more than fits one look", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      yield* Effect.replicateEffect(newChallenge({ deadline }), 205, { concurrency: 8 })
+      const unpriced = yield* newChallenge({ asset: "ETH", deadline })
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      const report = yield* settle
+      assert.strictEqual(report.resolved.length, 205)
+      assert.strictEqual(report.waiting, 1)
+      assert.strictEqual(yield* statusOf(unpriced), "closed")
+    })
+  )
+
+  it.effect("a challenge that nobody predicted is resolved too", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 100]])
+      yield* settle
+      const shown = yield* results(challenge)
+      assert.deepStrictEqual([shown.status, shown.result, shown.predictions], ["resolved", "neutral", []])
+    })
+  )
+})

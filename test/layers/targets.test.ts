@@ -1,0 +1,154 @@
+/** Targets and the prediction scopes that agents subscribe to. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Targets } from "../../src/services/Targets.ts"
+import { claimedAgent, countOf } from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const interfaceKeys = ["GC", "ES", "CL", "ZN", "HG", "NG", "BTC", "ZS", "DXY", "ETH"]
+const macroKeys = ["CPI", "CORE_CPI", "PPI", "NFP", "UNRATE", "PCE", "GDP", "FOMC"]
+const noTargets = ["XX", "gc", "", "GC ", "'; select 1", "G".repeat(300)]
+
+layer(testServices())("targets", (it) => {
+  it.effect("the prediction scopes are exactly the ten keys of the interface", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* Targets.use((targets) => targets.scopes), interfaceKeys)
+    })
+  )
+
+  it.effect("the catalog has every category and the targets in it", () =>
+    Effect.gen(function* () {
+      const { categories } = yield* Targets.use((targets) => targets.catalog)
+      assert.deepStrictEqual(
+        categories.map(({ category, targets }) => [category, targets.map((target) => target.key)]),
+        [
+          ["commodities", ["GC", "CL", "HG", "NG", "ZS"]],
+          ["equity", ["ES"]],
+          ["rates", ["ZN", "DXY"]],
+          ["economics", macroKeys],
+          ["crypto", ["BTC", "ETH"]]
+        ]
+      )
+      const all = categories.flatMap((each) => each.targets)
+      assert.sameMembers(
+        all.filter((target) => target.subscribable).map((target) => target.key),
+        interfaceKeys
+      )
+    })
+  )
+
+  it.effect("begin with the specified dead zones, and BTC paused", () =>
+    Effect.gen(function* () {
+      const { categories } = yield* Targets.use((targets) => targets.catalog)
+      const all = categories.flatMap((each) => each.targets)
+      const zones = {
+        GC: 0.3,
+        ES: 0.3,
+        CL: 0.6,
+        ZN: 0.1,
+        HG: 0.5,
+        NG: 1,
+        BTC: 1,
+        ZS: 0.5,
+        DXY: 0.15,
+        ETH: 1.2
+      }
+      assert.deepStrictEqual(
+        Object.fromEntries(
+          all.flatMap(({ key, dead_zone_pct }) => (dead_zone_pct === null ? [] : [[key, dead_zone_pct]]))
+        ),
+        zones
+      )
+      assert.deepStrictEqual(
+        all.filter((target) => target.paused).map((target) => target.key),
+        ["BTC"]
+      )
+    })
+  )
+
+  it.effect("an admin changes what is given, and only that", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      const before = yield* targets.get("CL")
+      assert.deepStrictEqual(yield* targets.change("CL", {}), before)
+      assert.deepStrictEqual(yield* targets.change("CL", { dead_zone_pct: 0.75 }), {
+        ...before,
+        dead_zone_pct: 0.75
+      })
+      assert.deepStrictEqual(yield* targets.change("CL", { paused: true }), {
+        ...before,
+        dead_zone_pct: 0.75,
+        paused: true
+      })
+      assert.deepStrictEqual(yield* targets.get("CL"), { ...before, dead_zone_pct: 0.75, paused: true })
+    })
+  )
+
+  it.effect("a macro series has no dead zone", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      const refused = yield* Effect.flip(targets.change("CPI", { dead_zone_pct: 1 }))
+      assert(refused._tag === "InvalidRequest")
+      assert.deepStrictEqual(
+        refused.errors.map((error) => error.path),
+        ["dead_zone_pct"]
+      )
+      assert.isTrue((yield* targets.change("CPI", { paused: true })).paused)
+    })
+  )
+
+  it.effect("what is no target is not found", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      for (const key of noTargets) {
+        assert.strictEqual((yield* Effect.flip(targets.get(key)))._tag, "NotFound")
+        assert.strictEqual((yield* Effect.flip(targets.change(key, { paused: true })))._tag, "NotFound")
+      }
+    })
+  )
+})
+
+layer(testServices())("subscriptions", (it) => {
+  it.effect("are each agent's own, without limit, also to a paused target", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      assert.deepStrictEqual(yield* targets.subscriptions(agent), [])
+      yield* Effect.forEach(interfaceKeys.toReversed(), (key) => targets.subscribe(agent, key))
+      assert.deepStrictEqual(yield* targets.subscriptions(agent), interfaceKeys)
+      assert.deepStrictEqual(yield* targets.subscriptions(other), [])
+    })
+  )
+
+  it.effect("subscribing is idempotent, and unsubscribing what is not subscribed does nothing", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      const agent = yield* claimedAgent()
+      yield* targets.unsubscribe(agent, "GC")
+      yield* Effect.forEach(Array.from({ length: 10 }), () => targets.subscribe(agent, "GC"), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(yield* targets.subscriptions(agent), ["GC"])
+      yield* targets.unsubscribe(agent, "GC")
+      yield* targets.unsubscribe(agent, "GC")
+      assert.deepStrictEqual(yield* targets.subscriptions(agent), [])
+    })
+  )
+
+  it.effect("macro series need none, and what is no scope is not found", () =>
+    Effect.gen(function* () {
+      const targets = yield* Targets
+      const agent = yield* claimedAgent()
+      for (const key of [...macroKeys, ...noTargets]) {
+        assert.strictEqual((yield* Effect.flip(targets.subscribe(agent, key)))._tag, "NotFound")
+        assert.strictEqual((yield* Effect.flip(targets.unsubscribe(agent, key)))._tag, "NotFound")
+      }
+      assert.strictEqual(
+        yield* countOf(
+          (sql) => sql`select count(*)::int as count from prediction_scopes where agent_id = ${agent}::uuid`
+        ),
+        0
+      )
+    })
+  )
+})

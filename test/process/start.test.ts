@@ -1,0 +1,348 @@
+import { request } from "node:http"
+import { connect, createServer } from "node:net"
+import { join } from "node:path"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Console, DateTime, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { many } from "../../src/layers/postgres/query.ts"
+import { askForToken, onboard } from "../support/agents.ts"
+import { emptyDatabase } from "../support/database.ts"
+import {
+  isAlive,
+  postmasterOf,
+  readyAuspex,
+  replicaEnvironment,
+  startAuspex,
+  statusOf,
+  stopped,
+  temporaryData,
+  timed,
+  until,
+  whenReady
+} from "../support/process.ts"
+import type { Auspex } from "../support/process.ts"
+import { get, member, post, send, TestServer } from "../support/server.ts"
+import { testAdminToken, testTokenSecret } from "../support/settings.ts"
+
+/** Requests go to this process. */
+const to = (auspex: Auspex) => Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
+
+const isoIn = (millis: number) =>
+  Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.add(now, { milliseconds: millis })))
+
+const lines = (text: string) => text.split("\n").filter((line) => line !== "")
+
+/** An open challenge on gold at 2000. */
+const challenge = Effect.fnUntraced(function* (token: string, deadlineIn: number) {
+  const deadline = yield* isoIn(deadlineIn)
+  const { json } = yield* post("/api/v1/admin/challenges", {
+    token,
+    json: { asset: "GC", deadline, resolve_at: deadline, open_price: 2000 }
+  })
+  return String(json["id"])
+})
+
+const predictPath = (id: string) => `/api/v1/eval/challenges/${id}/predict`
+
+const predict = (id: string, token: string) =>
+  post(predictPath(id), { token, json: { direction: "bullish", confidence: 0.8 } })
+
+/** Gold a second apart, from now on, so that whatever closes has a price. */
+const gold = Effect.fnUntraced(function* (token: string, seconds: number) {
+  const now = yield* Clock.currentTimeMillis
+  const quotes = Array.from({ length: seconds * 10 }, (_, index) => ({
+    time: DateTime.formatIso(DateTime.makeUnsafe(now + index * 100)),
+    price: 2100
+  }))
+  const { status } = yield* post("/api/v1/admin/prices", { token, json: { asset: "GC", quotes } })
+  assert.strictEqual(status, 201)
+})
+
+const isResolved = (id: string) =>
+  Effect.map(get(`/api/v1/eval/challenges/${id}/results`), ({ json }) => json["status"] === "resolved")
+
+/** What anybody can read of an agent, and what it can read itself. */
+const recordOf = Effect.fnUntraced(function* (agentId: string, token: string) {
+  const own = yield* get("/api/v1/agent/predictions", { token })
+  const scorecard = yield* get(`/api/v1/eval/agents/${agentId}/scorecard`)
+  assert.deepStrictEqual([own.status, scorecard.status], [200, 200])
+  return { own: own.json, scorecard: scorecard.json }
+})
+
+const itemsOf = (page: unknown): ReadonlyArray<unknown> => {
+  const items = member(page, "items")
+  return Array.isArray(items) ? items : []
+}
+
+/** A prediction whose body waits for `more`: the server has taken it up once `taken` is there. */
+const slowPrediction = (auspex: Auspex, id: string, token: string, more: Effect.Effect<void>) =>
+  Effect.callback<number>((resume) => {
+    const body = JSON.stringify({ direction: "bearish", confidence: 0.6 })
+    const sending = request(`${auspex.url}${predictPath(id)}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        expect: "100-continue"
+      }
+    })
+    sending.on("continue", () => {
+      sending.write(body.slice(0, 5))
+      Effect.runFork(
+        Effect.andThen(
+          more,
+          Effect.sync(() => sending.end(body.slice(5)))
+        )
+      )
+    })
+    sending.on("response", (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode ?? 0))
+    })
+    sending.on("error", () => resume(Effect.succeed(0)))
+    return Effect.sync(() => sending.destroy())
+  })
+
+/** A connection that sends this and then nothing more. */
+const stalled = (auspex: Auspex, bytes: string) =>
+  Effect.acquireRelease(
+    Effect.callback<ReturnType<typeof connect>>((resume) => {
+      const socket = connect(auspex.port, "127.0.0.1", () =>
+        socket.write(bytes, () => resume(Effect.succeed(socket)))
+      )
+      socket.on("error", () => {})
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+
+const isGone = (auspex: Auspex) => Effect.map(statusOf(`${auspex.url}/health/live`), (status) => status === 0)
+
+describe("npm start", () => {
+  it.live(
+    "the first start makes everything within 20 s and says where it is, and SIGINT leaves nothing running",
+    () =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const dataDir = yield* temporaryData
+        const [millis, auspex] = yield* timed(readyAuspex({ environment: { AUSPEX_DATA_DIR: dataDir } }))
+        yield* Console.log(`first start: ready after ${millis} ms`)
+        assert.isBelow(millis, 20_000)
+
+        const banner = auspex.stdout()
+        const { port, pid } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
+        assert.include(banner, `at ${auspex.url}\n`)
+        assert.match(banner, new RegExp(`^Data +${join(dataDir, "postgres")} `, "m"))
+        assert.match(banner, new RegExp(`^Admin token +${join(dataDir, "admin-token")}$`, "m"))
+        assert.lengthOf(banner.slice(banner.indexOf("Try:\n")).match(/^ {2}\S.*$/gm) ?? [], 3)
+        assert.strictEqual(auspex.stderr(), "")
+        for (const name of ["admin-token", "token-secret", "postgres-password"]) {
+          const { mode } = yield* fs.stat(join(dataDir, name))
+          assert.strictEqual(mode & 0o777, 0o600, name)
+        }
+
+        yield* stalled(auspex, "")
+        yield* stalled(auspex, "GET /health/live HTTP/1.1\r\nHost: auspex\r\n")
+        const [stopping, end] = yield* timed(stopped(auspex, "SIGINT"))
+        yield* Console.log(`SIGINT: ended after ${stopping} ms, with connections open that ask for nothing`)
+        assert.isBelow(stopping, 10_000)
+        assert.deepStrictEqual(end, { code: 0, signal: null })
+        assert.isFalse(yield* isAlive(pid))
+        assert.strictEqual(yield* statusOf(`http://127.0.0.1:${port}`), 0)
+        assert.isTrue(yield* isGone(auspex))
+      }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("SIGTERM lets what is under way finish, and a start within 5 s has everything again", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = yield* temporaryData
+      const environment = { AUSPEX_DATA_DIR: dataDir, AUSPEX_JOB_INTERVAL: "200 millis" }
+      const first = yield* readyAuspex({ environment })
+      const adminToken = (yield* fs.readFileString(join(dataDir, "admin-token"))).trim()
+      const { agentId, token, before, late } = yield* Effect.gen(function* () {
+        const agent = yield* onboard({ name: "Ada" })
+        yield* gold(adminToken, 10)
+        const soon = yield* challenge(adminToken, 1000)
+        const early = yield* challenge(adminToken, 3_600_000)
+        const late = yield* challenge(adminToken, 3_600_000)
+        assert.strictEqual((yield* predict(soon, agent.token)).status, 201)
+        assert.strictEqual((yield* predict(early, agent.token)).status, 201)
+        yield* until("the first challenge is settled", "10 seconds", isResolved(soon))
+        const before = yield* recordOf(agent.agentId, agent.token)
+        return { ...agent, before, late }
+      }).pipe(to(first))
+      const postmaster = yield* Effect.fromOption(yield* postmasterOf(dataDir))
+
+      // It stops while the body is on its way, and the rest comes only once nobody else is let in.
+      const refusing = until(
+        "no new requests are taken",
+        "8 seconds",
+        Effect.map(statusOf(`${first.url}/api/v1/public/prediction-scopes`), (status) => status !== 200)
+      )
+      const answer = yield* slowPrediction(
+        first,
+        late,
+        token,
+        Effect.andThen(first.signal("SIGTERM"), Effect.orDie(refusing))
+      )
+      assert.strictEqual(answer, 201)
+      const [drain, end] = yield* timed(first.ended)
+      yield* Console.log(`SIGTERM: ended ${drain} ms after the last answer`)
+      assert.deepStrictEqual(end, { code: 0, signal: null })
+      assert.isFalse(yield* isAlive(postmaster.pid))
+
+      const [millis, second] = yield* timed(readyAuspex({ environment }))
+      yield* Console.log(`later start: ready after ${millis} ms`)
+      assert.isBelow(millis, 5000)
+      yield* Effect.gen(function* () {
+        const after = yield* recordOf(agentId, token)
+        assert.deepStrictEqual(after.scorecard, before.scorecard)
+        const [newest, ...older] = itemsOf(after.own)
+        assert.strictEqual(member(newest, "challenge_id"), late)
+        assert.deepStrictEqual(older, itemsOf(before.own))
+        const check = yield* get("/api/v1/admin/figures/check", { token: adminToken })
+        assert.deepStrictEqual(check.json, { agents: 1, differences: [] })
+      }).pipe(to(second))
+      assert.deepStrictEqual(yield* stopped(second), { code: 0, signal: null })
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+/** It must end by itself, with one line on stderr and nothing else. */
+const complaint = (environment: Readonly<Record<string, string>>, port?: number) =>
+  Effect.gen(function* () {
+    const auspex = yield* startAuspex({ environment, ...(port !== undefined && { port }) })
+    const { code } = yield* auspex.ended
+    assert.strictEqual(code, 1)
+    assert.strictEqual(auspex.stdout(), "")
+    const written = lines(auspex.stderr())
+    assert.lengthOf(written, 1)
+    return written.join("")
+  }).pipe(Effect.scoped)
+
+const unused = "postgres://nobody@127.0.0.1:1/nothing"
+
+describe("a setting that cannot be used stops the start with one line that names it", () => {
+  it.live.each([
+    ["AUSPEX_SITE", { AUSPEX_SITE: "mars" }],
+    ["AUSPEX_JOB_INTERVAL", { AUSPEX_JOB_INTERVAL: "soon" }],
+    ["AUSPEX_TOKEN_SECRET", { AUSPEX_TOKEN_SECRET: "too short" }],
+    ["DATABASE_URL", { DATABASE_URL: "mysql://localhost" }],
+    ["AUSPEX_TOKEN_SECRET", { DATABASE_URL: unused, AUSPEX_ADMIN_TOKEN: testAdminToken }],
+    ["AUSPEX_ADMIN_TOKEN", { DATABASE_URL: unused, AUSPEX_TOKEN_SECRET: testTokenSecret }]
+  ] as const)("%s", ([name, environment]) =>
+    Effect.gen(function* () {
+      const line = yield* complaint(environment)
+      assert.match(line, new RegExp(`^auspex: .*${name}`))
+      assert.notInclude(line, "too short")
+    })
+  )
+})
+
+describe("what the machine refuses stops the start with one line that says what to do", () => {
+  it.live("a port that is taken, and its database is stopped again", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryData
+      const taken = yield* Effect.acquireRelease(
+        Effect.callback<ReturnType<typeof createServer>>((resume) => {
+          const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const address = taken.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const line = yield* complaint({ AUSPEX_DATA_DIR: dataDir }, port)
+      assert.match(line, new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_PORT`))
+      assert.isTrue(Option.isNone(yield* postmasterOf(dataDir)))
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("a database server that is not there", () =>
+    Effect.gen(function* () {
+      const line = yield* complaint(replicaEnvironment(Redacted.make(unused)))
+      assert.match(line, /^auspex: .*DATABASE_URL/)
+    })
+  )
+})
+
+describe("two replicas on one database", () => {
+  const Settled = Schema.Struct({ settlements: Schema.Int, scores: Schema.Int })
+
+  it.live("start at once on an empty database, serve the same agents, and settle everything once", () =>
+    Effect.gen(function* () {
+      const url = yield* emptyDatabase
+      const environment = replicaEnvironment(url, { AUSPEX_JOB_INTERVAL: "200 millis" })
+      const starting = yield* Effect.all([startAuspex({ environment }), startAuspex({ environment })])
+      const [one, other] = yield* Effect.all([whenReady(starting[0]), whenReady(starting[1])], {
+        concurrency: "unbounded"
+      })
+
+      const agent = yield* onboard({ name: "Ada" }).pipe(to(one))
+      const profile = get("/api/v1/agent/profile/self", { token: agent.token }).pipe(to(other))
+      assert.strictEqual((yield* profile).status, 200)
+
+      yield* gold(testAdminToken, 20).pipe(to(one))
+      const settledBy = Effect.fnUntraced(function* (working: Auspex, paused: Auspex) {
+        const id = yield* challenge(testAdminToken, 500).pipe(to(working))
+        assert.strictEqual((yield* predict(id, agent.token).pipe(to(working))).status, 201)
+        yield* paused.signal("SIGSTOP")
+        yield* until("one replica settles alone", "10 seconds", isResolved(id).pipe(to(working)))
+        yield* paused.signal("SIGCONT")
+        return id
+      })
+      const alone = [yield* settledBy(one, other), yield* settledBy(other, one)]
+
+      // Both jobs and both administrators' calls go for the same challenge.
+      const contested = yield* challenge(testAdminToken, 300).pipe(to(one))
+      yield* Effect.forEach([one, other], (each) => predict(contested, agent.token).pipe(to(each)))
+      yield* until(
+        "the contested challenge is settled",
+        "10 seconds",
+        Effect.gen(function* () {
+          yield* Effect.forEach(
+            [one, other, one, other],
+            (each) => post("/api/v1/admin/settle", { token: testAdminToken }).pipe(to(each)),
+            { concurrency: "unbounded" }
+          )
+          return yield* isResolved(contested).pipe(to(other))
+        })
+      )
+      const counts = yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        return yield* many(Settled)(sql`
+          select (select count(*)::int from settlements s where s.challenge_id = c.id) as settlements,
+                 (select count(*)::int from prediction_scores s where s.challenge_id = c.id) as scores
+            from challenges c where c.id = any(${[...alone, contested]}::uuid[])`)
+      }).pipe(Effect.provide(Database.client(url)))
+      assert.deepStrictEqual(counts, [
+        { settlements: 1, scores: 1 },
+        { settlements: 1, scores: 1 },
+        { settlements: 1, scores: 1 }
+      ])
+
+      const suspended = send("PATCH", `/api/v1/admin/agents/${agent.agentId}`, {
+        token: testAdminToken,
+        json: { suspended: true }
+      })
+      assert.strictEqual((yield* suspended.pipe(to(one))).status, 200)
+      const [millis] = yield* timed(
+        until(
+          "the token is ended at the other replica",
+          "5 seconds",
+          Effect.map(profile, ({ status }) => status === 401)
+        )
+      )
+      yield* Console.log(`suspension at one replica ended the token at the other after ${millis} ms`)
+      assert.strictEqual((yield* askForToken(agent.agentId, agent.secret).pipe(to(other))).status, 403)
+
+      const ends = yield* Effect.all([stopped(one), stopped(other)], { concurrency: "unbounded" })
+      assert.deepStrictEqual(ends, [
+        { code: 0, signal: null },
+        { code: 0, signal: null }
+      ])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})

@@ -1,0 +1,253 @@
+/**
+ * Faults one after the other, in a seeded order, each only once the service works again after the last, while agents
+ * predict and challenges fall due. The seed fixes the order and the moments aimed at; real processes decide the rest.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Cause, Clock, Console, Duration, Effect, Random, Schedule, Schema } from "effect"
+import type { Redacted } from "effect"
+import { SqlError } from "effect/sql"
+import type { SqlClient } from "effect/sql"
+import { until } from "../process.ts"
+import { fingerprint, finalFindings, sampledFindings, settledChallenges, unsettled } from "./invariants.ts"
+import { startLoad } from "./load.ts"
+import type { Tally } from "./load.ts"
+import { makeAgents, makeChallenge, makePrices } from "./population.ts"
+import type { Open } from "./population.ts"
+
+export interface Strike<E, R> {
+  /** When. */
+  readonly at: number
+  /** Whether it hit what it was aimed at; asked once the service works again. */
+  readonly landed: Effect.Effect<boolean, E, R>
+}
+
+export interface Fault<E, R> {
+  readonly kind: string
+  readonly strike: Effect.Effect<Strike<E, R>, E, R>
+}
+
+/** Runs a query on the database as it is reached at this moment. */
+export type Query<QE, QR> = <A, E>(
+  effect: Effect.Effect<A, E, SqlClient.SqlClient>
+) => Effect.Effect<A, E | QE | SqlError.SqlError, QR>
+
+/** What is struck. */
+export interface Scene<E, R, QE, QR> {
+  readonly url: string
+  readonly adminToken: string
+  readonly query: Query<QE, QR>
+  readonly faults: ReadonlyArray<Fault<E, R>>
+  /** What its processes have logged. */
+  readonly log: () => string
+  /** The ends of processes that nobody struck. */
+  readonly deaths: Effect.Effect<ReadonlyArray<string>>
+}
+
+/** The harness's own way to the database, by a name of its own and with time for long questions. */
+export const harnessClient = (url: Redacted.Redacted) =>
+  PgClient.layer({
+    url,
+    maxConnections: 3,
+    applicationName: "harness",
+    transformJson: false,
+    startupParameters: { statement_timeout: "60000", timezone: "UTC" }
+  })
+
+export interface Plan {
+  readonly seed: number
+  /** Agents that predict all the time. */
+  readonly agents: number
+  /** Agents that have predicted the challenges whose settlement is struck. */
+  readonly voters: number
+  /** How often every fault strikes. */
+  readonly rounds: number
+}
+
+export interface KindReport {
+  struck: number
+  landed: number
+  readonly recoveries: Array<number>
+}
+
+export interface Report {
+  readonly tally: Tally
+  readonly faults: ReadonlyMap<string, KindReport>
+  readonly samples: number
+  readonly settled: number
+  readonly violations: ReadonlyArray<string>
+}
+
+/** A new challenge this often, each open for so long. */
+const everySoOften = Duration.millis(400)
+const openFor = Duration.seconds(3)
+
+const Figures = Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
+const Settlement = Schema.Struct({
+  closed: Schema.Int,
+  resolved: Schema.Array(Schema.String),
+  cancelled: Schema.Array(Schema.String),
+  waiting: Schema.Int
+})
+
+const asAdmin = <S extends Schema.ConstraintDecoder<unknown>>(
+  scene: { readonly url: string; readonly adminToken: string },
+  method: "GET" | "POST",
+  path: string,
+  answer: S
+) =>
+  Effect.tryPromise(async (signal) => {
+    const response = await fetch(`${scene.url}/api/v1/admin${path}`, {
+      method,
+      signal,
+      headers: { authorization: `Bearer ${scene.adminToken}` }
+    })
+    return response.text()
+  }).pipe(
+    Effect.timeout("60 seconds"),
+    Effect.flatMap(Schema.decodeUnknownEffect(Schema.fromJsonString(answer)))
+  )
+
+const percentile = (values: ReadonlyArray<number>, share: number) =>
+  values.toSorted((one, other) => one - other)[Math.ceil(values.length * share) - 1] ?? 0
+
+const outcomesOf = (tally: Tally) =>
+  [...tally.outcomes].map(([outcome, count]) => `${outcome} ${count}`).join(", ")
+
+const printed = (
+  plan: Plan,
+  { faults, samples, settled, tally, violations }: Report,
+  struckFor: number,
+  millis: number
+) =>
+  [
+    `faults: seed ${plan.seed}, ${(millis / 1000).toFixed(1)} s (${(struckFor / 1000).toFixed(1)} s of faults, then checks)`,
+    `  ${tally.operations} operations; ${outcomesOf(tally)}`,
+    ...[...faults].map(
+      ([kind, { landed, recoveries, struck }]) =>
+        `  ${kind}: struck ${struck}, landed ${landed}, works again after ${percentile(recoveries, 0.5)} ms (most ${Math.max(...recoveries)} ms)`
+    ),
+    `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts and ${tally.held.size} lost answers checked, ${violations.length} violations`
+  ].join("\n")
+
+/** How often a fault is aimed anew when it has never hit what it was aimed at. */
+const mostTries = 6
+
+/** Strikes while agents predict, and waits each time until what began after the fault is acknowledged. */
+const strikes = Effect.fnUntraced(function* <E, R>(
+  faults: ReadonlyArray<Fault<E, R>>,
+  plan: Plan,
+  tally: Tally
+) {
+  const reports = new Map<string, KindReport>()
+  const strikeOnce = Effect.fnUntraced(function* ({ kind, strike }: Fault<E, R>) {
+    const report = reports.get(kind) ?? { struck: 0, landed: 0, recoveries: [] }
+    reports.set(kind, report)
+    const known = tally.acknowledged.length
+    const busy = Effect.sync(() => tally.acknowledged.length >= known + plan.agents)
+    yield* until(`agents predict before: ${kind}`, "30 seconds", busy)
+    const { at, landed } = yield* strike
+    const works = Effect.sync(() => tally.lastAcknowledgedStart > at)
+    yield* until(`works again after: ${kind}`, "40 seconds", works)
+    report.struck += 1
+    report.recoveries.push((yield* Clock.currentTimeMillis) - at)
+    if (yield* landed) report.landed += 1
+  })
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const fault of yield* Random.shuffle(faults)) yield* strikeOnce(fault)
+  }
+  for (let attempt = 1; attempt < mostTries; attempt++) {
+    for (const fault of faults) if (reports.get(fault.kind)?.landed === 0) yield* strikeOnce(fault)
+  }
+  return reports
+})
+
+export const campaign = Effect.fnUntraced(function* <E, R, QE, QR>(scene: Scene<E, R, QE, QR>, plan: Plan) {
+  const began = yield* Clock.currentTimeMillis
+  const { query } = scene
+  const agents = yield* query(
+    Effect.gen(function* () {
+      yield* makePrices(Duration.minutes(15))
+      yield* makeAgents("voter", plan.voters)
+      return yield* makeAgents("agent", plan.agents)
+    })
+  )
+
+  const violations: Array<string> = []
+  const challenges: Array<Open> = []
+  const counts = { samples: 0 }
+  const background = Effect.gen(function* () {
+    const open = yield* query(makeChallenge(openFor))
+    challenges.push(open)
+  })
+  const sampling = Effect.gen(function* () {
+    const found = yield* query(sampledFindings)
+    violations.push(...found.map((finding) => `in a sample: ${finding}`))
+    counts.samples += 1
+  })
+  // While the database is away there is nothing to make or to sample.
+  const whenPossible = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(
+      Effect.timeout("5 seconds"),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          const error = Cause.squash(cause)
+          if (SqlError.isSqlError(error) && error.reason._tag === "SqlSyntaxError") {
+            violations.push(`the harness: ${Cause.pretty(cause)}`)
+          }
+        })
+      )
+    )
+
+  const { faults, tally } = yield* Effect.scoped(
+    Effect.gen(function* () {
+      yield* Effect.forkScoped(Effect.repeat(whenPossible(background), Schedule.spaced(everySoOften)))
+      yield* Effect.forkScoped(Effect.repeat(whenPossible(sampling), Schedule.spaced("300 millis")))
+      yield* until(
+        "a challenge is open",
+        "10 seconds",
+        Effect.sync(() => challenges.length > 0)
+      )
+      const load = yield* startLoad({ url: scene.url, agents, challenges, seed: plan.seed })
+      const { tally } = load
+      const faults = yield* strikes(scene.faults, plan, tally).pipe(
+        Random.withSeed(plan.seed),
+        Effect.tapError(() =>
+          Console.log(`seed ${plan.seed}, so far: ${outcomesOf(tally)}\n${scene.log().slice(-3000)}`)
+        )
+      )
+      yield* load.end
+      return { tally, faults }
+    })
+  )
+
+  const struckFor = (yield* Clock.currentTimeMillis) - began
+  yield* until(
+    "everything that is due is settled",
+    "60 seconds",
+    Effect.map(query(unsettled), (left) => left.length === 0)
+  )
+  violations.push(...tally.violations, ...(yield* query(finalFindings(tally))))
+
+  const before = yield* query(fingerprint)
+  const again = yield* asAdmin(scene, "POST", "/settle", Settlement)
+  if (again.resolved.length + again.cancelled.length + again.closed > 0) {
+    violations.push(`a second settlement did something: ${JSON.stringify(again)}`)
+  }
+  if ((yield* query(fingerprint)) !== before) violations.push("a second settlement changed rows")
+  const figures = yield* asAdmin(scene, "GET", "/figures/check", Figures)
+  violations.push(...figures.differences.map((difference) => `figures: ${difference}`))
+  const failed = scene.log().match(/.*"request failed".*/g) ?? []
+  violations.push(...failed.map((line) => line.slice(0, 1500)), ...(yield* scene.deaths))
+
+  const settled = yield* query(settledChallenges)
+  const millis = (yield* Clock.currentTimeMillis) - began
+  const report: Report = {
+    tally,
+    faults,
+    samples: counts.samples,
+    settled,
+    violations: [...new Set(violations)]
+  }
+  yield* Console.log(printed(plan, report, struckFor, millis))
+  return report
+})

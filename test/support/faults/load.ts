@@ -1,0 +1,210 @@
+/**
+ * Agents that predict without pause, and try again until they have an answer, as clients do. What was acknowledged is
+ * remembered with its receipt; what came back otherwise is counted, and what must never come back is kept.
+ */
+import { createHash } from "node:crypto"
+import { Clock, Duration, Effect, Fiber, Option, Random, Schema } from "effect"
+import { PredictionAnswer } from "../../../src/services/Arenas.ts"
+import { secret } from "./population.ts"
+import type { Open } from "./population.ts"
+
+export interface Acknowledged {
+  readonly challengeId: string
+  readonly agentId: string
+  readonly revision: number
+  readonly commit: string
+}
+
+export interface Tally {
+  operations: number
+  readonly acknowledged: Array<Acknowledged>
+  /** The server says it has a prediction whose acknowledgement was lost: as `challenge agent`. */
+  readonly held: Set<string>
+  /** Answers and failures by kind. */
+  readonly outcomes: Map<string, number>
+  /** When the latest operation that was acknowledged had begun. */
+  lastAcknowledgedStart: number
+  readonly violations: Array<string>
+}
+
+export const makeTally = (): Tally => ({
+  operations: 0,
+  acknowledged: [],
+  held: new Set(),
+  outcomes: new Map(),
+  lastAcknowledgedStart: 0,
+  violations: []
+})
+
+const count = (tally: Tally, outcome: string) =>
+  tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1)
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** `None` when there is no answer: refused, cut off, or not in time. */
+const ask = (url: string, json: unknown, token?: string): Effect.Effect<Option.Option<Answer>> =>
+  Effect.tryPromise(async (signal): Promise<Answer> => {
+    const response = await fetch(url, {
+      method: "POST",
+      signal,
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` })
+      },
+      body: JSON.stringify(json)
+    })
+    return { status: response.status, text: await response.text() }
+  }).pipe(Effect.timeout("8 seconds"), Effect.option)
+
+const pause = Effect.sleep("50 millis")
+
+const Token = Schema.fromJsonString(Schema.Struct({ access_token: Schema.String }))
+
+const tokenOf = Effect.fnUntraced(function* (url: string, agentId: string) {
+  while (true) {
+    const answer = yield* ask(`${url}/api/v1/agent/auth/token`, {
+      grant_type: "client_credentials",
+      agent_id: agentId,
+      client_secret: secret
+    })
+    if (Option.isSome(answer) && answer.value.status === 200) {
+      const { access_token } = yield* Effect.orDie(Schema.decodeEffect(Token)(answer.value.text))
+      return access_token
+    }
+    yield* pause
+  }
+})
+
+const Recorded = Schema.fromJsonString(PredictionAnswer)
+
+const commitOf = (salt: string, body: string) =>
+  createHash("sha256")
+    .update("auspex/commit/v1\0")
+    .update(Buffer.from(salt, "hex"))
+    .update(body)
+    .digest("hex")
+
+const acknowledge = (tally: Tally, agentId: string, text: string, started: number) => {
+  const answer = Schema.decodeOption(Recorded)(text)
+  if (Option.isNone(answer)) return tally.violations.push(`an answer that is none: ${text.slice(0, 200)}`)
+  const { challenge_id, receipt, revision_count } = answer.value
+  if (receipt === null) return count(tally, "too late to count")
+  count(tally, "acknowledged")
+  tally.lastAcknowledgedStart = Math.max(tally.lastAcknowledgedStart, started)
+  if (commitOf(receipt.salt, receipt.body) !== receipt.commit) {
+    tally.violations.push(`the receipt ${receipt.commit} does not open its commit`)
+  }
+  return tally.acknowledged.push({
+    challengeId: challenge_id,
+    agentId,
+    revision: revision_count,
+    commit: receipt.commit
+  })
+}
+
+/** Tries until the server has said what became of it. */
+const predict = Effect.fnUntraced(function* (
+  tally: Tally,
+  url: string,
+  agent: { readonly id: string; readonly token: string },
+  challenge: Open,
+  isRevision: boolean
+) {
+  const direction = yield* Random.choice(["bullish", "bearish", "neutral"] as const)
+  const confidence = (yield* Random.nextIntBetween(0, 100)) / 100
+  let uncertain = false
+  while (true) {
+    const started = yield* Clock.currentTimeMillis
+    const answer = yield* ask(
+      `${url}/api/v1/eval/challenges/${challenge.id}/predict`,
+      { direction, confidence, is_revision: isRevision },
+      agent.token
+    )
+    if (Option.isNone(answer)) {
+      count(tally, "no answer")
+      uncertain = true
+      yield* pause
+      continue
+    }
+    const { status, text } = answer.value
+    switch (status) {
+      case 200:
+      case 201:
+        return acknowledge(tally, agent.id, text, started)
+      case 429:
+        return count(tally, "limited")
+      case 503:
+        count(tally, "503")
+        uncertain = true
+        yield* pause
+        continue
+      default:
+        if (status === 400 && text.includes("duplicate_prediction") && uncertain) {
+          tally.held.add(`${challenge.id} ${agent.id}`)
+          return count(tally, "was recorded before")
+        }
+        count(tally, String(status))
+        return tally.violations.push(`${status}: ${text.slice(0, 300)}`)
+    }
+  }
+})
+
+/** One agent, until the load is to end. */
+const agentLoad = Effect.fnUntraced(function* (
+  tally: Tally,
+  url: string,
+  id: string,
+  challenges: ReadonlyArray<Open>,
+  goesOn: () => boolean
+) {
+  const token = yield* tokenOf(url, id)
+  const predicted = new Set<string>()
+  while (goesOn()) {
+    const now = yield* Clock.currentTimeMillis
+    // Also what closes while the request is under way.
+    const open = challenges.filter(({ deadline }) => deadline > now - 20)
+    if (open.length === 0) {
+      yield* pause
+      continue
+    }
+    const challenge = yield* Random.choice(open.slice(0, 20))
+    yield* predict(tally, url, { id, token }, challenge, predicted.has(challenge.id))
+    predicted.add(challenge.id)
+    tally.operations += 1
+  }
+})
+
+export interface Load {
+  readonly tally: Tally
+  /** No new operations; those under way are finished. */
+  readonly end: Effect.Effect<void>
+}
+
+/** All of them at once, in the background. */
+export const startLoad = Effect.fnUntraced(function* (options: {
+  readonly url: string
+  readonly agents: ReadonlyArray<string>
+  readonly challenges: ReadonlyArray<Open>
+  readonly seed: number
+}) {
+  const { agents, challenges, seed, url } = options
+  const tally = makeTally()
+  const state = { goesOn: true }
+  const fiber = yield* Effect.forEach(
+    agents,
+    (id, index) =>
+      agentLoad(tally, url, id, challenges, () => state.goesOn).pipe(Random.withSeed(`${seed}:${index}`)),
+    { concurrency: "unbounded", discard: true }
+  ).pipe(Effect.forkScoped)
+  const load: Load = {
+    tally,
+    end: Effect.suspend(() => {
+      state.goesOn = false
+      return Fiber.join(fiber)
+    }).pipe(Effect.timeout(Duration.seconds(30)), Effect.orDie)
+  }
+  return load
+})

@@ -1,0 +1,98 @@
+/** One Auspex with its embedded PostgreSQL, and what can happen to it. */
+import { Clock, Duration, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { many } from "../../../src/layers/postgres/query.ts"
+import { embeddedUrl, freePort, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
+import { testAdminToken } from "../settings.ts"
+import { harnessClient } from "./campaign.ts"
+import { keep } from "./processes.ts"
+import { wasUndone, withinSettlement } from "./settlement.ts"
+
+/** Limits are not what this is about. */
+export const room = {
+  AUSPEX_JOB_INTERVAL: "250 millis",
+  AUSPEX_LIMIT_PREDICTIONS: "1000000/minute",
+  AUSPEX_LIMIT_TOKENS: "1000000/minute",
+  AUSPEX_LIMIT_READS: "1000000/minute"
+}
+
+const Terminated = Schema.Struct({ busy: Schema.Boolean })
+
+/** Ends some sessions of the service, busy ones first; whether one was busy. */
+export const terminateBackends = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* many(Terminated)(sql`
+    with chosen as (
+      select pid, state = 'active' as busy from pg_stat_activity
+       where datname = current_database() and application_name = 'auspex'
+       order by state = 'active' desc, random() limit 4)
+    select busy from chosen where pg_terminate_backend(pid)`)
+  return rows.some(({ busy }) => busy)
+})
+
+export const terminateBackend = Effect.fnUntraced(function* (pid: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`select pg_terminate_backend(${pid}::int)`
+})
+
+export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause: Duration.Duration }) {
+  const dataDir = yield* temporaryData
+  const environment = { ...room, AUSPEX_DATA_DIR: dataDir, AUSPEX_ADMIN_TOKEN: testAdminToken }
+  const server = yield* keep({ environment, port: yield* freePort })
+  yield* whenReady(server.current())
+
+  // The embedded server has another port after every start of the program.
+  const query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+    Effect.flatMap(embeddedUrl(dataDir), (url) => Effect.provide(effect, harnessClient(url), { local: true }))
+
+  const killServer = Effect.gen(function* () {
+    const at = yield* server.kill
+    return { at, landed: Effect.succeed(true) }
+  })
+
+  const killInSettlement = Effect.gen(function* () {
+    const { challengeId } = yield* withinSettlement(query)
+    const at = yield* server.kill
+    return { at, landed: wasUndone(query, challengeId, at) }
+  })
+
+  const killPostgres = Effect.gen(function* () {
+    const { pid } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
+    const at = yield* Clock.currentTimeMillis
+    yield* Effect.sync(() => process.kill(pid, "SIGKILL"))
+    const restarted = Effect.map(postmasterOf(dataDir), (noted) =>
+      Option.exists(noted, (each) => each.pid !== pid)
+    )
+    return { at, landed: Effect.as(until("another postmaster", "20 seconds", restarted), true) }
+  })
+
+  const terminate = Effect.gen(function* () {
+    const at = yield* Clock.currentTimeMillis
+    const busy = yield* query(terminateBackends)
+    return { at, landed: Effect.succeed(busy) }
+  })
+
+  const pause = Effect.gen(function* () {
+    const at = yield* Clock.currentTimeMillis
+    const { signal } = server.current()
+    yield* signal("SIGSTOP")
+    yield* Effect.sleep(options.pause)
+    yield* signal("SIGCONT")
+    return { at, landed: Effect.succeed(true) }
+  })
+
+  return {
+    url: server.current().url,
+    adminToken: testAdminToken,
+    query,
+    log: server.log,
+    deaths: server.deaths,
+    faults: [
+      { kind: "kill -9 of the server", strike: killServer },
+      { kind: "kill -9 of the server within a settlement", strike: killInSettlement },
+      { kind: "kill -9 of PostgreSQL", strike: killPostgres },
+      { kind: "sessions terminated", strike: terminate },
+      { kind: `paused for ${Duration.format(options.pause)}`, strike: pause }
+    ]
+  }
+})

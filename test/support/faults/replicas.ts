@@ -1,0 +1,113 @@
+/** One server and three runners of jobs on one database, each with a network of its own. */
+import { Clock, Duration, Effect, Random } from "effect"
+import type { SqlClient } from "effect/sql"
+import { emptyDatabase } from "../database.ts"
+import { freePort, replicaEnvironment, until, whenReady } from "../process.ts"
+import { testAdminToken } from "../settings.ts"
+import { harnessClient } from "./campaign.ts"
+import { room, terminateBackend } from "./oneMachine.ts"
+import { keep } from "./processes.ts"
+import { makeProxy } from "./proxy.ts"
+import { wasUndone, withinSettlement } from "./settlement.ts"
+
+export const replicas = Effect.fnUntraced(function* (options: { readonly pause: Duration.Duration }) {
+  const database = yield* emptyDatabase
+  const instance = Effect.fnUntraced(function* (roles: string) {
+    const proxy = yield* makeProxy(database)
+    const environment = replicaEnvironment(proxy.url, { ...room, AUSPEX_ROLES: roles })
+    return { proxy, process: yield* keep({ environment, port: yield* freePort }) }
+  })
+  const server = yield* instance("api")
+  const runners = yield* Effect.forEach(["jobs", "jobs", "jobs"], instance)
+  const all = [server, ...runners]
+  yield* whenReady(server.process.current())
+  yield* until(
+    "the runners have started",
+    "20 seconds",
+    Effect.sync(() => runners.every(({ process }) => process.current().stdout().includes("Auspex serves")))
+  )
+
+  const query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+    Effect.provide(effect, harnessClient(database), { local: true })
+
+  /** A runner within a large settlement. */
+  const settlingRunner = Effect.gen(function* () {
+    const target = yield* withinSettlement(query)
+    const runner = runners.find(({ proxy }) => proxy.owns(target.clientPort))
+    return { ...target, runner }
+  })
+
+  const killRunner = Effect.gen(function* () {
+    const { challengeId, runner } = yield* settlingRunner
+    const at = yield* (runner ?? server).process.kill
+    return { at, landed: wasUndone(query, challengeId, at) }
+  })
+
+  const cutRunner = Effect.gen(function* () {
+    const { challengeId, runner } = yield* settlingRunner
+    const at = yield* Clock.currentTimeMillis
+    yield* (runner ?? server).proxy.cut
+    return { at, landed: wasUndone(query, challengeId, at) }
+  })
+
+  const terminateSettling = Effect.gen(function* () {
+    const { challengeId, pid } = yield* settlingRunner
+    const at = yield* Clock.currentTimeMillis
+    yield* query(terminateBackend(pid))
+    return { at, landed: wasUndone(query, challengeId, at) }
+  })
+
+  /** It holds the lock while it sleeps, and goes on as if nothing had happened. */
+  const pauseRunner = Effect.gen(function* () {
+    const { runner } = yield* settlingRunner
+    const { signal } = (runner ?? server).process.current()
+    const at = yield* Clock.currentTimeMillis
+    yield* signal("SIGSTOP")
+    yield* Effect.sleep(options.pause)
+    yield* signal("SIGCONT")
+    return { at, landed: Effect.succeed(runner !== undefined) }
+  })
+
+  const killServer = Effect.gen(function* () {
+    return { at: yield* server.process.kill, landed: Effect.succeed(true) }
+  })
+
+  /** What it had stamped in time meets a challenge that a runner has closed meanwhile. */
+  const pauseServer = Effect.gen(function* () {
+    const { signal } = server.process.current()
+    const at = yield* Clock.currentTimeMillis
+    yield* signal("SIGSTOP")
+    yield* Effect.sleep(options.pause)
+    yield* signal("SIGCONT")
+    return { at, landed: Effect.succeed(true) }
+  })
+
+  const loseAnswers = Effect.gen(function* () {
+    const at = yield* Clock.currentTimeMillis
+    yield* server.proxy.loseAnswers(yield* Random.nextIntBetween(50, 400))
+    return { at, landed: Effect.succeed(true) }
+  })
+
+  return {
+    url: server.process.current().url,
+    adminToken: testAdminToken,
+    query,
+    log: () => all.map(({ process }) => process.log()).join("\n"),
+    deaths: Effect.map(
+      Effect.forEach(all, ({ process }) => process.deaths),
+      (each) => each.flat()
+    ),
+    faults: [
+      { kind: "kill -9 of a runner within a settlement", strike: killRunner },
+      { kind: "connections of a runner cut within a settlement", strike: cutRunner },
+      { kind: "session of a settlement terminated", strike: terminateSettling },
+      {
+        kind: `runner paused for ${Duration.format(options.pause)} within a settlement`,
+        strike: pauseRunner
+      },
+      { kind: "kill -9 of the server", strike: killServer },
+      { kind: `server paused for ${Duration.format(options.pause)}`, strike: pauseServer },
+      { kind: "answers of PostgreSQL lost", strike: loseAnswers }
+    ]
+  }
+})

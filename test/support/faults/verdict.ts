@@ -1,0 +1,33 @@
+/** What a campaign must show: nothing wrong, and enough done that this means something. */
+import { assert } from "@effect/vitest"
+import { Config, Effect, Option, Random } from "effect"
+import type { Report } from "./campaign.ts"
+
+/** `AUSPEX_FAULT_SEED` repeats the order of a run. */
+export const seed = Effect.flatMap(
+  Effect.orDie(Config.option(Config.Int("AUSPEX_FAULT_SEED"))),
+  Option.match({ onNone: () => Random.nextIntBetween(1, 1_000_000), onSome: Effect.succeed })
+)
+
+export const assertHeld = (
+  report: Report,
+  floors: {
+    readonly operations: number
+    readonly settled: number
+    readonly samples: number
+    /** Kinds of faults, each of which must have struck so often, and hit what it was aimed at at least once. */
+    readonly kinds: number
+    readonly strikes: number
+  }
+) => {
+  assert.deepStrictEqual(report.violations.slice(0, 10), [])
+  assert.isAtLeast(report.tally.operations, floors.operations, "operations")
+  assert.isAtLeast(report.tally.acknowledged.length, floors.operations, "acknowledged")
+  assert.isAtLeast(report.settled, floors.settled, "settled challenges")
+  assert.isAtLeast(report.samples, floors.samples, "samples")
+  assert.lengthOf([...report.faults.keys()], floors.kinds)
+  for (const [kind, { landed, struck }] of report.faults) {
+    assert.isAtLeast(struck, floors.strikes, kind)
+    assert.isAtLeast(landed, 1, `${kind}: landed`)
+  }
+}

@@ -1,0 +1,153 @@
+/** What the document forbids is refused, and the answer says where it is wrong. One thing at a time is. */
+import { Effect } from "effect"
+import type { Answer } from "./client.ts"
+import type { Operation } from "./document.ts"
+import { fieldMutations, malformedBodies } from "./mutate.ts"
+import type { Mutation } from "./mutate.ts"
+import { bodyOf, bodySchemas, formType, jsonType, outgoing, rightRequest } from "./requests.ts"
+import type { Session } from "./session.ts"
+import { wrongFields } from "./session.ts"
+import type { World } from "./world.ts"
+
+const concurrency = 8
+
+/** 400, with an error at each of these paths. */
+const refusedAt = (paths: ReadonlyArray<string>) => (answer: Answer) => {
+  if (answer.status !== 400) return `expected 400 about "${paths.join()}"`
+  const fields = new Set(wrongFields(answer))
+  const missing = paths.filter((path) => !fields.has(path))
+  if (missing.length === 0) return undefined
+  return `expected an error at "${missing.join()}", got "${[...fields].join()}"`
+}
+
+export const status = (wanted: ReadonlyArray<number>) => (answer: Answer) =>
+  wanted.includes(answer.status) ? undefined : `expected ${wanted.join(" or ")}`
+
+/** Every field of the body wrong in every way; then bodies that are not JSON at all. */
+export const wrongBodies = Effect.fnUntraced(function* (
+  session: Session,
+  world: World,
+  operation: Operation
+) {
+  const { document } = session
+  const [first] = world.waysOf(operation)
+  for (const schema of bodySchemas(document, operation)) {
+    const sample = yield* first
+    const base = bodyOf(document, schema, sample)
+    const mutations = [...fieldMutations(document, schema, base), ...malformedBodies(base)]
+    const send = ({ body, label, wrongAt }: Mutation) =>
+      session.exchange(
+        operation,
+        label,
+        outgoing(world, { operation, sample, body: undefined }, { body }),
+        wrongAt.length === 0 ? undefined : refusedAt(wrongAt)
+      )
+    yield* Effect.forEach(mutations, send, { concurrency, discard: true })
+  }
+})
+
+const kibibyte = 1024
+
+/** A right body, with an unknown field that makes it this long. */
+const padded = (body: string, bytes: number): string => {
+  const frame = `{"padding":"",${body.slice(1)}`
+  return frame.replace('""', () => `"${"x".repeat(bytes - Buffer.byteLength(frame))}"`)
+}
+
+/** Types, sizes and framings of bodies. */
+export const wrongTransport = Effect.fnUntraced(function* (
+  session: Session,
+  world: World,
+  operation: Operation
+) {
+  const { document } = session
+  const [first] = world.waysOf(operation)
+  const sample = yield* first
+  const right = rightRequest(document, operation, sample)
+  const { body } = right
+  if (body === undefined) return
+  const content = Object.keys(operation.requestBody?.content ?? {})
+  const types = [
+    "text/plain",
+    "text/json",
+    "application/xml",
+    "application/problem+json",
+    "application/jsonx",
+    "multipart/form-data; boundary=x",
+    "application/x-www-form-urlencoded",
+    "application/octet-stream",
+    "garbage",
+    ";",
+    "application/json, text/plain"
+  ].filter((type) => !content.includes(type))
+  yield* Effect.forEach(
+    types,
+    (type) =>
+      session.exchange(
+        operation,
+        `as ${type}`,
+        outgoing(world, right, { headers: [["content-type", type]] }),
+        status([415])
+      ),
+    { concurrency, discard: true }
+  )
+
+  const largest = (operation.path.startsWith("/api/v1/admin/") ? 10 * kibibyte : 256) * kibibyte
+  const sized = (label: string, bytes: number, wanted: ReadonlyArray<number>) =>
+    session.exchange(operation, label, outgoing(world, right, { body: padded(body, bytes) }), status(wanted))
+  yield* sized("a body one byte too large", largest + 1, [413])
+  yield* sized("a body much too large", largest + kibibyte * kibibyte, [413])
+  const chunked = [jsonType, ["transfer-encoding", "chunked"]] as const
+  const endless = padded(body, largest + kibibyte)
+  yield* session.exchange(
+    operation,
+    "too large, in chunks",
+    outgoing(world, right, { body: endless, headers: chunked }),
+    status([413])
+  )
+
+  const accepted = status([200, 201, 204])
+  const again = Effect.fnUntraced(function* (label: string, replaced: Parameters<typeof outgoing>[2]) {
+    const fresh = rightRequest(document, operation, yield* first)
+    yield* session.exchange(operation, label, outgoing(world, fresh, replaced), accepted)
+  })
+  yield* again("without a type", { headers: [] })
+  yield* again("with a charset", { headers: [["content-type", "Application/JSON; charset=utf-8"]] })
+  yield* again("in chunks", { headers: chunked })
+  const fresh = rightRequest(document, operation, yield* first)
+  const full = padded(fresh.body ?? "", largest)
+  yield* session.exchange(operation, "as large as allowed", outgoing(world, fresh, { body: full }), accepted)
+})
+
+/** A form has its own ways to be wrong. */
+export const wrongForms = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
+  if (operation.requestBody?.content[formType] === undefined) return
+  const sample = yield* world.waysOf(operation)[0]
+  const forms = [
+    "",
+    "=",
+    "&&&",
+    "a",
+    "%zz=1",
+    "grant_type=%00",
+    "grant_type=a&grant_type=b",
+    "{}",
+    "[]",
+    "x".repeat(9000)
+  ]
+  yield* Effect.forEach(
+    [...forms, Buffer.from([0xff, 0xfe, 0x00, 0x3d])],
+    (body) =>
+      session.exchange(
+        operation,
+        `the form ${String(body).slice(0, 30)}`,
+        outgoing(
+          world,
+          { operation, sample, body: undefined },
+          { body, headers: [["content-type", formType]] }
+        ),
+        status([400])
+      ),
+    { concurrency, discard: true }
+  )
+})

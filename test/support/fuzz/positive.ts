@@ -1,0 +1,117 @@
+/** What the document allows reaches a 2xx that is as the document says. */
+import { Effect, Schema } from "effect"
+import type { Answer } from "./client.ts"
+import { resolve } from "./document.ts"
+import type { Document, JsonSchema, Operation } from "./document.ts"
+import { variants } from "./generate.ts"
+import { generousBodies } from "./mutate.ts"
+import { bodyOf, bodySchemas, formOf, formType, outgoing, queryOf, rightRequest } from "./requests.ts"
+import type { Session } from "./session.ts"
+import type { Sample, World } from "./world.ts"
+
+/** What the document allows and the service refuses, each with its reason. */
+const refusedThough: Readonly<Record<string, string>> = {
+  "admin.changeAgent: required fields only":
+    "a change that changes nothing is refused, which no keyword of ours says"
+}
+
+const accepted = (answer: Answer) =>
+  answer.status < 300 ? undefined : "what the document allows was refused"
+
+/** Every body to try for one sample; for another sample there are as many, in the same order. */
+const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
+  const all = bodyOf(document, schema, sample)
+  return [
+    { label: "every field", body: JSON.stringify(all) },
+    { label: "required fields only", body: JSON.stringify(bodyOf(document, schema, sample, "required")) },
+    ...variants(document, schema, all, sample.hints).map(({ label, value }) => ({
+      label,
+      body: JSON.stringify(value)
+    })),
+    ...generousBodies(all)
+  ]
+}
+
+/** Bodies at every limit of their schema, each with a sample of its own, since what is right once may not be again. */
+export const rightBodies = Effect.fnUntraced(function* (
+  session: Session,
+  world: World,
+  operation: Operation
+) {
+  const { document } = session
+  const [first, ...others] = world.waysOf(operation)
+  const say = (label: string) =>
+    `${operation.operationId}: ${label}` in refusedThough ? undefined : accepted
+  for (const schema of bodySchemas(document, operation)) {
+    const count = bodiesFor(document, schema, yield* first).length
+    yield* Effect.forEach(
+      Array.from({ length: count }, (_, index) => index),
+      (index) =>
+        Effect.gen(function* () {
+          const sample = yield* first
+          const chosen = bodiesFor(document, schema, sample)[index]
+          const { body, label } = chosen ?? { body: "", label: "none" }
+          yield* session.exchange(operation, label, outgoing(world, { operation, sample, body }), say(label))
+        }),
+      { concurrency: 8, discard: true }
+    )
+  }
+  for (const way of others) {
+    const sample = yield* way
+    yield* session.exchange(
+      operation,
+      "another way",
+      outgoing(world, rightRequest(document, operation, sample)),
+      accepted
+    )
+  }
+  const form = operation.requestBody?.content[formType]?.schema
+  if (form !== undefined) {
+    const sample = yield* first
+    const right = { operation, sample, body: formOf(bodyOf(document, form, sample)) }
+    const headers = [["content-type", formType]] as const
+    yield* session.exchange(operation, "as a form", outgoing(world, right, { headers }), accepted)
+  }
+})
+
+const Page = Schema.fromJsonString(Schema.Struct({ next_cursor: Schema.NullOr(Schema.String) }))
+
+/** Pages of one item, to the end: the cursors are kept for those that tamper with them. */
+const walk = Effect.fnUntraced(function* (
+  ask: (label: string, query: Readonly<Record<string, string>>) => Effect.Effect<Answer | undefined>
+) {
+  const cursors: Array<string> = []
+  let cursor: string | null = ""
+  while (cursor !== null && cursors.length < 3) {
+    const query: Readonly<Record<string, string>> = cursor === "" ? { limit: "1" } : { limit: "1", cursor }
+    const answer: Answer | undefined = yield* ask("a page of one", query)
+    if (answer === undefined || answer.status !== 200) break
+    const page: typeof Page.Type = yield* Schema.decodeEffect(Page)(answer.text).pipe(Effect.orDie)
+    cursor = page.next_cursor
+    if (cursor !== null) cursors.push(cursor)
+  }
+  return cursors
+})
+
+/** Operations without a body: every value of their query parameters. Answers the cursors that were handed out. */
+export const rightReads = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
+  const { document } = session
+  const [first] = world.waysOf(operation)
+  const sample = yield* first
+  const right = rightRequest(document, operation, sample)
+  const ask = (label: string, query: Readonly<Record<string, string>>) =>
+    session.exchange(operation, label, outgoing(world, right, { query: queryOf(query) }), accepted)
+  yield* ask("without parameters", {})
+  const parameters = operation.parameters.filter((parameter) => parameter.in === "query")
+  yield* ask("an unknown parameter", { unknown: "1" })
+  yield* ask("every parameter of the sample", sample.query)
+  for (const { name, schema } of parameters) {
+    const { enum: values = [], maximum, minimum } = resolve(document, schema)
+    const limits = [minimum, maximum].filter((bound) => bound !== undefined)
+    for (const value of [...values, ...limits]) yield* ask(`${name} = ${value}`, { [name]: String(value) })
+    const own = sample.query[name]
+    if (own !== undefined) yield* ask(`${name} = ${own}`, { [name]: own })
+  }
+  const paged = parameters.some(({ name }) => name === "cursor")
+  return paged ? yield* walk(ask) : []
+})

@@ -1,0 +1,63 @@
+/** What was sent and what came of it; and whether that is enough to mean anything. */
+import type { Operation } from "./document.ts"
+import type { Session } from "./session.ts"
+
+/** So few requests of an operation would say nothing; a path without parameters has few ways to be wrong. */
+const fewest = 25
+
+const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean =>
+  secured || parameters.length > 0 || requestBody !== undefined
+
+/** What the run did not reach; nothing when it reached everything. */
+export const unreached = (session: Session, operations: ReadonlyArray<Operation>): ReadonlyArray<string> =>
+  operations.flatMap((operation) => {
+    const {
+      accepted = 0,
+      refused = 0,
+      sent = 0,
+      statuses = new Set()
+    } = session.tallies.get(operation.operationId) ?? {}
+    const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"))
+    return [
+      ...(accepted === 0 ? ["was never reached with a 2xx"] : []),
+      ...(refused === 0 && takesAnything(operation) ? ["never refused anything"] : []),
+      ...(sent < fewest ? [`was sent only ${sent} requests`] : []),
+      ...successes
+        .filter((status) => !statuses.has(Number(status)))
+        .map((status) => `never answered ${status}`)
+    ].map((what) => `${operation.operationId} ${what}`)
+  })
+
+/** One line an operation. */
+export const table = (session: Session, operations: ReadonlyArray<Operation>): string => {
+  const cells = (values: ReadonlyArray<string | number>) =>
+    values
+      .map((value, index) => (index === 0 ? String(value).padEnd(32) : String(value).padStart(8)))
+      .join("")
+  const names = [...operations.map(({ operationId }) => operationId), "(no operation)"]
+  const rows = names.flatMap((name) => {
+    const tally = session.tallies.get(name)
+    if (tally === undefined) return []
+    const { accepted, refused, sent, slowest, statuses } = tally
+    return [
+      `${cells([name, sent, accepted, refused, Math.round(slowest)])}   ${[...statuses].sort().join(" ")}`
+    ]
+  })
+  const all = [...session.tallies.values()]
+  const total = (of: (tally: (typeof all)[number]) => number) =>
+    all.reduce((sum, tally) => sum + of(tally), 0)
+  const reached = operations.filter(
+    ({ operationId }) => (session.tallies.get(operationId)?.accepted ?? 0) > 0
+  ).length
+  return [
+    `${cells(["operation", "sent", "2xx", "other", "max ms"])}   statuses`,
+    ...rows,
+    cells([
+      "all",
+      total(({ sent }) => sent),
+      total(({ accepted }) => accepted),
+      total(({ refused }) => refused)
+    ]),
+    `${reached} of ${operations.length} operations reached a 2xx`
+  ].join("\n")
+}

@@ -1,0 +1,92 @@
+/** Requests of an operation, from a sample of how it is reached. */
+import type { Schema } from "effect"
+import type { Header, Outgoing } from "./client.ts"
+import type { Document, JsonSchema, Operation } from "./document.ts"
+import { alternatives, generate } from "./generate.ts"
+import { isRecord } from "./validate.ts"
+import type { Sample, World } from "./world.ts"
+
+type Json = Schema.Json
+
+export const jsonType: Header = ["content-type", "application/json"]
+export const formType = "application/x-www-form-urlencoded"
+
+/** The path with its parameters filled in; `encoded` ones go out as they are. */
+export const pathOf = (
+  operation: Operation,
+  params: Sample["params"],
+  encoded: Sample["params"] = {}
+): string =>
+  operation.path.replaceAll(
+    /\{(\w+)\}/g,
+    (_, name: string) => encoded[name] ?? encodeURIComponent(params[name] ?? `no-${name}`)
+  )
+
+export const base64url = (text: string): string => Buffer.from(text).toString("base64url")
+
+export const queryOf = (query: Readonly<Record<string, string>>): string => {
+  const text = new URLSearchParams(query).toString()
+  return text === "" ? "" : `?${text}`
+}
+
+export const formOf = (value: Json): string =>
+  new URLSearchParams(
+    Object.fromEntries(
+      Object.entries(isRecord(value) ? value : {}).map(([name, member]) => [name, String(member)])
+    )
+  ).toString()
+
+/** Each schema a JSON body may follow: the alternatives of a union apart. */
+export const bodySchemas = (document: Document, operation: Operation): ReadonlyArray<JsonSchema> => {
+  const schema = operation.requestBody?.content["application/json"]?.schema
+  return schema === undefined ? [] : alternatives(document, schema)
+}
+
+export const bodyOf = (
+  document: Document,
+  schema: JsonSchema,
+  sample: Sample,
+  fields: "all" | "required" = "all"
+) => generate(document, schema, sample.hints, fields)
+
+export interface Plain {
+  readonly operation: Operation
+  readonly sample: Sample
+  /** A body that is right; `undefined` where there is none. */
+  readonly body: string | undefined
+}
+
+/** A request that is right in everything. */
+export const rightRequest = (document: Document, operation: Operation, sample: Sample): Plain => {
+  const [schema] = bodySchemas(document, operation)
+  return {
+    operation,
+    sample,
+    body: schema === undefined ? undefined : JSON.stringify(bodyOf(document, schema, sample))
+  }
+}
+
+/** As it goes out, with this or that replaced. */
+export const outgoing = (
+  world: World,
+  { body, operation, sample }: Plain,
+  replaced: {
+    readonly path?: string
+    readonly query?: string
+    readonly headers?: ReadonlyArray<Header>
+    readonly credential?: ReadonlyArray<Header>
+    readonly body?: string | Uint8Array
+    readonly method?: string
+  } = {}
+): Outgoing => {
+  const sent = replaced.body ?? body
+  return {
+    method: replaced.method ?? operation.method,
+    target: `${replaced.path ?? pathOf(operation, sample.params)}${replaced.query ?? ""}`,
+    headers: [
+      ...(replaced.credential ?? world.credentialFor(operation)),
+      ...(replaced.headers ?? (sent === undefined ? [] : [jsonType]))
+    ],
+    body: sent
+  }
+}

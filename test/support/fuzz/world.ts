@@ -1,0 +1,236 @@
+/** What the requests are about: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { bank } from "../../../src/layers/registration/bank.ts"
+import { Arenas } from "../../../src/services/Arenas.ts"
+import { AgentId } from "../../../src/services/identifiers.ts"
+import { englishAnswer } from "../registrationAnswers.ts"
+import { testAdminToken, testTokenSecret } from "../settings.ts"
+import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
+import type { Operation } from "./document.ts"
+import type { Hints } from "./generate.ts"
+
+/** How an operation is reached: what the document cannot say. */
+export interface Sample {
+  readonly params: Readonly<Record<string, string>>
+  /** Query parameters that need a value of this world. */
+  readonly query: Readonly<Record<string, string>>
+  readonly hints: Hints
+}
+
+/** Makes a sample; what a request uses up is made anew each time. */
+export type Way = Effect.Effect<Sample, NoAnswer>
+
+type Send = (outgoing: Outgoing) => Effect.Effect<Answer, NoAnswer>
+
+const Registered = Schema.Struct({
+  agent_id: AgentId,
+  client_secret: Schema.String,
+  challenge_id: Schema.String
+})
+const Token = Schema.Struct({ access_token: Schema.String })
+const Created = Schema.Struct({ id: Schema.String })
+const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
+const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const json: Header = ["content-type", "application/json"]
+const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
+
+export const makeWorld = Effect.fnUntraced(function* (send: Send) {
+  const arenas = yield* Arenas
+  const sql = yield* SqlClient.SqlClient
+  const start = yield* DateTime.now
+  const hoursFromNow = (hours: number) => DateTime.formatIso(DateTime.add(start, { hours }))
+
+  const post = Effect.fnUntraced(function* <A>(
+    schema: Schema.Codec<A, unknown>,
+    target: string,
+    body: unknown,
+    ...headers: ReadonlyArray<Header>
+  ) {
+    const answer = yield* send({
+      method: "POST",
+      target,
+      headers: [json, ...headers],
+      body: JSON.stringify(body)
+    })
+    return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(answer.text).pipe(
+      Effect.mapError(
+        (cause) => new Error(`POST ${target} answered ${answer.status} ${answer.text}`, { cause })
+      ),
+      Effect.orDie
+    )
+  })
+  const admin = bearer(testAdminToken)
+  const asAdmin = <A>(schema: Schema.Codec<A, unknown>, path: string, body: unknown) =>
+    post(schema, `/api/v1/admin/${path}`, body, admin)
+
+  let names = 0
+  const register = Effect.suspend(() => {
+    names += 1
+    return post(Registered, "/api/v1/agent/registry/register", { name: `Agent ${names}` })
+  })
+
+  /** The answer that passes an agent's registration challenge. */
+  const passingAnswer = Effect.fnUntraced(function* (challengeId: string) {
+    const rows = yield* Effect.orDie(
+      sql`select event_slug from registration_challenges where id = ${challengeId}::uuid`.values
+    )
+    const event = bank.find(({ slug }) => slug === rows[0]?.[0])
+    if (event === undefined) return yield* Effect.die(new Error("the challenge's event is not in the bank"))
+    return englishAnswer(event)
+  })
+  const passed = Effect.gen(function* () {
+    const registered = yield* register
+    const path = `/api/v1/agent/challenge/${registered.challenge_id}/submit`
+    const answer = yield* passingAnswer(registered.challenge_id)
+    yield* post(Schema.Struct({ passed: Schema.Literal(true) }), path, { answer })
+    return registered
+  })
+  const tokenOf = ({ agent_id, client_secret }: typeof Registered.Type) =>
+    post(Token, "/api/v1/agent/auth/token", { grant_type: "client_credentials", agent_id, client_secret })
+
+  const createChallenge = (deadline: string) =>
+    asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at: deadline, open_price: 2000 })
+
+  const agent = yield* passed
+  const rival = yield* passed
+  const { access_token } = yield* tokenOf(agent)
+  const events = yield* asAdmin(Stored, "events", {
+    events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
+  })
+  const eventId = events.events[0]?.event_id ?? "none"
+
+  // Three challenges of yesterday, settled: an agent predicted them in time, and sent paper-trade signals later.
+  const yesterday = hoursFromNow(-24)
+  const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
+  const [oldest = { id: "none" }] = settled
+  const predict = (agentId: AgentId, challengeId: string, hours: number) =>
+    arenas.predict({
+      agentId,
+      challengeId,
+      prediction: { direction: "bullish", confidence: 0.75, reasoning: "Because." },
+      receivedAt: DateTime.add(start, { hours })
+    })
+  for (const { id } of settled) {
+    yield* predict(agent.agent_id, id, -25)
+    yield* predict(rival.agent_id, id, -25)
+  }
+  for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, oldest.id, hours)
+  const quotes = { asset: "GC", quotes: [{ time: yesterday, price: 2100 }] }
+  yield* asAdmin(Imported, "prices", quotes)
+  const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
+  if (report.resolved.length !== settled.length)
+    return yield* Effect.die(new Error("the world was not settled"))
+
+  /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
+  const bystander = yield* passed
+  const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
+  if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))
+  const subscribe = {
+    method: "POST",
+    target: "/api/v1/agent/prediction-scope/GC",
+    headers: [bearer(access_token)]
+  }
+  yield* send(subscribe)
+  const tomorrow = hoursFromNow(24)
+  let price = 2100
+  /** All of one point, so that decisions about them meet. */
+  const contradiction = Effect.suspend(() => {
+    price += 1
+    return asAdmin(Imported, "prices", { asset: "GC", quotes: [{ time: yesterday, price }] })
+  }).pipe(Effect.map(({ quarantined }) => quarantined[0]?.id ?? "none"))
+  yield* Effect.all([contradiction, contradiction, contradiction])
+
+  const sample = (given: Partial<Sample>): Sample => ({ params: {}, query: {}, hints: {}, ...given })
+  const always = (given: Partial<Sample>) => Effect.succeed(sample(given))
+  const ways: Readonly<Record<string, readonly [Way, ...ReadonlyArray<Way>]>> = {
+    "registration.submitChallenge": [
+      Effect.map(register, ({ challenge_id }) => sample({ params: { challenge_id } })),
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register
+        return sample({
+          params: { challenge_id },
+          hints: { answer: { ...(yield* passingAnswer(challenge_id)) } }
+        })
+      })
+    ],
+    "registration.resendSecret": [
+      Effect.map(register, ({ agent_id, challenge_id }) => sample({ hints: { agent_id, challenge_id } }))
+    ],
+    "registration.issueToken": [
+      always({ hints: { agent_id: agent.agent_id, client_secret: agent.client_secret } })
+    ],
+    "agent.subscribe": [always({ params: { scope_key: "GC" } })],
+    "agent.unsubscribe": [always({ params: { scope_key: "ZS" } })],
+    "arena.predict": [
+      Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id } })),
+      always({ params: { challenge_id: open.id }, hints: { is_revision: true } })
+    ],
+    "arena.paperSignals": [always({ params: { challenge_id: oldest.id } })],
+    "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
+    "public.results": [always({ params: { challenge_id: oldest.id } })],
+    "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
+    "public.events": [always({ query: { asset: "GC" } })],
+    "public.eventsToday": [always({ query: { asset: "GC" } })],
+    "admin.importEvents": [
+      always({
+        hints: {
+          "events.*.assets.*": "GC",
+          "events.*.event_id": "known-1",
+          "events.*.url": "https://example.com/a?b=c"
+        }
+      })
+    ],
+    "admin.importPrices": [
+      always({
+        hints: {
+          asset: "GC",
+          "candles.*": { time: "2025-01-01T00:00:00Z", open: 10, high: 12.5, low: 9, close: 11 },
+          "quotes.*.time": "2025-01-01T00:00:00.123Z"
+        }
+      })
+    ],
+    "admin.decideQuarantined": [Effect.map(contradiction, (id) => sample({ params: { id } }))],
+    "admin.createChallenge": [
+      always({ hints: { asset: "GC", event_id: eventId, deadline: tomorrow, resolve_at: tomorrow } })
+    ],
+    "admin.cancelChallenge": [
+      Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "admin.changeTarget": [always({ params: { key: "ES" } })],
+    "admin.getAgent": [always({ params: { agent_id: bystander.agent_id } })],
+    "admin.changeAgent": [always({ params: { agent_id: bystander.agent_id } })],
+    "admin.rotateSecret": [always({ params: { agent_id: bystander.agent_id } })]
+  }
+  const plain: readonly [Way] = [always({})]
+
+  const adminOnly = (operation: Operation) => operation.path.startsWith("/api/v1/admin/")
+
+  return {
+    agentId: agent.agent_id,
+    agentToken: access_token,
+    openChallenge: open.id,
+    /** Strings that no answer may hold, besides those that hand them out. */
+    secrets: [
+      testAdminToken,
+      testTokenSecret,
+      agent.client_secret,
+      rival.client_secret,
+      bystander.client_secret
+    ],
+    passingAnswer,
+    register,
+    /** The first way takes any body that the document allows. */
+    waysOf: (operation: Operation) => ways[operation.operationId] ?? plain,
+    credentialFor: (operation: Operation): ReadonlyArray<Header> => {
+      if (!operation.secured) return []
+      return [adminOnly(operation) ? admin : bearer(access_token)]
+    },
+    /** Authentic, but of the other kind. */
+    otherCredentialFor: (operation: Operation): string =>
+      adminOnly(operation) ? access_token : testAdminToken
+  }
+})
+
+export type World = Effect.Success<ReturnType<typeof makeWorld>>

@@ -1,0 +1,284 @@
+/**
+ * Auspex as operators run it: a process of its own, on a free port, with nothing of the test run's environment. It is
+ * ended by its pid when the scope ends, and with it whatever its embedded PostgreSQL left behind.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { randomInt } from "node:crypto"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Clock, Data, Deferred, Duration, Effect, FileSystem, Option, Redacted, Schedule } from "effect"
+import { testAdminToken, testTokenSecret } from "./settings.ts"
+
+/** The project's own folder. */
+export const project = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "")
+
+export const often = Schedule.spaced("20 millis")
+
+/** What was waited for did not come in time. */
+export class Overdue extends Data.TaggedError("Overdue")<{ readonly message: string }> {}
+
+/** Looks again and again until it is so. */
+export const until = <E, R>(
+  what: string,
+  patience: Duration.Input,
+  fact: Effect.Effect<boolean, E, R>
+): Effect.Effect<void, E | Overdue, R> =>
+  fact.pipe(
+    Effect.repeat({ until: (isSo) => isSo, schedule: often }),
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () =>
+        Effect.fail(
+          new Overdue({
+            message: `not within ${Duration.format(Duration.fromInputUnsafe(patience))}: ${what}`
+          })
+        )
+    }),
+    Effect.asVoid
+  )
+
+/** Whole milliseconds that it took, beside the result. */
+export const timed = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const started = yield* Clock.currentTimeMillis
+  const result = yield* effect
+  return [(yield* Clock.currentTimeMillis) - started, result] as const
+})
+
+const isFree = (port: number) =>
+  Effect.callback<boolean>((resume) => {
+    const server = createServer()
+    server.on("error", () => resume(Effect.succeed(false)))
+    server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(true))))
+  })
+
+/** Outside the ports that the kernel gives to outgoing connections, so that none of them takes it meanwhile. */
+export const freePort: Effect.Effect<number> = Effect.suspend(() => {
+  const port = randomInt(20_000, 32_000)
+  return Effect.flatMap(isFree(port), (free) => (free ? Effect.succeed(port) : freePort))
+})
+
+/** A zombie, whose parent has not yet taken notice, is not alive. */
+export const isAlive = (pid: number) =>
+  Effect.sync(() => /^[^Z\s]/.test(spawnSync("ps", ["-o", "stat=", "-p", String(pid)]).stdout.toString()))
+
+const signalTo = (pid: number, name: NodeJS.Signals) =>
+  Effect.sync(() => {
+    try {
+      process.kill(pid, name)
+    } catch {
+      // It has ended.
+    }
+  })
+
+/** Where the cluster of a data directory is: elsewhere, when PostgreSQL's account could not get there. */
+const clusterOf = Effect.fnUntraced(function* (dataDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const elsewhere = yield* Effect.option(fs.readFileString(join(dataDir, "postgres-location")))
+  return {
+    home: Option.map(elsewhere, (text) => text.trim()),
+    clusterDir: join(
+      Option.match(elsewhere, { onNone: () => dataDir, onSome: (text) => text.trim() }),
+      "postgres"
+    )
+  }
+})
+
+/** The postmaster of a data directory, as its file says; `None` when there is no such file. */
+export const postmasterOf = Effect.fnUntraced(function* (dataDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const { clusterDir } = yield* clusterOf(dataDir)
+  const text = yield* Effect.option(fs.readFileString(join(clusterDir, "postmaster.pid")))
+  return Option.map(text, (text) => {
+    const lines = text.split("\n")
+    return { pid: Number(lines[0]), port: Number(lines[3]) }
+  })
+})
+
+/** How the embedded database of a running Auspex is reached. */
+export const embeddedUrl = Effect.fnUntraced(function* (dataDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const password = (yield* fs.readFileString(join(dataDir, "postgres-password"))).trim()
+  const { port } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
+  return Redacted.make(`postgres://auspex:${password}@127.0.0.1:${port}/auspex`)
+})
+
+const commandOf = (pid: number) =>
+  spawnSync("ps", ["-ww", "-o", "command=", "-p", String(pid)]).stdout.toString()
+
+/** What a killed Auspex left behind, told from a stranger with its pid by its command line. */
+const endOrphan = Effect.fnUntraced(function* (dataDir: string) {
+  const { clusterDir } = yield* clusterOf(dataDir)
+  const noted = yield* postmasterOf(dataDir)
+  if (Option.isNone(noted) || !commandOf(noted.value.pid).includes(clusterDir)) return
+  yield* signalTo(noted.value.pid, "SIGQUIT")
+  yield* until(
+    "the orphaned PostgreSQL ends",
+    "10 seconds",
+    Effect.map(isAlive(noted.value.pid), (alive) => !alive)
+  )
+})
+
+/** At the end, whatever still runs on this data directory is ended, and what lies elsewhere for it is removed. */
+export const cleared = (dataDir: string) =>
+  Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      yield* endOrphan(dataDir)
+      const { home } = yield* clusterOf(dataDir)
+      if (Option.isSome(home)) yield* fs.remove(home.value, { recursive: true, force: true })
+    }).pipe(Effect.orDie)
+  )
+
+/** A directory that everybody may enter, removed at the end. */
+export const temporaryDirectory = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-process-" })
+  yield* fs.chmod(directory, 0o755)
+  return directory
+})
+
+/** Where a data directory can be made. */
+export const temporaryData = Effect.gen(function* () {
+  const dataDir = join(yield* temporaryDirectory, "data")
+  yield* cleared(dataDir)
+  return dataDir
+})
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface Auspex {
+  readonly pid: number
+  readonly port: number
+  readonly url: string
+  /** Everything it has written so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  readonly ended: Effect.Effect<Ended>
+  readonly hasEnded: Effect.Effect<boolean>
+  readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
+}
+
+export interface Start {
+  readonly environment: Readonly<Record<string, string>>
+  readonly port?: number
+  /** The folder of the project to start; ours when not said. */
+  readonly folder?: string
+  /** The program; the one that runs the tests when not said. */
+  readonly node?: string
+  readonly user?: { readonly uid: number; readonly gid: number }
+}
+
+const spawned = (start: Start, port: number): ChildProcess =>
+  spawn(start.node ?? process.execPath, ["src/main.ts"], {
+    cwd: start.folder ?? project,
+    env: {
+      PATH: "/usr/bin:/bin",
+      AUSPEX_PORT: String(port),
+      AUSPEX_LOG_FORMAT: "json",
+      ...start.environment
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...start.user
+  })
+
+/** Starts it, and waits for nothing. */
+export const startAuspex = Effect.fnUntraced(function* (start: Start) {
+  const port = start.port ?? (yield* freePort)
+  const end = yield* Deferred.make<Ended>()
+  const written = { stdout: "", stderr: "" }
+  const child = yield* Effect.sync(() => {
+    const child = spawned(start, port)
+    child.stdout?.on("data", (chunk: Buffer) => (written.stdout += chunk.toString()))
+    child.stderr?.on("data", (chunk: Buffer) => (written.stderr += chunk.toString()))
+    child.on("error", (error) => Deferred.doneUnsafe(end, Effect.die(error)))
+    // Unlike "exit", this is after the last of its output.
+    child.on("close", (code, signal) => Deferred.doneUnsafe(end, Effect.succeed({ code, signal })))
+    return child
+  })
+  const pid = child.pid ?? 0
+  const ended = Deferred.await(end)
+  const signal = (name: NodeJS.Signals) => Effect.asVoid(Effect.sync(() => child.kill(name)))
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      if (yield* Deferred.isDone(end)) return
+      // One that a test has stopped takes no other signal until it goes on.
+      yield* signal("SIGCONT")
+      yield* signal("SIGTERM")
+      const inTime = yield* Effect.timeoutOption(ended, "15 seconds")
+      if (Option.isSome(inTime)) return
+      yield* signal("SIGKILL")
+      yield* ended
+    })
+  )
+  const auspex: Auspex = {
+    pid,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    ended,
+    hasEnded: Deferred.isDone(end),
+    signal
+  }
+  return auspex
+})
+
+/** The status of a path, or 0 when there is no answer. */
+export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
+  Effect.tryPromise(async (signal) => {
+    const response = await fetch(url, { signal })
+    await response.arrayBuffer()
+    return response.status
+  }).pipe(
+    Effect.timeout(patience),
+    Effect.orElseSucceed(() => 0)
+  )
+
+/** Waits until it says that it is ready; fails at once, with what it wrote, when it ends instead. */
+export const whenReady = Effect.fnUntraced(function* (
+  auspex: Auspex,
+  patience: Duration.Input = "20 seconds"
+) {
+  const died = Effect.flatMap(auspex.ended, ({ code, signal }) =>
+    Effect.fail(
+      new Overdue({ message: `it ended (${code ?? signal}): ${auspex.stdout()}${auspex.stderr()}` })
+    )
+  )
+  const ready = until(
+    `ready at ${auspex.url}`,
+    patience,
+    Effect.map(statusOf(`${auspex.url}/health/ready`), (status) => status === 200)
+  )
+  yield* Effect.raceFirst(ready, died)
+  return auspex
+})
+
+/** Starts it and waits until it is ready. */
+export const readyAuspex = (start: Start) => Effect.flatMap(startAuspex(start), (auspex) => whenReady(auspex))
+
+/** Asks it to stop and waits for its end. */
+export const stopped = (auspex: Auspex, name: NodeJS.Signals = "SIGTERM") =>
+  auspex.signal(name).pipe(
+    Effect.andThen(auspex.ended),
+    Effect.timeoutOrElse({
+      duration: "25 seconds",
+      orElse: () =>
+        Effect.fail(new Overdue({ message: `it does not end:\n${auspex.stdout()}${auspex.stderr()}` }))
+    })
+  )
+
+/** The settings a replica needs, with limits that leave room. */
+export const replicaEnvironment = (
+  databaseUrl: Redacted.Redacted,
+  extra: Readonly<Record<string, string>> = {}
+) => ({
+  DATABASE_URL: Redacted.value(databaseUrl),
+  AUSPEX_TOKEN_SECRET: testTokenSecret,
+  AUSPEX_ADMIN_TOKEN: testAdminToken,
+  ...extra
+})

@@ -1,0 +1,50 @@
+/** Every endpoint of the API, for tests that hold for all of them, also for those yet to come. */
+import { HttpApi } from "effect/http-api"
+import { Context } from "effect"
+import { Api } from "../../src/http/api/Api.ts"
+import { RequiredScope } from "../../src/http/middleware/annotations.ts"
+import { AdminAuthentication, AgentAuthentication } from "../../src/http/middleware/definitions.ts"
+import type { Scope } from "../../src/services/Scopes.ts"
+
+export interface Route {
+  /** As the API writes it, for example `/api/v1/eval/challenges/:challenge_id/results`. */
+  readonly template: string
+  readonly method: string
+  readonly name: string
+  readonly takesBody: boolean
+  readonly caller: "anybody" | "agent" | "administrator"
+  readonly scope: Scope | undefined
+}
+
+const callerOf = (middleware: ReadonlySet<unknown>): Route["caller"] => {
+  if (middleware.has(AgentAuthentication)) return "agent"
+  return middleware.has(AdminAuthentication) ? "administrator" : "anybody"
+}
+
+export const routes: ReadonlyArray<Route> = (() => {
+  const found: Array<Route> = []
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, middleware }) => {
+      found.push({
+        template: endpoint.path,
+        method: endpoint.method,
+        name: `${endpoint.method} ${endpoint.path}`,
+        takesBody: endpoint.payload.size > 0,
+        caller: callerOf(middleware),
+        scope: Context.get(endpoint.annotations, RequiredScope)
+      })
+    }
+  })
+  return found
+})()
+
+export const agentRoutes = routes.filter(({ caller }) => caller === "agent")
+export const adminRoutes = routes.filter(({ caller }) => caller === "administrator")
+
+/** A path with its parameters filled in; those not named by an id that nothing has. */
+export const pathOf = (route: Route, parameters: Readonly<Record<string, string>> = {}): string =>
+  route.template.replaceAll(
+    /:([a-z_]+)/g,
+    (_, name: string) => parameters[name] ?? "0190f000-0000-7000-8000-000000000000"
+  )
