@@ -17,11 +17,13 @@ export interface DirectionalTerms {
   readonly cancelAfterHours: number
 }
 
-const english = { day: " days", hour: " hours" }
-const chinese = { day: " 天", hour: " 小时" }
+const english = { day: " days", hour: " hours", oneHour: "1 hour" }
+const chinese = { day: " 天", hour: " 小时", oneHour: "1 小时" }
 
-const days = (hours: number, unit: { readonly day: string; readonly hour: string }): string =>
-  hours % 24 === 0 && hours > 24 ? `${hours / 24}${unit.day}` : `${hours}${unit.hour}`
+const days = (hours: number, unit: typeof english): string => {
+  if (hours === 1) return unit.oneHour
+  return hours % 24 === 0 && hours > 24 ? `${hours / 24}${unit.day}` : `${hours}${unit.hour}`
+}
 
 export const resolutionCriteria = (terms: DirectionalTerms): string =>
   [

@@ -81,6 +81,9 @@ export const SettlementReport = Schema.Struct({
   closed: Schema.Int.annotate({ description: "challenges whose deadline had passed" }),
   resolved: Schema.Array(ChallengeId),
   cancelled: Schema.Array(ChallengeId).annotate({ description: "still without a price when the wait ended" }),
+  failed: Schema.Array(ChallengeId).annotate({
+    description: "could not be settled for a reason that the log names; tried again at the next run"
+  }),
   waiting: Schema.Int.annotate({
     description: "due, without a closing price yet; tried again at the next run"
   })

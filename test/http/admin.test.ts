@@ -159,7 +159,7 @@ layer(testServer())("Administration", (it) => {
   )
 })
 
-const report = { closed: 0, resolved: [], cancelled: [], waiting: 0 }
+const report = { closed: 0, resolved: [], cancelled: [], failed: [], waiting: 0 }
 const entered = Deferred.makeUnsafe<void>()
 const gate = Deferred.makeUnsafe<void>()
 const slowSettlement = Layer.mock(Scoring, {

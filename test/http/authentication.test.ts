@@ -254,8 +254,13 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
         }
         const codeOf = (token: string, json: unknown) =>
           Effect.map(post(path, { token, json }), (answer) => answer.json["code"])
-        assert.strictEqual(yield* codeOf(unscoped, bad), "missing_scope")
-        assert.strictEqual(yield* codeOf(ada.token, bad), "rate_limited")
+        const codeOfUnread = (token: string) =>
+          Effect.map(
+            post(path, { token, body: "{", headers: { "content-type": "application/json" } }),
+            (answer) => answer.json["code"]
+          )
+        assert.strictEqual(yield* codeOfUnread(unscoped), "missing_scope")
+        assert.strictEqual(yield* codeOfUnread(ada.token), "rate_limited")
         const carol = yield* onboard()
         assert.strictEqual(yield* codeOf(carol.token, bad), "invalid_request")
         const dave = yield* onboard()

@@ -1,6 +1,7 @@
 /** Settlement through the whole path: which price closes a challenge, what the result is, and that it happens once. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/Challenges.ts"
@@ -416,11 +417,23 @@ layer(testServices())("settling", (it) => {
       ])
       for (const moment of [now, millisBefore(deadline, 1)]) {
         yield* moveTo(moment)
-        assert.deepStrictEqual(yield* settle, { closed: 0, resolved: [], cancelled: [], waiting: 0 })
+        assert.deepStrictEqual(yield* settle, {
+          closed: 0,
+          resolved: [],
+          cancelled: [],
+          failed: [],
+          waiting: 0
+        })
         assert.strictEqual(yield* statusOf(challenge), "open")
       }
       yield* moveTo(millisBefore(resolveAt, 1))
-      assert.deepStrictEqual(yield* settle, { closed: 1, resolved: [], cancelled: [], waiting: 0 })
+      assert.deepStrictEqual(yield* settle, {
+        closed: 1,
+        resolved: [],
+        cancelled: [],
+        failed: [],
+        waiting: 0
+      })
       assert.strictEqual(yield* statusOf(challenge), "closed")
     })
   )
@@ -436,8 +449,38 @@ layer(testServices())("settling", (it) => {
       const before = yield* fingerprints
       yield* moveTo(plus(deadline, "3 days"))
       yield* importQuotes("GC", [[plus(deadline, "1 hour"), 98]])
-      assert.deepStrictEqual(yield* settle, { closed: 0, resolved: [], cancelled: [], waiting: 0 })
+      assert.deepStrictEqual(yield* settle, {
+        closed: 0,
+        resolved: [],
+        cancelled: [],
+        failed: [],
+        waiting: 0
+      })
       assert.deepStrictEqual(yield* fingerprints, before)
+    })
+  )
+
+  it.effect("a challenge that cannot be settled keeps no other from it, and is settled once it can be", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const stuck = yield* newChallenge({ deadline })
+      const other = yield* newChallenge({ deadline })
+      yield* sql`
+        create function refuse_settlement() returns trigger language plpgsql as $$
+        begin
+          raise exception 'refused by a test';
+        end
+        $$`
+      yield* sql`
+        create trigger refuse_settlement before insert on settlements
+          for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function refuse_settlement()`
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      const report = yield* settle
+      assert.deepStrictEqual([report.resolved, report.failed], [[other.id], [stuck.id]])
+      yield* sql`drop trigger refuse_settlement on settlements`
+      assert.deepStrictEqual((yield* settle).resolved, [stuck.id])
     })
   )
 

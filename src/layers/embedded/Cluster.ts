@@ -36,7 +36,10 @@ const giveTo = Effect.fnUntraced(function* (path: string, account: Account | nul
   if (account !== null) yield* fs.chown(path, account.uid, account.gid)
 })
 
-/** A start that was killed leaves its unfinished cluster behind, under a name of its own. */
+/**
+ * A start that was killed leaves its unfinished cluster behind, under a name of its own. Its initdb may still write to
+ * it; then this fails, and the next start succeeds.
+ */
 const removeUnfinished = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const home = dirname(clusterDir)
@@ -53,7 +56,6 @@ const removeUnfinished = Effect.fnUntraced(function* (clusterDir: string) {
 const initialise = Effect.fn("Cluster.initialise")(function* (cluster: Cluster) {
   const fs = yield* FileSystem.FileSystem
   const { account, clusterDir, password } = cluster
-  yield* removeUnfinished(clusterDir)
   const binaries = yield* harmlessBinaries(cluster.binaries)
   const unfinished = `${clusterDir}.new-${randomBytes(6).toString("hex")}`
   yield* fs.makeDirectory(unfinished, { mode: 0o700 })
@@ -105,6 +107,7 @@ export const exists = Effect.fnUntraced(function* (clusterDir: string) {
 /** Makes the cluster if there is none, and checks the one there is. */
 export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster, major: string) {
   const { clusterDir } = cluster
+  yield* removeUnfinished(clusterDir)
   if (!(yield* exists(clusterDir))) return yield* initialise(cluster)
   const found = yield* versionOf(clusterDir)
   if (Option.isNone(found)) {

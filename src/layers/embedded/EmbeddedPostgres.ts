@@ -55,9 +55,11 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
   }
   if (!(yield* fs.exists(path))) {
     yield* fs.makeDirectory(path, { recursive: true })
-    // Root's must let PostgreSQL's account pass; secrets in it have modes of their own.
-    yield* fs.chmod(path, Account.ownUid === 0 ? 0o711 : 0o700)
+    yield* fs.chmod(path, 0o700)
   }
+  const isNew = (yield* fs.readDirectory(path)).length === 0
+  // PostgreSQL's account must be able to pass; the secrets of a data directory have modes of their own.
+  if (isNew && Account.ownUid === 0) yield* fs.chmod(path, 0o711)
   return yield* fs.realPath(path)
 })
 

@@ -15,6 +15,9 @@ const refusedThough: Readonly<Record<string, string>> = {
     "a change that changes nothing is refused, which no keyword of ours says"
 }
 
+const refused = (answer: Answer) =>
+  answer.status === 400 ? undefined : "this is no longer refused: take it off the list"
+
 const accepted = (answer: Answer) =>
   answer.status < 300 ? undefined : "what the document allows was refused"
 
@@ -22,13 +25,16 @@ const accepted = (answer: Answer) =>
 const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
   const all = bodyOf(document, schema, sample)
   return [
-    { label: "every field", body: JSON.stringify(all) },
-    { label: "required fields only", body: JSON.stringify(bodyOf(document, schema, sample, "required")) },
+    { label: "every field", body: () => JSON.stringify(all) },
+    {
+      label: "required fields only",
+      body: () => JSON.stringify(bodyOf(document, schema, sample, "required"))
+    },
     ...variants(document, schema, all, sample.hints).map(({ label, value }) => ({
       label,
-      body: JSON.stringify(value)
+      body: () => JSON.stringify(value())
     })),
-    ...generousBodies(all)
+    ...generousBodies(all).map(({ body, label }) => ({ label, body: () => body }))
   ]
 }
 
@@ -40,8 +46,8 @@ export const rightBodies = Effect.fnUntraced(function* (
 ) {
   const { document } = session
   const [first, ...others] = world.waysOf(operation)
-  const say = (label: string) =>
-    `${operation.operationId}: ${label}` in refusedThough ? undefined : accepted
+  const wanted = (label: string) =>
+    `${operation.operationId}: ${label}` in refusedThough ? refused : accepted
   for (const schema of bodySchemas(document, operation)) {
     const count = bodiesFor(document, schema, yield* first).length
     yield* Effect.forEach(
@@ -50,8 +56,9 @@ export const rightBodies = Effect.fnUntraced(function* (
         Effect.gen(function* () {
           const sample = yield* first
           const chosen = bodiesFor(document, schema, sample)[index]
-          const { body, label } = chosen ?? { body: "", label: "none" }
-          yield* session.exchange(operation, label, outgoing(world, { operation, sample, body }), say(label))
+          const { body, label } = chosen ?? { body: () => "", label: "none" }
+          const right = { operation, sample, body: body() }
+          yield* session.exchange(operation, label, outgoing(world, right), wanted(label))
         }),
       { concurrency: 8, discard: true }
     )

@@ -1,5 +1,5 @@
 /** Recording a submission: a prediction before the deadline, a paper-trade signal after it. */
-import { DateTime, Duration, Effect, Schema } from "effect"
+import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Arenas, Submission } from "../../../services/Arenas.ts"
@@ -14,6 +14,9 @@ import type { SubmissionItem } from "./submissions.ts"
 
 /** Each lost race is won by another submission of the same agent, so looking again this often is plenty. */
 const mostLooks = 20
+
+const isProvisionalLimit = (cause: unknown): boolean =>
+  Predicate.hasProperty(cause, "constraint") && cause.constraint === "agents_provisional_limit"
 
 const lostRace: SubmissionOutcome = { position: 1, outcome: "raced", prediction_limit: null }
 
@@ -36,7 +39,9 @@ export const makePredict = Effect.gen(function* () {
       Effect.flatMap(outcomeOf),
       Effect.map(([outcome]) => outcome),
       // The last of a provisional agent's predictions, taken by another one meanwhile.
-      Effect.catchReason("SqlError", "ConstraintError", () => Effect.succeed(lostRace)),
+      Effect.catchReason("SqlError", "ConstraintError", (reason) =>
+        isProvisionalLimit(reason.cause) ? Effect.succeed(lostRace) : Effect.die(reason)
+      ),
       orDefect
     )
 
@@ -97,7 +102,7 @@ export const makePredict = Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "prediction.outcome": outcome.outcome })
     const answer = {
       prediction_id: id,
-      challenge_id: ChallengeId.make(challengeId),
+      challenge_id: ChallengeId.make(challengeId.toLowerCase()),
       direction: prediction.direction,
       confidence: prediction.confidence,
       created_at: DateTime.formatIso(receivedAt)

@@ -1,4 +1,7 @@
-/** Proves that the kept figures are what the scores say: the same sums, computed by a scan instead of kept. */
+/**
+ * Proves that the scores are what predictions and settlements say, and the kept figures what the scores say: the same
+ * sums, computed by a scan instead of kept.
+ */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many, one, orDefect } from "../query.ts"
@@ -9,6 +12,7 @@ export const differences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const counted = one(Schema.Struct({ agents: Schema.Int }))
   const different = many(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
+  const wrongScores = many(Schema.Struct({ challenge_id: Schema.String, agent_id: Schema.String }))
   return yield* sql
     .withTransaction(
       Effect.gen(function* () {
@@ -50,10 +54,35 @@ export const differences = Effect.gen(function* () {
                   r.days, r.sum_day_sq, r.sum_day_cross, r.sum_day_count_sq)
            order by 1, 2
            limit ${mostReported}`)
+        const scores = yield* wrongScores(sql`
+          with latest as (
+            select distinct on (challenge_id) challenge_id, version, result from settlements
+             order by challenge_id, version desc
+          ),
+          expected as (
+            select distinct on (p.challenge_id, p.agent_id) p.challenge_id, l.version, p.agent_id, p.revision,
+                   p.direction = l.result as is_correct,
+                   case when p.direction = l.result then 50 + 50 * p.confidence else 50 - 50 * p.confidence end as score
+              from latest l join predictions p on p.challenge_id = l.challenge_id
+             order by p.challenge_id, p.agent_id, p.revision desc
+          ),
+          kept as (select s.* from prediction_scores s join latest l using (challenge_id, version))
+          select coalesce(e.challenge_id, k.challenge_id)::text as challenge_id,
+                 coalesce(e.agent_id, k.agent_id)::text as agent_id
+            from expected e full join kept k using (challenge_id, version, agent_id)
+           where (e.revision, e.is_correct, e.score) is distinct from (k.revision, k.is_correct, k.score)
+           order by 1, 2
+           limit ${mostReported}`)
         const { agents } = yield* counted(
           sql`select count(*)::int as agents from agent_figures where board = 'global'`
         )
-        return { agents, differences: found.map((row) => `${row.board}: ${row.agent_id}`) }
+        return {
+          agents,
+          differences: [
+            ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
+            ...found.map((row) => `${row.board}: ${row.agent_id}`)
+          ]
+        }
       })
     )
     .pipe(orDefect)

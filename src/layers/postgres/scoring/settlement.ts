@@ -2,7 +2,7 @@
  * Settling what is due. Closing is a short transaction that locks the challenge against submissions; settling is one
  * longer transaction that no submission waits for, since nothing can be added to what is closed.
  */
-import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
+import { BigDecimal, Cause, DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { ChallengeId } from "../../../services/identifiers.ts"
@@ -34,7 +34,7 @@ const Terms = Schema.Struct({
   category: Schema.String
 })
 
-type Outcome = "resolved" | "cancelled" | "waiting" | "done"
+type Outcome = "resolved" | "cancelled" | "waiting" | "done" | "failed"
 
 export const makeSettleDue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -120,6 +120,19 @@ export const makeSettleDue = Effect.gen(function* () {
     return "waiting"
   })
 
+  /** One challenge that cannot be settled must not keep the others from it. */
+  const attempt = (due: typeof Due.Type, now: DateTime.Utc): Effect.Effect<Outcome> =>
+    decide(due, now).pipe(
+      Effect.catchCauseIf(
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) =>
+          Effect.logError("a challenge could not be settled; it is tried again at the next run", cause).pipe(
+            Effect.annotateLogs({ challenge_id: due.id }),
+            Effect.as("failed" as const)
+          )
+      )
+    )
+
   const page = (now: DateTime.Utc, after: typeof Due.Type | undefined) =>
     dueRows(sql`
       select id::text, target, resolve_at, close_price_until, cancel_at
@@ -138,7 +151,7 @@ export const makeSettleDue = Effect.gen(function* () {
     const outcomes: Array<readonly [ChallengeId, Outcome]> = []
     let rows = yield* page(now, undefined)
     while (rows.length > 0) {
-      for (const due of rows) outcomes.push([due.id, yield* decide(due, now)])
+      for (const due of rows) outcomes.push([due.id, yield* attempt(due, now)])
       rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
     }
     const having = (wanted: Outcome) => outcomes.filter(([, outcome]) => outcome === wanted).map(([id]) => id)
@@ -146,6 +159,7 @@ export const makeSettleDue = Effect.gen(function* () {
       closed,
       resolved: having("resolved"),
       cancelled: having("cancelled"),
+      failed: having("failed"),
       waiting: having("waiting").length
     }
     if (report.resolved.length > 0 || report.cancelled.length > 0) {
