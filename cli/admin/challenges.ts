@@ -184,11 +184,12 @@ export const settle = Command.make(
     const session = yield* Session
     const client = yield* session.administrator
     const report = yield* client.admin.settle()
-    yield* session.show(report, ({ cancelled, closed, resolved, waiting }) =>
+    yield* session.show(report, ({ cancelled, closed, failed, resolved, waiting }) =>
       [
         `${closed} closed, ${waiting} waiting for a closing price`,
         `${resolved.length} settled${shownIds(resolved)}`,
-        `${cancelled.length} cancelled, because no price came in time${shownIds(cancelled)}`
+        `${cancelled.length} cancelled, because no price came in time${shownIds(cancelled)}`,
+        `${failed.length} failed; the server's log says why${shownIds(failed)}`
       ].join("\n")
     )
   })

@@ -117,6 +117,8 @@ layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAP
 
   holds("X-Agent-Id is the token's agent", ofEach(methods.agentHeader))
 
+  holds("a header that means nothing here changes nothing", ofEach(methods.otherHeaders))
+
   holds("a path takes the documented methods and no other", ({ operations, session, world }) =>
     methods.otherMethods(session, world, operations)
   )

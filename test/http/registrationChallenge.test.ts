@@ -136,7 +136,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
           }
         )
         assert.strictEqual(withStatus(answers, 200).length, 1)
-        assert.strictEqual(withStatus(answers, 400).length, 19)
+        assert.strictEqual(withStatus(answers, 400).length + withStatus(answers, 403).length, 19)
       })
     )
 

@@ -223,6 +223,16 @@ describe.runIf(isRoot)("started by root", () => {
   )
 
   rule(
+    "stays in an empty data directory, whatever its mode was",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = yield* fs.makeTempDirectoryScoped()
+      const postgres = yield* start({ dataDir, settings })
+      assert.strictEqual(postgres.clusterDir, join(dataDir, "postgres"))
+    })
+  )
+
+  rule(
     "trusts no shared directory that somebody else made or can change",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem

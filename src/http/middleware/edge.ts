@@ -70,8 +70,12 @@ const responseToCause = Effect.fnUntraced(function* (
     return notFound(request)
   }
   const defects = cause.reasons.filter(Cause.isDieReason).map((reason) => reason.defect)
-  if (defects.some((defect) => defect instanceof StoreUnavailable)) {
-    yield* Effect.logWarning("the database cannot be reached or is busy", cause)
+  const away = defects.find((defect) => defect instanceof StoreUnavailable)
+  if (away !== undefined) {
+    // An outage is one story: its stack on every request would drown it.
+    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
+      Effect.annotateLogs({ reason: String(away.cause) })
+    )
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   yield* Effect.logError("request failed", cause)

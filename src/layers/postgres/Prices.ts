@@ -6,7 +6,7 @@ import { isUuid } from "../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
-import { at, column, decimal, many, maybe, orDefect, sqlDefect } from "./query.ts"
+import { at, column, decimal, many, maybe, orDefect, rollbackDefect, sqlDefect } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const source = "admin"
@@ -210,7 +210,7 @@ const make = Effect.gen(function* () {
           return row
         })
       )
-      .pipe(Effect.catchTag("SqlError", sqlDefect))
+      .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
   })
 
   return Prices.of({ import: importPrices, latest, firstBetween, quarantine, decide })

@@ -17,7 +17,7 @@ import { effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { makeClientSecret, sha256 } from "../secrets.ts"
 import { statusAt } from "./agentStanding.ts"
-import { at, maybe, orDefect, run, sqlDefect } from "./query.ts"
+import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const {
@@ -43,7 +43,6 @@ const Attempt = Schema.Struct({
   event_slug: Schema.String,
   attempts: Schema.Int,
   max_attempts: Schema.Int,
-  passed: Schema.Boolean,
   provisional_until: instant,
   prediction_limit: Schema.Int
 })
@@ -57,6 +56,8 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const profileRow = maybe(ProfileRow)
   const attemptRow = maybe(Attempt)
+  const challengeSlug = maybe(Schema.Struct({ event_slug: Schema.String }))
+  const challengeState = maybe(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
     const now = yield* DateTime.now
@@ -119,62 +120,78 @@ const make = Effect.gen(function* () {
   const noChallenge = (id: string) =>
     new NotFound({ detail: `There is no registration challenge ${id.slice(0, 64)}.` })
 
+  const alreadyPassed = () =>
+    new ChallengeAlreadyPassed({
+      detail:
+        "This registration challenge has been passed: request a token. A lost claim link is renewed by claim-link/refresh."
+    })
+
+  /** Counts an attempt, which is then spent whatever becomes of it. One short statement: judging may take a while. */
+  const takeAttempt = Effect.fnUntraced(function* (challengeId: string) {
+    const taken = yield* attemptRow(sql`
+      update registration_challenges c set attempts = c.attempts + 1
+        from agents a
+       where c.id = ${challengeId}::uuid and a.id = c.agent_id and c.passed_at is null and c.attempts < c.max_attempts
+      returning c.agent_id::text, c.event_slug, c.attempts, c.max_attempts, a.provisional_until,
+                coalesce(a.prediction_limit, 0) as prediction_limit`)
+    if (Option.isSome(taken)) return taken.value
+    const state = yield* challengeState(sql`
+      select passed_at is not null as passed, max_attempts from registration_challenges
+       where id = ${challengeId}::uuid`)
+    if (Option.isNone(state)) return yield* noChallenge(challengeId)
+    if (state.value.passed) return yield* alreadyPassed()
+    return yield* new ChallengeLocked({
+      detail: `All ${state.value.max_attempts} attempts are used: register again.`
+    })
+  })
+
   const submit: Registry["Service"]["submit"] = Effect.fn("Registry.submit")(function* (challengeId, answer) {
     if (!isUuid(challengeId)) return yield* noChallenge(challengeId)
-    const judged = Effect.gen(function* () {
-      const found = yield* attemptRow(sql`
-        select c.agent_id::text, c.event_slug, c.attempts, c.max_attempts, c.passed_at is not null as passed,
-               a.provisional_until, coalesce(a.prediction_limit, 0) as prediction_limit
-          from registration_challenges c join agents a on a.id = c.agent_id
-         where c.id = ${challengeId}::uuid
-           for update of c`)
-      if (Option.isNone(found)) return yield* noChallenge(challengeId)
-      const challenge = found.value
-      if (challenge.passed) {
-        return yield* new ChallengeAlreadyPassed({
-          detail:
-            "This registration challenge has been passed: request a token. A lost claim link is renewed by claim-link/refresh."
-        })
-      }
-      if (challenge.attempts >= challenge.max_attempts) {
-        return yield* new ChallengeLocked({
-          detail: `All ${challenge.max_attempts} attempts are used: register again.`
-        })
-      }
+    const asked = yield* challengeSlug(sql`
+      select event_slug from registration_challenges where id = ${challengeId}::uuid`)
+    if (Option.isNone(asked)) return yield* noChallenge(challengeId)
+    // A judge that no longer knows the event costs no attempt.
+    if (Option.isNone(yield* judge.event(asked.value.event_slug))) {
+      return yield* new NotFound({
+        detail:
+          "The event of this registration challenge is no longer in use: register again for another one."
+      })
+    }
+    const attempt = yield* takeAttempt(challengeId)
+    const verdict = yield* judge.judge(attempt.event_slug, answer)
+    const outcome = {
+      score: verdict.score,
+      threshold: verdict.threshold,
+      attempts_remaining: attempt.max_attempts - attempt.attempts,
+      feedback: verdict.criteria.map((each) => ({
+        criterion: each.name,
+        points: each.points,
+        max_points: each.max_points,
+        comment: each.feedback
+      }))
+    }
+    const recorded = Effect.gen(function* () {
       const now = yield* DateTime.now
-      const verdict = yield* judge.judge(challenge.event_slug, answer)
-      const attempt = challenge.attempts + 1
-      yield* run(sql`
-        update registration_challenges
-           set attempts = ${attempt}, passed_at = ${verdict.passed ? at(now) : null}::timestamptz
-         where id = ${challengeId}::uuid`)
-      yield* run(sql`
+      yield* sql`
         insert into registration_attempts (challenge_id, attempt, answer, verdict, passed, at)
-        values (${challengeId}::uuid, ${attempt}, ${JSON.stringify(answer)}::jsonb,
-                ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${at(now)})`)
-      const outcome = {
-        score: verdict.score,
-        threshold: verdict.threshold,
-        attempts_remaining: challenge.max_attempts - attempt,
-        feedback: verdict.criteria.map((each) => ({
-          criterion: each.name,
-          points: each.points,
-          max_points: each.max_points,
-          comment: each.feedback
-        }))
-      }
+        values (${challengeId}::uuid, ${attempt.attempts}, ${JSON.stringify(answer)}::jsonb,
+                ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${at(now)})`
       if (!verdict.passed) return { passed: false as const, ...outcome }
-      yield* run(
-        sql`update agents set challenge_passed_at = ${at(now)} where id = ${challenge.agent_id}::uuid`
-      )
+      // Of two attempts that pass at once, one makes the claim link.
+      const first = yield* sql`
+        update registration_challenges set passed_at = ${at(now)}
+         where id = ${challengeId}::uuid and passed_at is null
+        returning 1`
+      if (first.length === 0) return yield* alreadyPassed()
+      yield* sql`update agents set challenge_passed_at = ${at(now)} where id = ${attempt.agent_id}::uuid`
       const link = yield* claims.issueLink({
-        agentId: challenge.agent_id,
-        provisionalUntil: challenge.provisional_until,
-        predictionLimit: challenge.prediction_limit
+        agentId: attempt.agent_id,
+        provisionalUntil: attempt.provisional_until,
+        predictionLimit: attempt.prediction_limit
       })
       return { passed: true as const, ...outcome, ...link }
     })
-    return yield* sql.withTransaction(judged).pipe(Effect.catchTag("SqlError", sqlDefect))
+    return yield* sql.withTransaction(recorded).pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
   })
 
   const resendSecret: Registry["Service"]["resendSecret"] = Effect.fn("Registry.resendSecret")(

@@ -3,7 +3,7 @@
  * statement that fails, is a defect: services list domain errors only.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { DateTime, Effect, Option, Predicate, Result, Schema } from "effect"
+import { Cause, DateTime, Effect, Option, Predicate, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
@@ -31,10 +31,24 @@ const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
 export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> =>
   Effect.die(passesByItself(error) ? new StoreUnavailable({ cause: error }) : error)
 
+const diedOfSql = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined =>
+  cause.reasons
+    .filter(Cause.isDieReason)
+    .map(({ defect }) => defect)
+    .find(SqlError.isSqlError)
+
+/** A transaction that loses its connection dies of its rollback, whatever it had failed with: that passes by itself too. */
+export const rollbackDefect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.catchCause(effect, (cause) => {
+    const error = diedOfSql(cause)
+    return error === undefined ? Effect.failCause(cause) : sqlDefect(error)
+  })
+
 /** A statement, or a transaction without errors of its own, whose failures are defects. */
 export const orDefect = <A, R>(
   effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError, R>
-): Effect.Effect<A, never, R> => Effect.catchTags(effect, { SqlError: sqlDefect, SchemaError: Effect.die })
+): Effect.Effect<A, never, R> =>
+  rollbackDefect(Effect.catchTags(effect, { SqlError: sqlDefect, SchemaError: Effect.die }))
 
 /** All rows. */
 export const many = <Row>(row: Schema.ConstraintDecoder<Row>) => {

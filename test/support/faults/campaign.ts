@@ -126,7 +126,7 @@ const printed = (
       ([kind, { landed, recoveries, struck }]) =>
         `  ${kind}: struck ${struck}, landed ${landed}, works again after ${percentile(recoveries, 0.5)} ms (most ${Math.max(...recoveries)} ms)`
     ),
-    `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts and ${tally.held.size} lost answers checked, ${violations.length} violations`
+    `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts, ${tally.registered.length} registrations and ${tally.held.size} lost answers checked, ${violations.length} violations`
   ].join("\n")
 
 /** How often a fault is aimed anew when it has never hit what it was aimed at. */
@@ -212,7 +212,16 @@ export const campaign = Effect.fnUntraced(function* <E, R, QE, QR>(scene: Scene<
       const faults = yield* strikes(scene.faults, plan, tally).pipe(
         Random.withSeed(plan.seed),
         Effect.tapError(() =>
-          Console.log(`seed ${plan.seed}, so far: ${outcomesOf(tally)}\n${scene.log().slice(-3000)}`)
+          Console.log(
+            [
+              `seed ${plan.seed}, so far: ${outcomesOf(tally)}`,
+              ...tally.violations,
+              ...violations,
+              scene.log()
+            ]
+              .join("\n")
+              .slice(-5000)
+          )
         )
       )
       yield* load.end

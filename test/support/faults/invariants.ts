@@ -94,6 +94,14 @@ const neverHeld = Effect.fnUntraced(function* (held: ReadonlySet<string>) {
         where challenge_id = split_part(h.pair, ' ', 1)::uuid and agent_id = split_part(h.pair, ' ', 2)::uuid)`)
 })
 
+const notRegistered = Effect.fnUntraced(function* (registered: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* findings(sql`
+    select 'lost: agent ' || r.id as finding
+      from unnest(${column("uuid", registered)}) as r (id)
+     where not exists (select 1 from agents a join registration_challenges c on c.agent_id = a.id where a.id = r.id)`)
+})
+
 export const unsettled = Effect.flatMap(SqlClient.SqlClient, (sql) => findings(isUnsettled(sql)))
 
 /** All that is wrong in the end. */
@@ -106,7 +114,8 @@ export const finalFindings = Effect.fnUntraced(function* (tally: Tally) {
     findings(revisionsWhole(sql)),
     unsettled,
     lost(tally.acknowledged),
-    neverHeld(tally.held)
+    neverHeld(tally.held),
+    notRegistered(tally.registered)
   ])
   return found.flat().map(({ finding }) => finding)
 })

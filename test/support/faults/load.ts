@@ -18,6 +18,7 @@ export interface Acknowledged {
 export interface Tally {
   operations: number
   readonly acknowledged: Array<Acknowledged>
+  readonly registered: Array<string>
   /** The server says it has a prediction whose acknowledgement was lost: as `challenge agent`. */
   readonly held: Set<string>
   /** Answers and failures by kind. */
@@ -30,6 +31,7 @@ export interface Tally {
 export const makeTally = (): Tally => ({
   operations: 0,
   acknowledged: [],
+  registered: [],
   held: new Set(),
   outcomes: new Map(),
   lastAcknowledgedStart: 0,
@@ -177,6 +179,24 @@ const agentLoad = Effect.fnUntraced(function* (
   }
 })
 
+const Registered = Schema.fromJsonString(Schema.Struct({ agent_id: Schema.String }))
+
+/** Registers one agent after the other: several statements in one transaction, unlike a prediction. */
+const registrations = Effect.fnUntraced(function* (tally: Tally, url: string, goesOn: () => boolean) {
+  while (goesOn()) {
+    const answer = yield* ask(`${url}/api/v1/agent/registry/register`, { name: "newcomer" })
+    const status = Option.match(answer, { onNone: () => 0, onSome: (each) => each.status })
+    if (Option.isSome(answer) && status === 201) {
+      const { agent_id } = yield* Effect.orDie(Schema.decodeEffect(Registered)(answer.value.text))
+      tally.registered.push(agent_id)
+      count(tally, "registered")
+    } else if (Option.isSome(answer) && status !== 503) {
+      tally.violations.push(`registration ${status}: ${answer.value.text.slice(0, 300)}`)
+    }
+    yield* pause
+  }
+})
+
 export interface Load {
   readonly tally: Tally
   /** No new operations; those under way are finished. */
@@ -193,12 +213,16 @@ export const startLoad = Effect.fnUntraced(function* (options: {
   const { agents, challenges, seed, url } = options
   const tally = makeTally()
   const state = { goesOn: true }
-  const fiber = yield* Effect.forEach(
-    agents,
-    (id, index) =>
-      agentLoad(tally, url, id, challenges, () => state.goesOn).pipe(Random.withSeed(`${seed}:${index}`)),
-    { concurrency: "unbounded", discard: true }
-  ).pipe(Effect.forkScoped)
+  const goesOn = () => state.goesOn
+  const everybody = [
+    registrations(tally, url, goesOn),
+    ...agents.map((id, index) =>
+      agentLoad(tally, url, id, challenges, goesOn).pipe(Random.withSeed(`${seed}:${index}`))
+    )
+  ]
+  const fiber = yield* Effect.all(everybody, { concurrency: "unbounded", discard: true }).pipe(
+    Effect.forkScoped
+  )
   const load: Load = {
     tally,
     end: Effect.suspend(() => {

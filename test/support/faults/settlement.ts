@@ -12,11 +12,10 @@ const Backend = Schema.Struct({ pid: Schema.Int, client_port: Schema.Int })
 const settling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* maybe(Backend)(sql`
-    select a.pid, a.client_port
-      from pg_stat_activity a
-      join pg_locks l on l.pid = a.pid and l.locktype = 'advisory' and l.granted
-     where a.datname = current_database() and a.application_name = 'auspex' and a.state = 'active'
-       and a.query like '%prediction_scores%' and clock_timestamp() - a.query_start > interval '25 ms'`)
+    select pid, client_port from pg_stat_activity
+     where datname = current_database() and application_name = 'auspex' and state = 'active'
+       and query ~ 'insert into (prediction_scores|agent_figures)'
+       and clock_timestamp() - query_start > interval '25 ms'`)
 })
 
 const Settled = Schema.Struct({ settled_at: Schema.DateTimeUtcFromDate })

@@ -23,6 +23,7 @@ export const assertHeld = (
   assert.deepStrictEqual(report.violations.slice(0, 10), [])
   assert.isAtLeast(report.tally.operations, floors.operations, "operations")
   assert.isAtLeast(report.tally.acknowledged.length, floors.operations, "acknowledged")
+  assert.isAtLeast(report.tally.registered.length, floors.settled, "registered")
   assert.isAtLeast(report.settled, floors.settled, "settled challenges")
   assert.isAtLeast(report.samples, floors.samples, "samples")
   assert.lengthOf([...report.faults.keys()], floors.kinds)

@@ -1,6 +1,6 @@
 /** Every path with every method, and paths that are none. */
 import { Effect } from "effect"
-import type { Answer } from "./client.ts"
+import type { Answer, Header } from "./client.ts"
 import type { Operation } from "./document.ts"
 import { status } from "./negative.ts"
 import { outgoing, pathOf, rightRequest } from "./requests.ts"
@@ -100,6 +100,46 @@ export const noSuchPaths = Effect.fnUntraced(function* (session: Session) {
     const outgoing = { method: "GET", target, headers: [] }
     yield* session.exchange(undefined, "bytes that no target has", outgoing, status([400, 404]))
   }
+})
+
+/** None of them means anything here. */
+export const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
+  ["x-forwarded-for", "1.2.3.4, not an address"],
+  ["x-request-id", "a b"],
+  ["accept", "text/html;q=0.1"],
+  ["accept-encoding", "br, gzip;q=0"],
+  ["content-encoding", "gzip"],
+  ["if-none-match", "*"],
+  ["range", "bytes=0-1"],
+  ["origin", "https://evil.example"],
+  ["cookie", "session=1; session=2"],
+  ["traceparent", "00-zz-zz-zz"],
+  ["b3", "0"],
+  ["forwarded", "for=_hidden;host=evil.example"],
+  ["x-http-method-override", "DELETE"],
+  ["expect", "nothing"],
+  ["upgrade", "h2c"],
+  ["te", "trailers"]
+]
+
+/** A header that means nothing here changes nothing. */
+export const otherHeaders = Effect.fnUntraced(function* (
+  session: Session,
+  world: World,
+  operation: Operation
+) {
+  const [first] = world.waysOf(operation)
+  yield* Effect.forEach(
+    strangeHeaders,
+    ([name, value]) =>
+      Effect.gen(function* () {
+        const right = rightRequest(session.document, operation, yield* first)
+        const credential = [...world.credentialFor(operation), [name, value] as const]
+        const sent = outgoing(world, right, { credential })
+        yield* session.exchange(operation, `${name}: ${value}`, sent, status([200, 201, 204]))
+      }),
+    { concurrency: 8, discard: true }
+  )
 })
 
 /** Which agent one is stands in the token; X-Agent-Id may only repeat it. */

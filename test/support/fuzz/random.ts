@@ -1,9 +1,9 @@
 /** Requests that are wrong in several places at once, as a seeded generator makes them. */
 import { Effect } from "effect"
 import type { Schema } from "effect"
-import type { Header } from "./client.ts"
 import type { Operation } from "./document.ts"
 import { replaceAt, places } from "./generate.ts"
+import { strangeHeaders } from "./methods.ts"
 import { hostileTexts } from "./mutate.ts"
 import { bodyOf, bodySchemas, jsonType, outgoing, pathOf } from "./requests.ts"
 import type { Session } from "./session.ts"
@@ -122,25 +122,6 @@ const scrambled = (random: Random, text: string): Uint8Array => {
   }
   return Buffer.from(bytes)
 }
-
-const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
-  ["x-forwarded-for", "1.2.3.4, not an address"],
-  ["x-request-id", "a b"],
-  ["accept", "text/html;q=0.1"],
-  ["accept-encoding", "br, gzip;q=0"],
-  ["content-encoding", "gzip"],
-  ["if-none-match", "*"],
-  ["range", "bytes=0-1"],
-  ["origin", "https://evil.example"],
-  ["cookie", "session=1; session=2"],
-  ["traceparent", "00-zz-zz-zz"],
-  ["b3", "0"],
-  ["forwarded", "for=_hidden;host=evil.example"],
-  ["x-http-method-override", "DELETE"],
-  ["expect", "nothing"],
-  ["upgrade", "h2c"],
-  ["te", "trailers"]
-]
 
 /** One request: a right one of some operation, spoiled here and there. */
 export const randomRequest = Effect.fnUntraced(function* (

@@ -2,8 +2,8 @@
 import type { Operation } from "./document.ts"
 import type { Session } from "./session.ts"
 
-/** So few requests of an operation would say nothing; a path without parameters has few ways to be wrong. */
-const fewest = 25
+/** Fewer requests of an operation would say nothing; one without any input has few ways to be wrong. */
+const fewest = 20
 
 const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean =>
   secured || parameters.length > 0 || requestBody !== undefined
