@@ -24,7 +24,7 @@ describe("a server and three runners of jobs under faults", () => {
     Effect.gen(function* () {
       const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 4 }
       const report = yield* campaign(yield* replicas({ pause }), plan)
-      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 7, strikes: 4 })
+      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 8, strikes: 4 })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

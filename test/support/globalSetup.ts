@@ -23,7 +23,7 @@ const templateDatabase = "auspex_template"
 
 export default async function setup(project: TestProject) {
   const directory = mkdtempSync(join(tmpdir(), "auspex-test-"))
-  const scope = Effect.runSync(Scope.make())
+  const scope = Scope.makeUnsafe()
   const started = EmbeddedPostgres.start({ dataDir: directory, settings: impatient }).pipe(
     Effect.provideService(Scope.Scope, scope)
   )

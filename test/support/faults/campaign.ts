@@ -2,56 +2,48 @@
  * Faults one after the other, in a seeded order, each only once the service works again after the last, while agents
  * predict and challenges fall due. The seed fixes the order and the moments aimed at; real processes decide the rest.
  */
-import { PgClient } from "@effect/sql-pg"
 import { Cause, Clock, Console, Duration, Effect, Random, Schedule, Schema } from "effect"
-import type { Redacted } from "effect"
 import { SqlError } from "effect/sql"
-import type { SqlClient } from "effect/sql"
 import { until } from "../process.ts"
+import type { Query } from "./database.ts"
 import { fingerprint, finalFindings, sampledFindings, settledChallenges, unsettled } from "./invariants.ts"
 import { startLoad } from "./load.ts"
 import type { Tally } from "./load.ts"
 import { makeAgents, makeChallenge, makePrices } from "./population.ts"
 import type { Open } from "./population.ts"
 
-export interface Strike<E, R> {
+export interface Strike {
   /** When. */
   readonly at: number
   /** Whether it hit what it was aimed at; asked once the service works again. */
-  readonly landed: Effect.Effect<boolean, E, R>
+  readonly landed: Effect.Effect<boolean>
 }
 
-export interface Fault<E, R> {
+export interface Fault {
   readonly kind: string
-  readonly strike: Effect.Effect<Strike<E, R>, E, R>
+  readonly strike: Effect.Effect<Strike>
 }
 
-/** Runs a query on the database as it is reached at this moment. */
-export type Query<QE, QR> = <A, E>(
-  effect: Effect.Effect<A, E, SqlClient.SqlClient>
-) => Effect.Effect<A, E | QE | SqlError.SqlError, QR>
+/** A strike that cannot be made is the harness's own fault. */
+export const fault = <E, E2>(
+  kind: string,
+  strike: Effect.Effect<{ readonly at: number; readonly landed: Effect.Effect<boolean, E> }, E2>
+): Fault => ({
+  kind,
+  strike: Effect.orDie(Effect.map(strike, ({ at, landed }) => ({ at, landed: Effect.orDie(landed) })))
+})
 
 /** What is struck. */
-export interface Scene<E, R, QE, QR> {
+export interface Scene {
   readonly url: string
   readonly adminToken: string
-  readonly query: Query<QE, QR>
-  readonly faults: ReadonlyArray<Fault<E, R>>
+  readonly query: Query
+  readonly faults: ReadonlyArray<Fault>
   /** What its processes have logged. */
   readonly log: () => string
   /** The ends of processes that nobody struck. */
   readonly deaths: Effect.Effect<ReadonlyArray<string>>
 }
-
-/** The harness's own way to the database, by a name of its own and with time for long questions. */
-export const harnessClient = (url: Redacted.Redacted) =>
-  PgClient.layer({
-    url,
-    maxConnections: 3,
-    applicationName: "harness",
-    transformJson: false,
-    startupParameters: { statement_timeout: "60000", timezone: "UTC" }
-  })
 
 export interface Plan {
   readonly seed: number
@@ -133,13 +125,9 @@ const printed = (
 const mostTries = 6
 
 /** Strikes while agents predict, and waits each time until what began after the fault is acknowledged. */
-const strikes = Effect.fnUntraced(function* <E, R>(
-  faults: ReadonlyArray<Fault<E, R>>,
-  plan: Plan,
-  tally: Tally
-) {
+const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan: Plan, tally: Tally) {
   const reports = new Map<string, KindReport>()
-  const strikeOnce = Effect.fnUntraced(function* ({ kind, strike }: Fault<E, R>) {
+  const strikeOnce = Effect.fnUntraced(function* ({ kind, strike }: Fault) {
     const report = reports.get(kind) ?? { struck: 0, landed: 0, recoveries: [] }
     reports.set(kind, report)
     const known = tally.acknowledged.length
@@ -161,7 +149,7 @@ const strikes = Effect.fnUntraced(function* <E, R>(
   return reports
 })
 
-export const campaign = Effect.fnUntraced(function* <E, R, QE, QR>(scene: Scene<E, R, QE, QR>, plan: Plan) {
+export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   const began = yield* Clock.currentTimeMillis
   const { query } = scene
   const agents = yield* query(
@@ -209,20 +197,16 @@ export const campaign = Effect.fnUntraced(function* <E, R, QE, QR>(scene: Scene<
       )
       const load = yield* startLoad({ url: scene.url, agents, challenges, seed: plan.seed })
       const { tally } = load
+      const tellSoFar = Effect.gen(function* () {
+        const left = (challenges.at(-1)?.deadline ?? 0) - (yield* Clock.currentTimeMillis)
+        yield* Console.log(
+          `faults: seed ${plan.seed}, given up: ${outcomesOf(tally)}; ${counts.samples} samples; newest challenge closes in ${left} ms`
+        )
+        yield* Console.log([...tally.violations, ...violations, scene.log().slice(-4000)].join("\n"))
+      })
       const faults = yield* strikes(scene.faults, plan, tally).pipe(
         Random.withSeed(plan.seed),
-        Effect.tapError(() =>
-          Console.log(
-            [
-              `seed ${plan.seed}, so far: ${outcomesOf(tally)}`,
-              ...tally.violations,
-              ...violations,
-              scene.log()
-            ]
-              .join("\n")
-              .slice(-5000)
-          )
-        )
+        Effect.onError(() => tellSoFar)
       )
       yield* load.end
       return { tally, faults }

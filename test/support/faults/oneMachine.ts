@@ -1,10 +1,12 @@
 /** One Auspex with its embedded PostgreSQL, and what can happen to it. */
+import { NodeFileSystem } from "@effect/platform-node"
 import { Clock, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many } from "../../../src/layers/postgres/query.ts"
-import { embeddedUrl, freePort, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
+import { embeddedUrl, freePort, isAlive, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
-import { harnessClient } from "./campaign.ts"
+import { fault } from "./campaign.ts"
+import { makeQuery } from "./database.ts"
 import { keep } from "./processes.ts"
 import { wasUndone, withinSettlement } from "./settlement.ts"
 
@@ -43,27 +45,31 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   yield* whenReady(server.current())
 
   // The embedded server has another port after every start of the program.
-  const query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) =>
-    Effect.flatMap(embeddedUrl(dataDir), (url) => Effect.provide(effect, harnessClient(url), { local: true }))
+  const query = makeQuery(Effect.provide(embeddedUrl(dataDir), NodeFileSystem.layer))
+
+  const postmaster = Effect.provide(postmasterOf(dataDir), NodeFileSystem.layer)
 
   const killServer = Effect.gen(function* () {
-    const at = yield* server.kill
+    const at = yield* server.end("SIGKILL")
     return { at, landed: Effect.succeed(true) }
   })
 
   const killInSettlement = Effect.gen(function* () {
     const { challengeId } = yield* withinSettlement(query)
-    const at = yield* server.kill
+    const at = yield* server.end("SIGKILL")
     return { at, landed: wasUndone(query, challengeId, at) }
   })
 
   const killPostgres = Effect.gen(function* () {
-    const { pid } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
-    const at = yield* Clock.currentTimeMillis
+    const { pid } = yield* Effect.fromOption(yield* postmaster)
     yield* Effect.sync(() => process.kill(pid, "SIGKILL"))
-    const restarted = Effect.map(postmasterOf(dataDir), (noted) =>
-      Option.exists(noted, (each) => each.pid !== pid)
+    yield* until(
+      "the postmaster is gone",
+      "5 seconds",
+      Effect.map(isAlive(pid), (alive) => !alive)
     )
+    const at = yield* Clock.currentTimeMillis
+    const restarted = Effect.map(postmaster, (noted) => Option.exists(noted, (each) => each.pid !== pid))
     return { at, landed: Effect.as(until("another postmaster", "20 seconds", restarted), true) }
   })
 
@@ -89,11 +95,11 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
     log: server.log,
     deaths: server.deaths,
     faults: [
-      { kind: "kill -9 of the server", strike: killServer },
-      { kind: "kill -9 of the server within a settlement", strike: killInSettlement },
-      { kind: "kill -9 of PostgreSQL", strike: killPostgres },
-      { kind: "sessions terminated", strike: terminate },
-      { kind: `paused for ${Duration.format(options.pause)}`, strike: pause }
+      fault("kill -9 of the server", killServer),
+      fault("kill -9 of the server within a settlement", killInSettlement),
+      fault("kill -9 of PostgreSQL", killPostgres),
+      fault("sessions terminated", terminate),
+      fault(`paused for ${Duration.format(options.pause)}`, pause)
     ]
   }
 })

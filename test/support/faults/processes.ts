@@ -5,10 +5,10 @@ import type { Auspex, Start } from "../process.ts"
 
 export interface Kept {
   readonly current: () => Auspex
-  /** SIGKILL, then a new start, which is not waited for; answers when it was killed. */
-  readonly kill: Effect.Effect<number>
+  /** Ended by this signal, then started again, which is not waited for; answers when it had ended. */
+  readonly end: (name: "SIGKILL" | "SIGTERM") => Effect.Effect<number>
   readonly log: () => string
-  /** The ends that were not our doing. */
+  /** The ends that were not our doing, and those in good order that were not. */
   readonly deaths: Effect.Effect<ReadonlyArray<string>>
 }
 
@@ -16,24 +16,30 @@ export const keep = Effect.fnUntraced(function* (start: Start) {
   const scope = yield* Effect.scope
   const first = yield* startAuspex(start)
   const all = [first]
-  const killed = new Set<Auspex>()
+  const struck = new Set<Auspex>()
+  const disorder: Array<string> = []
   const current = () => all.at(-1) ?? first
   const kept: Kept = {
     current,
-    kill: Effect.gen(function* () {
+    end: Effect.fnUntraced(function* (name: "SIGKILL" | "SIGTERM") {
       const victim = current()
-      killed.add(victim)
+      struck.add(victim)
+      yield* victim.signal(name)
+      const { code } = yield* victim.ended
       const at = yield* Clock.currentTimeMillis
-      yield* victim.signal("SIGKILL")
-      yield* victim.ended
+      if (name === "SIGTERM" && code !== 0) {
+        disorder.push(
+          `process ${victim.pid} ended with ${code} when asked to stop: ${victim.stderr().slice(-500)}`
+        )
+      }
       all.push(yield* startAuspex(start).pipe(Scope.provide(scope)))
       return at
     }),
     log: () => all.map((each) => each.stdout() + each.stderr()).join("\n"),
     deaths: Effect.gen(function* () {
-      const dead: Array<string> = []
+      const dead = [...disorder]
       for (const each of all) {
-        if (!killed.has(each) && (yield* each.hasEnded)) {
+        if (!struck.has(each) && (yield* each.hasEnded)) {
           dead.push(`process ${each.pid} ended by itself: ${each.stderr().slice(-500)}`)
         }
       }

@@ -1,10 +1,10 @@
 /** One server and three runners of jobs on one database, each with a network of its own. */
 import { Clock, Duration, Effect, Random } from "effect"
-import type { SqlClient } from "effect/sql"
 import { emptyDatabase } from "../database.ts"
 import { freePort, replicaEnvironment, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
-import { harnessClient } from "./campaign.ts"
+import { fault } from "./campaign.ts"
+import { makeQuery } from "./database.ts"
 import { room, terminateBackend } from "./oneMachine.ts"
 import { keep } from "./processes.ts"
 import { makeProxy } from "./proxy.ts"
@@ -27,8 +27,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     Effect.sync(() => runners.every(({ process }) => process.current().stdout().includes("Auspex serves")))
   )
 
-  const query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) =>
-    Effect.provide(effect, harnessClient(database), { local: true })
+  const query = makeQuery(Effect.succeed(database))
 
   /** A runner within a large settlement. */
   const settlingRunner = Effect.gen(function* () {
@@ -37,11 +36,12 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     return { ...target, runner }
   })
 
-  const killRunner = Effect.gen(function* () {
-    const { challengeId, runner } = yield* settlingRunner
-    const at = yield* (runner ?? server).process.kill
-    return { at, landed: wasUndone(query, challengeId, at) }
-  })
+  const endRunner = (name: "SIGKILL" | "SIGTERM") =>
+    Effect.gen(function* () {
+      const { challengeId, runner } = yield* settlingRunner
+      const at = yield* (runner ?? server).process.end(name)
+      return { at, landed: wasUndone(query, challengeId, at) }
+    })
 
   const cutRunner = Effect.gen(function* () {
     const { challengeId, runner } = yield* settlingRunner
@@ -69,7 +69,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   })
 
   const killServer = Effect.gen(function* () {
-    return { at: yield* server.process.kill, landed: Effect.succeed(true) }
+    return { at: yield* server.process.end("SIGKILL"), landed: Effect.succeed(true) }
   })
 
   /** What it had stamped in time meets a challenge that a runner has closed meanwhile. */
@@ -98,16 +98,14 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
       (each) => each.flat()
     ),
     faults: [
-      { kind: "kill -9 of a runner within a settlement", strike: killRunner },
-      { kind: "connections of a runner cut within a settlement", strike: cutRunner },
-      { kind: "session of a settlement terminated", strike: terminateSettling },
-      {
-        kind: `runner paused for ${Duration.format(options.pause)} within a settlement`,
-        strike: pauseRunner
-      },
-      { kind: "kill -9 of the server", strike: killServer },
-      { kind: `server paused for ${Duration.format(options.pause)}`, strike: pauseServer },
-      { kind: "answers of PostgreSQL lost", strike: loseAnswers }
+      fault("kill -9 of a runner within a settlement", endRunner("SIGKILL")),
+      fault("runner asked to stop within a settlement", endRunner("SIGTERM")),
+      fault("connections of a runner cut within a settlement", cutRunner),
+      fault("session of a settlement terminated", terminateSettling),
+      fault(`runner paused for ${Duration.format(options.pause)} within a settlement`, pauseRunner),
+      fault("kill -9 of the server", killServer),
+      fault(`server paused for ${Duration.format(options.pause)}`, pauseServer),
+      fault("answers of PostgreSQL lost", loseAnswers)
     ]
   }
 })

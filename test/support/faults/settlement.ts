@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many, maybe } from "../../../src/layers/postgres/query.ts"
 import { until } from "../process.ts"
-import type { Query } from "./campaign.ts"
+import type { Query } from "./database.ts"
 import { makeDueChallenge } from "./population.ts"
 
 const Backend = Schema.Struct({ pid: Schema.Int, client_port: Schema.Int })
@@ -28,7 +28,7 @@ export interface Target {
 }
 
 /** Makes a large settlement due and answers somewhere within it. */
-export const withinSettlement = Effect.fnUntraced(function* <QE, QR>(query: Query<QE, QR>) {
+export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
   const offset = yield* Random.nextIntBetween(0, 200)
   const challengeId = yield* query(makeDueChallenge)
   let found: Option.Option<typeof Backend.Type> = Option.none()
@@ -47,11 +47,7 @@ export const withinSettlement = Effect.fnUntraced(function* <QE, QR>(query: Quer
 })
 
 /** Whether the settlement that counts began after the strike, so that the one under way then was undone whole. */
-export const wasUndone = Effect.fnUntraced(function* <QE, QR>(
-  query: Query<QE, QR>,
-  challengeId: string,
-  at: number
-) {
+export const wasUndone = Effect.fnUntraced(function* (query: Query, challengeId: string, at: number) {
   const settledAt = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const rows = yield* many(Settled)(

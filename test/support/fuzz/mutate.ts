@@ -112,7 +112,7 @@ const outside = ({ path, schema, value }: Place): ReadonlyArray<Json> => {
     case "array": {
       const [first = null] = isList(value) ? value : []
       // Each item is wrong, which must not make a large answer.
-      const wrongs = Array.from({ length: 20_000 }, () => null)
+      const wrongs = Array.from({ length: 5000 }, () => null)
       const counts = [(schema.maxItems ?? -1) + 1, (schema.minItems ?? 0) - 1].filter((count) => count >= 0)
       return [wrongs, ...counts.map((count) => Array.from({ length: count }, () => first))]
     }

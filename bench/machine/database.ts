@@ -1,0 +1,66 @@
+/** One embedded PostgreSQL for the whole bench, exactly as production starts it, and a database for each scenario. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { site } from "../world.ts"
+
+export interface Postgres {
+  readonly url: Redacted.Redacted
+  readonly pid: number
+  readonly remarks: ReadonlyArray<string>
+}
+
+/** Started in a temporary directory, which is removed at the end. */
+export const start = Effect.gen(function* () {
+  const directory = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const made = mkdtempSync(join(tmpdir(), "auspex-bench-"))
+      // PostgreSQL's account must be able to pass, when root runs the bench.
+      chmodSync(made, 0o755)
+      return made
+    }),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+  )
+  // Before the server starts, so that it runs after the server has stopped.
+  let elsewhere: string | undefined
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      if (elsewhere !== undefined) rmSync(elsewhere, { recursive: true, force: true })
+    })
+  )
+  const running = yield* EmbeddedPostgres.start({
+    dataDir: join(directory, "data"),
+    // Room for the pools of two servers and for pgbench; nothing else differs from production.
+    settings: { max_connections: "200" }
+  })
+  if (running.relocatedFrom !== null) elsewhere = dirname(running.clusterDir)
+  const postgres: Postgres = { url: running.url, pid: running.pid, remarks: running.remarks }
+  return postgres
+})
+
+/** For what the bench itself asks of a database, which may take its time. */
+export const patient = (url: string) =>
+  PgClient.layer({
+    url: Redacted.make(url),
+    maxConnections: 2,
+    applicationName: "bench",
+    startupParameters: { timezone: "UTC" }
+  })
+
+/** A new migrated database. */
+export const create = Effect.fnUntraced(function* (postgres: Postgres, name: string) {
+  const maintenance = Redacted.value(postgres.url)
+  yield* Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`create database ${sql(name)}`
+  }).pipe(Effect.provide(patient(maintenance)))
+  const url = new URL(maintenance)
+  url.pathname = `/${name}`
+  yield* Database.migrate(site).pipe(Effect.provide(Database.client(Redacted.make(url.href))))
+  return url.href
+})

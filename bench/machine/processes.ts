@@ -1,0 +1,138 @@
+/** Processes of the bench: each is ended by its pid when the scope ends, whatever the reason. */
+import { fork, spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { Data, Effect, Schedule } from "effect"
+import { serverEnvironment } from "../world.ts"
+
+/** Something did not go as it must: the bench ends with this message and exit code 1. */
+export class BenchFailed extends Data.TaggedError("BenchFailed")<{ readonly message: string }> {}
+
+export const project = fileURLToPath(new URL("../../", import.meta.url))
+
+const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+
+const ending = (child: ChildProcess) =>
+  Effect.callback<void>((resume) => {
+    if (hasEnded(child)) return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+  })
+
+const stop = Effect.fnUntraced(function* (child: ChildProcess) {
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    if (hasEnded(child)) return
+    child.kill(signal)
+    yield* Effect.timeoutOption(ending(child), "25 seconds")
+  }
+})
+
+export interface Started {
+  readonly pid: number
+  readonly child: ChildProcess
+  /** What it wrote last, for the message when it fails. */
+  readonly written: () => string
+}
+
+const started = (make: () => ChildProcess) =>
+  Effect.acquireRelease(
+    Effect.sync((): Started => {
+      const child = make()
+      let text = ""
+      const keep = (chunk: Buffer) => {
+        text = (text + chunk.toString()).slice(-4000)
+      }
+      child.stdout?.on("data", keep)
+      child.stderr?.on("data", keep)
+      child.on("error", (error) => keep(Buffer.from(String(error))))
+      return { pid: child.pid ?? 0, child, written: () => text }
+    }),
+    ({ child }) => stop(child)
+  )
+
+/** A program with its arguments. */
+export const program = (
+  command: string,
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>
+) =>
+  started(() =>
+    spawn(command, args, { cwd: project, env: { ...environment }, stdio: ["ignore", "pipe", "pipe"] })
+  )
+
+/** A module of the bench that talks to it by messages. */
+export const module_ = (path: URL) =>
+  started(() => fork(path, [], { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
+
+/** Waits for the end, and demands that it is a good one. */
+export const ended = Effect.fnUntraced(function* (what: string, { child, written }: Started) {
+  yield* ending(child)
+  if (child.exitCode !== 0) {
+    return yield* new BenchFailed({
+      message: `${what} ended with ${child.exitCode ?? child.signalCode}: ${written()}`
+    })
+  }
+})
+
+export const freePort = Effect.callback<number>((resume) => {
+  const server = createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+const isReady = (port: number) =>
+  Effect.promise(async () => {
+    try {
+      return (await fetch(`http://127.0.0.1:${port}/health/ready`)).status === 200
+    } catch {
+      return false
+    }
+  })
+
+export interface Server {
+  readonly pid: number
+  readonly port: number
+  readonly process: Started
+}
+
+/** The real server, as operators start it. */
+export const auspex = Effect.fnUntraced(function* (
+  databaseUrl: string,
+  nodeArguments: ReadonlyArray<string> = []
+) {
+  const port = yield* freePort
+  const process_ = yield* program(
+    process.execPath,
+    [...nodeArguments, "src/main.ts"],
+    serverEnvironment(databaseUrl, port)
+  )
+  yield* Effect.gen(function* () {
+    if (hasEnded(process_.child)) {
+      return yield* new BenchFailed({ message: `the server did not start: ${process_.written()}` })
+    }
+    if (!(yield* isReady(port))) return yield* Effect.fail("not yet" as const)
+  }).pipe(
+    Effect.retry({
+      schedule: Schedule.spaced("50 millis"),
+      times: 600,
+      while: (error) => error === "not yet"
+    }),
+    Effect.mapError((error) =>
+      error === "not yet"
+        ? new BenchFailed({ message: `the server is not ready: ${process_.written()}` })
+        : error
+    )
+  )
+  const server: Server = { pid: process_.pid, port, process: process_ }
+  return server
+})
+
+/** What there is to say of a server that did not answer. */
+export const remains = ({ process: { child, written } }: Server): string =>
+  `${hasEnded(child) ? `the server has ended (${child.exitCode ?? child.signalCode})` : "the server runs"}; it wrote: ${written()}`
+
+/** Ends a server early and waits for it, so that it writes what it writes at its end. */
+export const stopped = ({ process: { child } }: Server) => stop(child)

@@ -1,0 +1,108 @@
+/** `npm run bench`: how fast the service is on this machine, beside what could be had at all. */
+import { writeFileSync } from "node:fs"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, Console, Effect, Option, Redacted } from "effect"
+import { generator } from "./load/load.ts"
+import * as Pgbench from "./load/pgbench.ts"
+import * as Database from "./machine/database.ts"
+import { describe } from "./machine/describe.ts"
+import { BenchFailed } from "./machine/processes.ts"
+import { help, parseOptions } from "./options.ts"
+import type { Options } from "./options.ts"
+import { profiled } from "./profile.ts"
+import {
+  casesTable,
+  machineLines,
+  ratiosOf,
+  ratiosTable,
+  settlementSummary,
+  settlementTable
+} from "./report.ts"
+import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
+import { predict, predictProfile } from "./scenarios/predict.ts"
+import { settlement } from "./scenarios/settlement.ts"
+import type { Settled } from "./scenarios/settlement.ts"
+import { epochMillis } from "./world.ts"
+
+const started = Effect.gen(function* () {
+  const postgres = yield* Database.start
+  const machine = yield* describe.pipe(Effect.provide(Database.patient(Redacted.value(postgres.url))))
+  yield* Console.log(machineLines(machine))
+  return { postgres, machine, load: yield* generator(postgres.pid) }
+})
+
+const bench = Effect.fnUntraced(function* ({ json, only, plan }: Options) {
+  const begun = epochMillis()
+  const { load, machine, postgres } = yield* started
+  const pgbench = Pgbench.find()
+  yield* Console.log(
+    pgbench === undefined ? "pgbench is left out: none was found\n" : `pgbench: ${pgbench}\n`
+  )
+  const predicted = only.includes("predict") ? yield* predict(postgres, load, plan, pgbench) : undefined
+  const led = only.includes("leaderboard") ? yield* leaderboard(postgres, load, plan, pgbench) : undefined
+  const settled: Array<Settled> = []
+  if (only.includes("settlement")) {
+    for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
+  }
+  const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
+  const ratios = cases.map(ratiosOf)
+  const statements = {
+    predict: predicted?.statementsARequest ?? null,
+    leaderboard: led?.statementsARequest ?? null
+  }
+  yield* Console.log("")
+  if (cases.length > 0) yield* Console.log(`${casesTable(cases)}\n\n${ratiosTable(ratios)}`)
+  for (const [name, count] of Object.entries(statements)) {
+    if (count !== null) yield* Console.log(`SQL statements a ${name} request: ${count}`)
+  }
+  if (predicted !== undefined)
+    yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
+  if (settled.length > 0)
+    yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
+  const seconds = (epochMillis() - begun) / 1000
+  yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
+  if (json !== undefined) {
+    const everything = {
+      machine,
+      plan,
+      pgbench: pgbench ?? null,
+      cases,
+      ratios,
+      statements,
+      settled,
+      seconds
+    }
+    writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)
+  }
+}, Effect.scoped)
+
+const profile = Effect.fnUntraced(function* ({ only, plan }: Options, folder: string) {
+  const { load, postgres } = yield* started
+  if (only.includes("predict"))
+    yield* Console.log(
+      yield* profiled(folder, "predict", (start) => predictProfile(postgres, load, plan, start))
+    )
+  if (only.includes("leaderboard"))
+    yield* Console.log(
+      yield* profiled(folder, "leaderboard", (start) => leaderboardProfile(postgres, load, plan, start))
+    )
+}, Effect.scoped)
+
+const main = Effect.gen(function* () {
+  const options = yield* Effect.try({
+    try: () => Option.fromUndefinedOr(parseOptions(process.argv.slice(2))),
+    catch: (error) => new BenchFailed({ message: error instanceof Error ? error.message : String(error) })
+  })
+  if (Option.isNone(options)) return yield* Console.log(help)
+  const { profile: folder } = options.value
+  return yield* folder === undefined ? bench(options.value) : profile(options.value, folder)
+}).pipe(
+  Effect.tapCause((cause) => {
+    if (Cause.hasInterruptsOnly(cause)) return Console.error("bench: stopped")
+    const error = Cause.squash(cause)
+    return Console.error(`bench: ${error instanceof BenchFailed ? error.message : Cause.pretty(cause)}`)
+  }),
+  Effect.provide(NodeServices.layer)
+)
+
+NodeRuntime.runMain(main, { disableErrorReporting: true })

@@ -1,0 +1,50 @@
+/** What one round of one contender came to. */
+export interface Measurement {
+  readonly requests: number
+  readonly perSecond: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+  /** Microseconds of processor time a request; null where they cannot be known, or there is no such process. */
+  readonly serverMicros: number | null
+  readonly postgresMicros: number | null
+  readonly generatorMicros: number | null
+}
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = [...values].sort((one, other) => one - other)
+  const middle = sorted.length / 2
+  const high = sorted[Math.floor(middle)] ?? Number.NaN
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + high) / 2 : high
+}
+
+const medianOrNull = (values: ReadonlyArray<number | null>): number | null => {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : median(known)
+}
+
+/** Each figure's median over the rounds. */
+export const medians = (rounds: ReadonlyArray<Measurement>): Measurement => ({
+  requests: rounds.reduce((sum, round) => sum + round.requests, 0),
+  perSecond: median(rounds.map((round) => round.perSecond)),
+  p50: median(rounds.map((round) => round.p50)),
+  p99: median(rounds.map((round) => round.p99)),
+  longest: Math.max(...rounds.map((round) => round.longest)),
+  serverMicros: medianOrNull(rounds.map((round) => round.serverMicros)),
+  postgresMicros: medianOrNull(rounds.map((round) => round.postgresMicros)),
+  generatorMicros: medianOrNull(rounds.map((round) => round.generatorMicros))
+})
+
+/** The median over the rounds of one's figure divided by the other's in the same round. */
+export const ratio = (
+  ones: ReadonlyArray<Measurement>,
+  others: ReadonlyArray<Measurement>,
+  figure: (round: Measurement) => number
+): number | null => {
+  const ratios = ones.flatMap((one, round) => {
+    const other = others[round]
+    return other === undefined ? [] : [figure(one) / figure(other)]
+  })
+  return ratios.length === 0 ? null : median(ratios)
+}

@@ -1,0 +1,95 @@
+/** The command line, and how long everything takes. */
+import { parseArgs } from "node:util"
+
+export const scenarios = ["predict", "leaderboard", "settlement"] as const
+export type Scenario = (typeof scenarios)[number]
+
+export interface Plan {
+  readonly connections: ReadonlyArray<number>
+  /** Each contender in turn, so often. */
+  readonly rounds: number
+  /** Of a round: at first not counted, then counted. */
+  readonly rampSeconds: number
+  readonly seconds: number
+  /** A server that has just started is slower for a while. */
+  readonly warmSeconds: number
+  /** Predictions on one challenge that is settled. */
+  readonly settled: ReadonlyArray<number>
+}
+
+const usual: Plan = {
+  connections: [32, 64],
+  rounds: 3,
+  rampSeconds: 1,
+  seconds: 5,
+  warmSeconds: 5,
+  settled: [100_000]
+}
+
+const quick: Plan = { ...usual, rounds: 1, rampSeconds: 0.5, seconds: 2, warmSeconds: 2 }
+
+export interface Options {
+  readonly plan: Plan
+  readonly only: ReadonlyArray<Scenario>
+  readonly json: string | undefined
+  readonly profile: string | undefined
+}
+
+export const help = `npm run bench -- [options]
+
+  --quick              one short round each, under two minutes
+  --only SCENARIO      predict, leaderboard or settlement; may be repeated
+  --rounds N           rounds of each contender (3)
+  --seconds N          counted seconds of each round (5)
+  --connections N,N    32,64
+  --full               settles 1 000 000 predictions, too (some minutes more)
+  --json FILE          writes every round and all ratios
+  --profile FOLDER     instead: a .cpuprofile of the server under predict and leaderboard load, with its summary
+  --help`
+
+const number = (name: string, text: string | undefined, otherwise: number): number => {
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (!(value > 0)) throw new Error(`--${name} takes a number above 0, not ${text}`)
+  return value
+}
+
+const scenario = (text: string): Scenario => {
+  const found = scenarios.find((name) => name === text)
+  if (found === undefined) throw new Error(`--only takes ${scenarios.join(", ")}, not ${text}`)
+  return found
+}
+
+/** Throws with a line for the user. `undefined` when only help was asked for. */
+export const parseOptions = (args: ReadonlyArray<string>): Options | undefined => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
+      only: { type: "string", multiple: true },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      connections: { type: "string" },
+      json: { type: "string" },
+      profile: { type: "string" },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return undefined
+  const base = values.quick ? quick : usual
+  return {
+    plan: {
+      ...base,
+      rounds: Math.round(number("rounds", values.rounds, base.rounds)),
+      seconds: number("seconds", values.seconds, base.seconds),
+      connections:
+        values.connections?.split(",").map((each) => Math.round(number("connections", each, 1))) ??
+        base.connections,
+      settled: values.full ? [...base.settled, 1_000_000] : base.settled
+    },
+    only: values.only?.map(scenario) ?? scenarios,
+    json: values.json,
+    profile: values.profile
+  }
+}

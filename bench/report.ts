@@ -1,0 +1,135 @@
+/** Tables for people, and the ratios beside the aims of the issue. */
+import type { Machine } from "./machine/describe.ts"
+import { medians, ratio } from "./measurement.ts"
+import type { Case, Contender } from "./scenarios/rounds.ts"
+import { contenders } from "./scenarios/rounds.ts"
+import type { Settled } from "./scenarios/settlement.ts"
+
+const names: Readonly<Record<Contender, string>> = {
+  auspex: "Auspex",
+  fastify: "Fastify + pg",
+  pgbench: "pgbench"
+}
+
+const fixed = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits))
+
+/** Columns as wide as their widest cell, numbers to the right. */
+const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)
+        )
+        .join("  ")
+        .trimEnd()
+    )
+    .join("\n")
+}
+
+export interface Ratios {
+  readonly scenario: string
+  readonly load: string
+  readonly connections: number
+  readonly toFastify: number | null
+  readonly p99ToFastify: number | null
+  readonly toPgbench: number | null
+}
+
+export const ratiosOf = ({ connections, load, rounds, scenario }: Case): Ratios => {
+  const { auspex = [], fastify = [], pgbench = [] } = rounds
+  return {
+    scenario,
+    load,
+    connections,
+    toFastify: ratio(auspex, fastify, (round) => round.perSecond),
+    p99ToFastify: ratio(auspex, fastify, (round) => round.p99),
+    toPgbench: ratio(auspex, pgbench, (round) => round.perSecond)
+  }
+}
+
+export const casesTable = (cases: ReadonlyArray<Case>): string =>
+  table([
+    [
+      "load, connections",
+      "contender",
+      "req/s",
+      "p50 ms",
+      "p99 ms",
+      "CPU us: server",
+      "postgres",
+      "generator"
+    ],
+    ...cases.flatMap(({ connections, load, rounds, scenario }) =>
+      contenders.flatMap((contender) => {
+        const measured = rounds[contender]
+        if (measured === undefined) return []
+        const middle = medians(measured)
+        return [
+          [
+            `${scenario} ${load}, ${connections}`,
+            names[contender],
+            fixed(middle.perSecond, 0),
+            fixed(middle.p50, 2),
+            fixed(middle.p99, 1),
+            fixed(middle.serverMicros, 0),
+            fixed(middle.postgresMicros, 0),
+            fixed(middle.generatorMicros, 0)
+          ]
+        ]
+      })
+    )
+  ])
+
+export const settlementTable = (settled: ReadonlyArray<Settled>): string =>
+  table([
+    ["settlement of", "service s", "one board s", "all boards s", "ratio to one", "ratio to all"],
+    ...settled.flatMap((each) =>
+      (["fresh", "again"] as const).map((when) => {
+        const { all, one, service } = each[when]
+        return [
+          `${each.predictions}, ${when === "fresh" ? "no figures yet" : "figures exist"}`,
+          fixed(service, 2),
+          fixed(one, 2),
+          fixed(all, 2),
+          fixed(service / one, 2),
+          fixed(service / all, 2)
+        ]
+      })
+    )
+  ])
+
+const aims: Readonly<Record<string, { readonly fastify: string; readonly pgbench: string }>> = {
+  predict: { fastify: "0.95 unbatched, 1.8 batched", pgbench: "0.9 batched" },
+  leaderboard: { fastify: "0.9 without a cache", pgbench: "-" }
+}
+
+export const ratiosTable = (ratios: ReadonlyArray<Ratios>): string =>
+  table([
+    ["Auspex relative to", "Fastify + pg", "aim", "p99", "aim", "pgbench", "aim"],
+    ...ratios.map(({ connections, load, p99ToFastify, scenario, toFastify, toPgbench }) => [
+      `${scenario} ${load}, ${connections}`,
+      fixed(toFastify, 2),
+      aims[scenario]?.fastify ?? "-",
+      fixed(p99ToFastify, 2),
+      "1.0 or less",
+      fixed(toPgbench, 2),
+      aims[scenario]?.pgbench ?? "-"
+    ])
+  ])
+
+export const settlementSummary = (settled: ReadonlyArray<Settled>): string =>
+  settled
+    .map(
+      ({ alone, beside, predictions }) =>
+        `others' predictions beside the settlement of ${predictions}: p99 ${fixed(beside.p99, 1)} ms, longest ${fixed(beside.longest, 0)} ms (aim: p99 under 10; alone ${fixed(alone.p99, 1)}, longest ${fixed(alone.longest, 0)})`
+    )
+    .join("\n")
+
+export const machineLines = (machine: Machine): string =>
+  [
+    `${machine.cores} cores (${machine.processor}), ${machine.memoryGiB} GiB, ${machine.system}, load before ${machine.loadBefore.toFixed(1)}`,
+    `Node ${machine.node}, Effect ${machine.effect}, sql-pg ${machine.sqlPg}, Fastify ${machine.fastify}, pg ${machine.pg}, source ${machine.revision}`,
+    `PostgreSQL ${machine.postgres}, fsync ${machine.fsync}, synchronous_commit ${machine.synchronousCommit}, shared_buffers ${machine.sharedBuffers}, max_wal_size ${machine.maxWalSize}`
+  ].join("\n")

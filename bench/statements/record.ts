@@ -1,0 +1,164 @@
+/**
+ * The statements that the service itself sends, seen by running it once: so the baseline and pgbench do the same work
+ * as `src` does today, whatever it did when this was written.
+ */
+import { Clock, ConfigProvider, DateTime, Effect, Layer, Redacted } from "effect"
+import { Statement } from "effect/sql"
+import { load } from "../../src/config.ts"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { Limits } from "../../src/services/Limits.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Settings } from "../../src/services/Settings.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
+import { BenchFailed } from "../machine/processes.ts"
+import {
+  adminToken,
+  agentId,
+  challengeId,
+  reasoning,
+  sample,
+  serverEnvironment,
+  tokenOf,
+  tokenSecret
+} from "../world.ts"
+
+/** A statement with the parameters it was sent with. */
+export interface Recorded {
+  readonly text: string
+  readonly params: ReadonlyArray<unknown>
+}
+
+const settings = (url: string) =>
+  Layer.effect(
+    Settings,
+    Effect.map(load, ({ rules }) => ({
+      ...rules,
+      tokenSecret: Redacted.make(tokenSecret),
+      adminToken: Redacted.make(adminToken)
+    }))
+  ).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: serverEnvironment(url, 1) }))))
+
+const recorder =
+  (into: Array<Recorded>): Statement.Transformer =>
+  (statement) =>
+    Effect.sync(() => {
+      const [text, params] = statement.compile()
+      into.push({ text, params })
+      return statement
+    })
+
+const sampleAgent = AgentId.make(agentId(sample.agent))
+const sampleChallenge = challengeId(sample.challenge)
+
+/** What the service was asked, for telling its parameters apart. */
+export interface Prediction {
+  readonly agentId: string
+  readonly challengeId: string
+  readonly id: string
+  readonly salt: string
+  readonly body: string
+  readonly direction: string
+  readonly confidence: string
+  readonly reasoning: string
+  readonly receivedAt: Date
+}
+
+export interface Window {
+  readonly subject: string
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
+const taking = Effect.fnUntraced(function* (limit: "predictions" | "reads", subject: string) {
+  const limits = yield* Limits
+  const notBefore = yield* Clock.currentTimeMillis
+  yield* limits.take(limit, subject)
+  const window: Window = { subject, notBefore, notAfter: yield* Clock.currentTimeMillis }
+  return window
+})
+
+const predicting = Effect.gen(function* () {
+  const arenas = yield* Arenas
+  const receivedAt = yield* DateTime.now
+  const confidence = 0.4375
+  const { answer } = yield* arenas.predict({
+    agentId: sampleAgent,
+    challengeId: sampleChallenge,
+    prediction: { direction: "bearish", confidence, reasoning },
+    receivedAt
+  })
+  if (answer.receipt === null) return yield* new BenchFailed({ message: "the sample was not recorded" })
+  const prediction: Prediction = {
+    agentId: sampleAgent,
+    challengeId: sampleChallenge,
+    id: answer.prediction_id,
+    salt: answer.receipt.salt,
+    body: answer.receipt.body,
+    direction: answer.direction,
+    confidence: String(confidence),
+    reasoning,
+    receivedAt: DateTime.toDateUtc(receivedAt)
+  }
+  return prediction
+})
+
+/** Runs parts of the real service on this database, each with what it sent. */
+const recording = <A, E>(
+  url: string,
+  parts: Effect.Effect<A, E, Limits | Arenas | Tokens | Scoring>,
+  into: Array<Recorded>
+) => {
+  const transformer = Layer.succeed(Statement.CurrentTransformer, recorder(into))
+  const database = Database.client(Redacted.make(url))
+  return parts.pipe(
+    Effect.provideService(Statement.CurrentTransformer, recorder(into)),
+    Effect.provide(
+      services.pipe(Layer.provide(Layer.mergeAll(database, settings(url))), Layer.provide(transformer))
+    )
+  )
+}
+
+/** What was sent meanwhile. */
+const during = <A, E, R>(statements: Array<Recorded>, part: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const from = statements.length
+    return Effect.map(part, (result) => ({ result, sent: statements.slice(from) }))
+  })
+
+/** Everything that one predict request makes the service send. */
+export const predict = Effect.fnUntraced(function* (url: string) {
+  const statements: Array<Recorded> = []
+  return yield* recording(
+    url,
+    Effect.gen(function* () {
+      const tokens = yield* Tokens
+      return {
+        standing: yield* during(statements, tokens.authenticate(tokenOf(sample.agent))),
+        limit: yield* during(statements, taking("predictions", sampleAgent)),
+        prediction: yield* during(statements, predicting)
+      }
+    }),
+    statements
+  )
+})
+export type PredictStatements = Effect.Success<ReturnType<typeof predict>>
+
+/** Everything that the first page of the leaderboard makes the service send. */
+export const leaderboard = Effect.fnUntraced(function* (url: string, limit: number) {
+  const statements: Array<Recorded> = []
+  return yield* recording(
+    url,
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      return {
+        limit: yield* during(statements, taking("reads", "10.1.2.3")),
+        page: yield* during(statements, scoring.leaderboard(undefined, { limit, cursor: undefined }))
+      }
+    }),
+    statements
+  )
+})
+export type LeaderboardStatements = Effect.Success<ReturnType<typeof leaderboard>>
