@@ -5,7 +5,7 @@ import { resolutionCriteria, resolutionCriteriaChinese } from "../../scoring/res
 import { Arenas } from "../../services/Arenas.ts"
 import type { ChallengeFilter } from "../../services/Arenas.ts"
 import { Challenge, ChallengeState, TargetPaused } from "../../services/Challenges.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
@@ -17,6 +17,7 @@ import { makePredict } from "./arenas/predict.ts"
 import { makeReads } from "./arenas/reads.ts"
 import { challengeColumns, countsOfChallenge, hasStatus } from "./arenas/challengeRows.ts"
 import { at, decimal, many, maybe, one, orDefect, run } from "./query.ts"
+import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const DecimalText = Schema.Struct({ text: Schema.String })
@@ -33,9 +34,6 @@ const make = Effect.gen(function* () {
   const decimalText = one(DecimalText)
   const predict = yield* makePredict
   const reads = yield* makeReads
-
-  const unknownChallenge = (id: string) =>
-    new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
 
   const get = Effect.fnUntraced(function* (id: string) {
     const now = yield* DateTime.now

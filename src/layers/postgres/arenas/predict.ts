@@ -4,13 +4,13 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Arenas, Submission } from "../../../services/Arenas.ts"
 import { ChallengeCancelled, DuplicatePrediction, ProvisionalLimit } from "../../../services/Challenges.ts"
-import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, decimal, maybe, orDefect } from "../query.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
+import { unknownChallenge } from "./unknownChallenge.ts"
 
 /** Each lost race is won by another submission of the same agent, so looking again this often is plenty. */
 const mostLooks = 20
@@ -27,8 +27,6 @@ export const makePredict = Effect.gen(function* () {
   const outcomeOf = Schema.decodeUnknownEffect(Schema.NonEmptyArray(SubmissionOutcome))
   const lastSignal = maybe(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
 
-  const unknownChallenge = (id: string) =>
-    new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
   const cancelled = () =>
     new ChallengeCancelled({
       detail: "The challenge is cancelled: it takes no submission, live or paper-trade."

@@ -4,12 +4,12 @@ import { SqlClient } from "effect/sql"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
 import { PaperSignal } from "../../../services/Challenges.ts"
-import { NotFound } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
 import { countsOfChallenge, statusOf } from "./challengeRows.ts"
+import { unknownChallenge } from "./unknownChallenge.ts"
 
 const { predictions, next_cursor: _, settlement: __, void_reason: ___, ...resultColumns } = Results.fields
 
@@ -34,9 +34,6 @@ export const makeReads = Effect.gen(function* () {
   const resultPredictions = many(predictions.value)
   const ownRows = many(OwnRow)
   const signals = many(PaperSignal)
-
-  const unknownChallenge = (id: string) =>
-    new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
