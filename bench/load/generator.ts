@@ -109,7 +109,7 @@ class Run {
       const now = performance.now()
       for (const until = ((now - started) / 1000) * rate; due < until; due++) this.#queue.push(now)
       while (this.#queue.length > 0 && this.#idle.length > 0) {
-        const [connection, when] = [this.#idle.pop(), this.#queue.shift()]
+        const [connection, when] = [this.#idle.shift(), this.#queue.shift()]
         if (connection !== undefined && when !== undefined) this.#send(connection, when)
       }
     }, 1)

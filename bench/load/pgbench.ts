@@ -80,6 +80,8 @@ export const run = Effect.fnUntraced(function* (options: Pgbench) {
     if (used !== null) readings.push([epochMillis(), used])
   })
   yield* Effect.raceFirst(ended("pgbench", started), Effect.repeat(reading, Schedule.spaced("100 millis")))
+  // The last transactions may have ended after the last reading.
+  yield* reading
   const failed = /number of failed transactions: ([1-9]\d*)/.exec(started.written())?.[1]
   const all = transactions(directory)
   if (failed !== undefined || all.length === 0) {

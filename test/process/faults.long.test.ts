@@ -1,6 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
-import { describe, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Console, Duration, Effect, Random } from "effect"
+import { readyAuspex, startAuspex, stopped, temporaryData, timed } from "../support/process.ts"
 import { campaign } from "../support/faults/campaign.ts"
 import { oneMachine } from "../support/faults/oneMachine.ts"
 import { replicas } from "../support/faults/replicas.ts"
@@ -12,9 +13,30 @@ const rule = "loses nothing it has acknowledged, settles everything once, and wo
 describe("one machine under faults", () => {
   it.live(rule, () =>
     Effect.gen(function* () {
-      const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 4 }
+      const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 3 }
       const report = yield* campaign(yield* oneMachine({ pause }), plan)
-      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 5, strikes: 4 })
+      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 5, strikes: 3 })
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+describe("a first start", () => {
+  it.live("that is killed at any moment is made good by the next one", () =>
+    Effect.gen(function* () {
+      const seedOfRun = yield* seed
+      const killed = Effect.gen(function* () {
+        const environment = { AUSPEX_DATA_DIR: yield* temporaryData }
+        const after = yield* Random.nextIntBetween(300, 2500)
+        const first = yield* startAuspex({ environment })
+        yield* Effect.sleep(after)
+        yield* first.signal("SIGKILL")
+        yield* first.ended
+        const [millis, second] = yield* timed(readyAuspex({ environment }))
+        assert.deepStrictEqual(yield* stopped(second), { code: 0, signal: null })
+        return `${after} ms (ready after ${millis} ms)`
+      }).pipe(Effect.scoped)
+      const report = yield* Effect.replicateEffect(killed, 8).pipe(Random.withSeed(seedOfRun))
+      yield* Console.log(`first starts: seed ${seedOfRun}, killed after ${report.join(", ")}`)
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })
@@ -22,9 +44,9 @@ describe("one machine under faults", () => {
 describe("a server and three runners of jobs under faults", () => {
   it.live(rule, () =>
     Effect.gen(function* () {
-      const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 4 }
+      const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 2 }
       const report = yield* campaign(yield* replicas({ pause }), plan)
-      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 8, strikes: 4 })
+      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 8, strikes: 2 })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -13,7 +13,7 @@ import { makeAgents, makeChallenge, makePrices } from "./population.ts"
 import type { Open } from "./population.ts"
 
 export interface Strike {
-  /** When. */
+  /** When the fault was over; what comes back by itself takes from then. */
   readonly at: number
   /** Whether it hit what it was aimed at; asked once the service works again. */
   readonly landed: Effect.Effect<boolean>

@@ -55,9 +55,9 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   })
 
   const killInSettlement = Effect.gen(function* () {
-    const { challengeId } = yield* withinSettlement(query)
+    const target = yield* withinSettlement(query)
     const at = yield* server.end("SIGKILL")
-    return { at, landed: wasUndone(query, challengeId, at) }
+    return { at, landed: wasUndone(query, target) }
   })
 
   const killPostgres = Effect.gen(function* () {
@@ -80,12 +80,11 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   })
 
   const pause = Effect.gen(function* () {
-    const at = yield* Clock.currentTimeMillis
     const { signal } = server.current()
     yield* signal("SIGSTOP")
     yield* Effect.sleep(options.pause)
     yield* signal("SIGCONT")
-    return { at, landed: Effect.succeed(true) }
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(true) }
   })
 
   return {

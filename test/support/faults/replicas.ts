@@ -33,39 +33,38 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   const settlingRunner = Effect.gen(function* () {
     const target = yield* withinSettlement(query)
     const runner = runners.find(({ proxy }) => proxy.owns(target.clientPort))
-    return { ...target, runner }
+    return { target, runner }
   })
 
   const endRunner = (name: "SIGKILL" | "SIGTERM") =>
     Effect.gen(function* () {
-      const { challengeId, runner } = yield* settlingRunner
+      const { target, runner } = yield* settlingRunner
       const at = yield* (runner ?? server).process.end(name)
-      return { at, landed: wasUndone(query, challengeId, at) }
+      return { at, landed: wasUndone(query, target) }
     })
 
   const cutRunner = Effect.gen(function* () {
-    const { challengeId, runner } = yield* settlingRunner
+    const { target, runner } = yield* settlingRunner
     const at = yield* Clock.currentTimeMillis
     yield* (runner ?? server).proxy.cut
-    return { at, landed: wasUndone(query, challengeId, at) }
+    return { at, landed: wasUndone(query, target) }
   })
 
   const terminateSettling = Effect.gen(function* () {
-    const { challengeId, pid } = yield* settlingRunner
+    const { target } = yield* settlingRunner
     const at = yield* Clock.currentTimeMillis
-    yield* query(terminateBackend(pid))
-    return { at, landed: wasUndone(query, challengeId, at) }
+    yield* query(terminateBackend(target.pid))
+    return { at, landed: wasUndone(query, target) }
   })
 
   /** It holds the lock while it sleeps, and goes on as if nothing had happened. */
   const pauseRunner = Effect.gen(function* () {
     const { runner } = yield* settlingRunner
     const { signal } = (runner ?? server).process.current()
-    const at = yield* Clock.currentTimeMillis
     yield* signal("SIGSTOP")
     yield* Effect.sleep(options.pause)
     yield* signal("SIGCONT")
-    return { at, landed: Effect.succeed(runner !== undefined) }
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(runner !== undefined) }
   })
 
   const killServer = Effect.gen(function* () {
@@ -75,17 +74,15 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   /** What it had stamped in time meets a challenge that a runner has closed meanwhile. */
   const pauseServer = Effect.gen(function* () {
     const { signal } = server.process.current()
-    const at = yield* Clock.currentTimeMillis
     yield* signal("SIGSTOP")
     yield* Effect.sleep(options.pause)
     yield* signal("SIGCONT")
-    return { at, landed: Effect.succeed(true) }
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(true) }
   })
 
   const loseAnswers = Effect.gen(function* () {
-    const at = yield* Clock.currentTimeMillis
     yield* server.proxy.loseAnswers(yield* Random.nextIntBetween(50, 400))
-    return { at, landed: Effect.succeed(true) }
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(true) }
   })
 
   return {

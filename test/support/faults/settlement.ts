@@ -1,27 +1,29 @@
 /** Finds settlements under way, so that faults can be aimed at them. */
-import { DateTime, Effect, Option, Random, Schema } from "effect"
+import { Effect, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, maybe } from "../../../src/layers/postgres/query.ts"
+import { maybe, one } from "../../../src/layers/postgres/query.ts"
 import { until } from "../process.ts"
 import type { Query } from "./database.ts"
 import { makeDueChallenge } from "./population.ts"
 
-const Backend = Schema.Struct({ pid: Schema.Int, client_port: Schema.Int })
+const Backend = Schema.Struct({ pid: Schema.Int, client_port: Schema.Int, xid: Schema.String })
 
 /** The backend that has been writing scores for a while, which only a large settlement does. */
 const settling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* maybe(Backend)(sql`
-    select pid, client_port from pg_stat_activity
+    select pid, client_port, backend_xid::text as xid from pg_stat_activity
      where datname = current_database() and application_name = 'auspex' and state = 'active'
        and query ~ 'insert into (prediction_scores|agent_figures)'
-       and clock_timestamp() - query_start > interval '25 ms'`)
+       and backend_xid is not null and clock_timestamp() - query_start > interval '50 ms'`)
 })
 
-const Settled = Schema.Struct({ settled_at: Schema.DateTimeUtcFromDate })
+const State = Schema.Struct({ settled: Schema.Boolean, status: Schema.NullOr(Schema.String) })
 
 export interface Target {
   readonly challengeId: string
+  /** Its transaction. */
+  readonly xid: string
   /** The settling backend, and the port that its client connects from. */
   readonly pid: number
   readonly clientPort: number
@@ -40,29 +42,28 @@ export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
       return Option.isSome(row)
     })
   )
-  const { client_port, pid } = yield* Effect.orDie(Effect.fromOption(found))
+  const { client_port, pid, xid } = yield* Effect.orDie(Effect.fromOption(found))
   yield* Effect.sleep(offset)
-  const target: Target = { challengeId, pid, clientPort: client_port }
+  const target: Target = { challengeId, xid, pid, clientPort: client_port }
   return target
 })
 
-/** Whether the settlement that counts began after the strike, so that the one under way then was undone whole. */
-export const wasUndone = Effect.fnUntraced(function* (query: Query, challengeId: string, at: number) {
-  const settledAt = Effect.gen(function* () {
+/** Whether the transaction was undone, once another one has settled the challenge. */
+export const wasUndone = Effect.fnUntraced(function* (query: Query, { challengeId, xid }: Target) {
+  const state = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const rows = yield* many(Settled)(
-      sql`select settled_at from settlements where challenge_id = ${challengeId}::uuid`
-    )
-    return rows.map((row) => DateTime.toEpochMillis(row.settled_at))
+    return yield* one(State)(sql`
+      select exists (select from settlements where challenge_id = ${challengeId}::uuid) as settled,
+             pg_xact_status(${xid}::xid8) as status`)
   })
-  let times: ReadonlyArray<number> = []
+  let status: string | null = null
   yield* until(
     "the large challenge is settled in the end",
     "60 seconds",
-    Effect.map(query(settledAt), (found) => {
-      times = found
-      return found.length > 0
+    Effect.map(query(state), (found) => {
+      status = found.status
+      return found.settled && status !== "in progress"
     })
   )
-  return times.every((time) => time > at)
+  return status === "aborted"
 })
