@@ -132,10 +132,10 @@ const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan:
     reports.set(kind, report)
     const known = tally.acknowledged.length
     const busy = Effect.sync(() => tally.acknowledged.length >= known + plan.agents)
-    yield* until(`agents predict before: ${kind}`, "30 seconds", busy)
+    yield* until(`agents predict before: ${kind}`, "60 seconds", busy)
     const { at, landed } = yield* strike
     const works = Effect.sync(() => tally.lastAcknowledgedStart > at)
-    yield* until(`works again after: ${kind}`, "40 seconds", works)
+    yield* until(`works again after: ${kind}`, "90 seconds", works)
     report.struck += 1
     report.recoveries.push((yield* Clock.currentTimeMillis) - at)
     if (yield* landed) report.landed += 1
@@ -216,7 +216,7 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   const struckFor = (yield* Clock.currentTimeMillis) - began
   yield* until(
     "everything that is due is settled",
-    "60 seconds",
+    "120 seconds",
     Effect.map(query(unsettled), (left) => left.length === 0)
   )
   violations.push(...tally.violations, ...(yield* query(finalFindings(tally))))

@@ -36,7 +36,7 @@ export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
   let found: Option.Option<typeof Backend.Type> = Option.none()
   yield* until(
     "a large settlement is under way",
-    "20 seconds",
+    "60 seconds",
     Effect.map(query(settling), (row) => {
       found = row
       return Option.isSome(row)
