@@ -202,7 +202,9 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
         yield* Console.log(
           `faults: seed ${plan.seed}, given up: ${outcomesOf(tally)}; ${counts.samples} samples; newest challenge closes in ${left} ms`
         )
-        yield* Console.log([...tally.violations, ...violations, scene.log().slice(-4000)].join("\n"))
+        yield* Console.log(
+          [...tally.violations, ...violations, ...(yield* scene.deaths), scene.log().slice(-4000)].join("\n")
+        )
       })
       const faults = yield* strikes(scene.faults, plan, tally).pipe(
         Random.withSeed(plan.seed),

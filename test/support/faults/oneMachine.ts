@@ -42,7 +42,7 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   const dataDir = yield* temporaryData
   const environment = { ...room, AUSPEX_DATA_DIR: dataDir, AUSPEX_ADMIN_TOKEN: testAdminToken }
   const server = yield* keep({ environment, port: yield* freePort })
-  yield* whenReady(server.current())
+  yield* whenReady(server.current(), "60 seconds")
 
   // The embedded server has another port after every start of the program.
   const query = makeQuery(Effect.provide(embeddedUrl(dataDir), NodeFileSystem.layer))

@@ -20,7 +20,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   const server = yield* instance("api")
   const runners = yield* Effect.forEach(["jobs", "jobs", "jobs"], instance)
   const all = [server, ...runners]
-  yield* whenReady(server.process.current())
+  yield* whenReady(server.process.current(), "60 seconds")
   yield* until(
     "the runners have started",
     "20 seconds",
