@@ -134,6 +134,12 @@ export const settings = {
     "Scored predictions an official rank needs.",
     [1, 1_000_000]
   ),
+  largestBatch: integer(
+    "AUSPEX_LARGEST_BATCH",
+    "500",
+    "How many submissions that arrive together are written by one statement.",
+    [1, 1000]
+  ),
   limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
   limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
@@ -246,6 +252,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),
+      largestBatch: yield* orDefault(settings.largestBatch),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         tokens: yield* orDefault(settings.limitTokens),

@@ -53,6 +53,8 @@ export class Settings extends Context.Service<
     readonly paperSignalSpacing: Duration.Duration
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
+    /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
+    readonly largestBatch: number
     readonly limits: RateLimits
     /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies: ReadonlyArray<string>
