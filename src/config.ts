@@ -79,6 +79,11 @@ export const settings = {
     32,
     "Signs access tokens; all sites share it. Created at the first start without DATABASE_URL."
   ),
+  tokenSecretPrevious: secret(
+    "AUSPEX_TOKEN_SECRET_PREVIOUS",
+    32,
+    "The token secret before a change: its tokens are good until they expire, at most AUSPEX_TOKEN_TTL after the start."
+  ),
   adminToken: secret(
     "AUSPEX_ADMIN_TOKEN",
     16,
@@ -206,6 +211,9 @@ const orDefault = <A>(setting: Setting<A>): Effect.Effect<A, SettingError> =>
     Option.match({ onNone: () => parsed(setting, setting.defaultText ?? ""), onSome: Effect.succeed })
   )
 
+/** Whether only this machine can reach what listens there, or is reached by that name. */
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
+
 /** What the composition root needs besides `Settings`. */
 export interface Composition {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
@@ -226,7 +234,10 @@ export interface Composition {
 export const load: Effect.Effect<Composition, SettingError> = Effect.gen(function* () {
   const host = yield* orDefault(settings.host)
   const port = yield* orDefault(settings.port)
-  const baseUrl = yield* given(settings.baseUrl)
+  const publicBase = Option.getOrElse(
+    yield* given(settings.baseUrl),
+    () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+  )
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -240,7 +251,9 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     otlpEndpoint: yield* given(settings.otlpEndpoint),
     rules: {
       site: yield* orDefault(settings.site),
-      baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+      baseUrl: publicBase,
+      tokenSecretPrevious: yield* given(settings.tokenSecretPrevious),
+      ownMachineKeySets: isLoopback(host) && isLoopback(new URL(publicBase).hostname),
       tokenTtl: yield* orDefault(settings.tokenTtl),
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
       provisionalGrace: yield* orDefault(settings.provisionalGrace),

@@ -1,5 +1,6 @@
 /** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
 import { Duration, Effect, Layer, Schedule } from "effect"
+import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Health } from "../services/Health.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { Limits } from "../services/Limits.ts"
@@ -14,10 +15,15 @@ const start = Effect.gen(function* () {
   const settings = yield* Settings
   const scoring = yield* Scoring
   const limits = yield* Limits
+  const credentials = yield* AgentCredentials
   const runs = yield* JobRuns
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(
-    everyTick("housekeeping", aMinute, Effect.andThen(limits.trim, runs.forget(tickMemory)))
+    everyTick(
+      "housekeeping",
+      aMinute,
+      Effect.andThen(Effect.all([limits.trim, credentials.trim]), runs.forget(tickMemory))
+    )
   )
 })
 

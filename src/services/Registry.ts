@@ -41,7 +41,18 @@ export const Registration = Schema.Struct({
   owner_org: Schema.optionalKey(text({ maximum: 200 })),
   disclosure_level: Schema.optionalKey(slug),
   default_spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(spaces.length))),
-  auth_method: Schema.optionalKey(Schema.Literal("client_credentials")),
+  auth_method: Schema.optionalKey(AuthMethod),
+  public_key: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "PEM of an RSA key (2048 to 8192 bits; RS256) or an EC P-256 key (ES256), for private_key_jwt instead of jwks_url"
+    }).check(Schema.isMaxLength(4096))
+  ),
+  jwks_url: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "https URL of a key set (RFC 7517), for private_key_jwt instead of public_key"
+    }).check(Schema.isMaxLength(2048))
+  ),
   requested_scopes: Schema.optionalKey(
     Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(100))
   )
@@ -166,7 +177,7 @@ export class SecretAlreadyUsed extends Schema.Error<SecretAlreadyUsed>("SecretAl
 export class Registry extends Context.Service<
   Registry,
   {
-    readonly register: (registration: Registration) => Effect.Effect<Registered>
+    readonly register: (registration: Registration) => Effect.Effect<Registered, InvalidRequest>
     /** Judges one attempt. The attempt is counted before it is judged, so parallel ones cannot exceed the limit. */
     readonly submit: (
       challengeId: string,

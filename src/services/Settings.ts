@@ -3,7 +3,7 @@
  * of each; everything else asks for them here, so that no number of the specification stands in the code twice.
  */
 import { Context } from "effect"
-import type { Duration, Redacted } from "effect"
+import type { Duration, Option, Redacted } from "effect"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -37,8 +37,12 @@ export class Settings extends Context.Service<
     readonly baseUrl: string
     /** 32 bytes or more; signs tokens, and keys what is derived from it. */
     readonly tokenSecret: Redacted.Redacted
+    /** The token secret before the last change; its tokens are good until they expire. */
+    readonly tokenSecretPrevious: Option.Option<Redacted.Redacted>
     readonly adminToken: Redacted.Redacted
     readonly tokenTtl: Duration.Duration
+    /** Whether a jwks_url may be on this very machine: when the service is for nobody else, as in development. */
+    readonly ownMachineKeySets: boolean
     readonly claimLinkTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number

@@ -4,6 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
+import type { PresentedCredentials } from "./AgentCredentials.ts"
 import { errorCode } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
@@ -90,18 +91,14 @@ export const IssuedToken = Schema.Struct({
 })
 export type IssuedToken = typeof IssuedToken.Type
 
-export interface ClientCredentials {
-  readonly agentId: string
-  readonly clientSecret: string
-  /** Where the request comes from; refused credentials are limited by address. */
-  readonly address: string
-}
+/** Where tokens are issued, below the base URL; the audience of assertions. */
+export const tokenPath = "/api/v1/agent/auth/token"
 
 export class Tokens extends Context.Service<
   Tokens,
   {
     readonly issue: (
-      credentials: ClientCredentials
+      credentials: PresentedCredentials
     ) => Effect.Effect<
       IssuedToken,
       InvalidClient | ChallengePending | IssuancePaused | AgentSuspended | TooManyRequests

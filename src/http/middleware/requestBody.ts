@@ -6,7 +6,7 @@ import type { FieldProblem } from "../../services/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, LargestBody } from "./annotations.ts"
 import { RequestBody } from "./definitions.ts"
-import { jsonFault } from "./strictJson.ts"
+import { jsonFault } from "../../services/strictJson.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const longestMessage = 300

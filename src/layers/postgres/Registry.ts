@@ -15,6 +15,7 @@ import {
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import { effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
+import { registeredKey } from "../keys/registeredKey.ts"
 import { makeClientSecret, sha256 } from "../secrets.ts"
 import { statusAt } from "./agentStanding.ts"
 import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "./query.ts"
@@ -60,6 +61,7 @@ const make = Effect.gen(function* () {
   const challengeState = maybe(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
+    const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineKeySets }))
     const now = yield* DateTime.now
     const agentId = AgentId.make(yield* random.uuidV7())
     // Knowing it is half of what resend-secret asks for, so it is random throughout.
@@ -87,7 +89,8 @@ const make = Effect.gen(function* () {
             owner_org: sent.owner_org ?? null,
             disclosure_level: sent.disclosure_level ?? "public",
             default_spaces: [...new Set(sent.default_spaces ?? [])],
-            auth_method: "client_credentials",
+            auth_method: sent.auth_method ?? "client_credentials",
+            ...key,
             requested_scopes: requested,
             secret_hash: sha256(secret),
             created_at: at(now),

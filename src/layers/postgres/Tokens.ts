@@ -1,20 +1,10 @@
 /** Tokens as HS256 JWTs; who may have one, and whose have been ended, by PostgreSQL. */
-import {
-  Array as Arr,
-  Cache,
-  Clock,
-  DateTime,
-  Duration,
-  Effect,
-  Exit,
-  Layer,
-  Option,
-  Redacted,
-  Schema
-} from "effect"
+import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { SignJWT } from "jose"
+import { AgentCredentials } from "../../services/AgentCredentials.ts"
+import type { Proof } from "../../services/AgentCredentials.ts"
 import { AgentId, isUuid } from "../../services/identifiers.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Scope, effectiveScopes } from "../../services/Scopes.ts"
@@ -29,8 +19,7 @@ import {
   TrustLevel,
   WrongSite
 } from "../../services/Tokens.ts"
-import { headerOf, verifier } from "../accessTokens.ts"
-import { sameHash, sha256 } from "../secrets.ts"
+import * as tokenKeys from "../tokenKeys.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, maybe, orDefect } from "./query.ts"
@@ -43,10 +32,8 @@ const longestToken = 4096
 /** Strict base64url: a library that takes padding and white space takes many texts for one token. */
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-const Credentials = Schema.Struct({
+const Agent = Schema.Struct({
   id: AgentId,
-  secret_hash: Schema.Uint8Array,
-  auth_method: Schema.String,
   requested_scopes: Schema.Array(Scope),
   token_epoch: Schema.Int,
   first_token_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
@@ -74,28 +61,24 @@ const Claims = Schema.Struct({
 const isScope = Schema.is(Scope)
 const scopeSet = (scope: string): ReadonlySet<Scope> => new Set(scope.split(" ").filter(isScope))
 
-const refused = () => {
-  const detail = "The agent is unknown or the client_secret is wrong."
+const changed = () => {
+  const detail = "The agent's credentials have just been changed."
   return new InvalidClient({ detail, error_description: detail })
 }
 
 const invalid = (detail: string) => new InvalidToken({ detail })
 
-/** Compared with when the agent is unknown, so that both answers take the same work. */
-const nobodysHash = sha256("nobody")
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const limits = yield* Limits
+  const credentials = yield* AgentCredentials
   const random = yield* SecureRandom.SecureRandom
-  const credentialRow = maybe(Credentials)
+  const agentRow = maybe(Agent)
   const standingRows = many(StandingRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
 
-  const key = new TextEncoder().encode(Redacted.value(settings.tokenSecret))
-  const header = headerOf(key)
-  const verify = verifier(key)
+  const keys = yield* tokenKeys.make(settings)
 
   const standings = Effect.fnUntraced(function* (agentIds: Arr.NonEmptyReadonlyArray<AgentId>) {
     const rows = yield* standingRows(sql`
@@ -121,7 +104,7 @@ const make = Effect.gen(function* () {
     return hasEnded(isOutdated ? yield* Cache.refresh(standing, agentId) : known, epoch)
   })
 
-  const sign = Effect.fnUntraced(function* (agent: typeof Credentials.Type, scopes: ReadonlyArray<Scope>) {
+  const sign = Effect.fnUntraced(function* (agent: typeof Agent.Type, scopes: ReadonlyArray<Scope>) {
     const jti = yield* random.uuidV7()
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     const claims = {
@@ -135,10 +118,10 @@ const make = Effect.gen(function* () {
       iat: now,
       exp: now + Math.floor(Duration.toSeconds(settings.tokenTtl))
     }
-    return yield* Effect.promise(() => new SignJWT(claims).setProtectedHeader(header).sign(key))
+    return yield* Effect.promise(() => new SignJWT(claims).setProtectedHeader(keys.header).sign(keys.key))
   })
 
-  const authorise = Effect.fnUntraced(function* (agent: typeof Credentials.Type) {
+  const authorise = Effect.fnUntraced(function* (agent: typeof Agent.Type) {
     const status = statusAt(agent, yield* DateTime.now)
     switch (status) {
       case "suspended": {
@@ -160,34 +143,34 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const findAgent = (agentId: string) =>
-    isUuid(agentId)
-      ? credentialRow(sql`
-          select id::text, secret_hash, auth_method, requested_scopes, token_epoch, first_token_at,
-                 challenge_passed_at, provisional_until, claimed_at, suspended_at
-            from agents where id = ${agentId}::uuid`)
-      : Effect.succeedNone
+  /** As of the proof: an agent whose credentials have changed since is not found. */
+  const findAgent = ({ agentId, epoch }: Proof) =>
+    agentRow(sql`
+      select id::text, requested_scopes, token_epoch, first_token_at, challenge_passed_at, provisional_until,
+             claimed_at, suspended_at
+        from agents where id = ${agentId}::uuid and token_epoch = ${epoch}`)
 
-  const issue: Tokens["Service"]["issue"] = Effect.fn("Tokens.issue")(function* (credentials) {
-    yield* limits.check("token_failures", credentials.address)
-    const found = yield* findAgent(credentials.agentId)
-    const hash = Option.match(found, { onNone: () => nobodysHash, onSome: (agent) => agent.secret_hash })
-    const matches = sameHash(sha256(credentials.clientSecret), hash)
-    if (Option.isNone(found) || !matches || found.value.auth_method !== "client_credentials") {
-      yield* limits.take("token_failures", credentials.address)
-      return yield* refused()
-    }
+  /** Whether the agent may have a token now; from then on its secret is not sent again. */
+  const admit = Effect.fnUntraced(function* (proof: Proof) {
+    const found = yield* findAgent(proof)
+    if (Option.isNone(found)) return yield* changed()
     const agent = found.value
-    yield* limits.take("tokens", agent.id)
     const status = yield* authorise(agent)
-    // The secret is compared again in the update, so that a rotation at the same moment never loses to this token.
+    // The epoch is compared again, so that a rotation of the secret at the same moment never loses to this token.
     if (agent.first_token_at === null) {
       const now = yield* DateTime.now
       const marked = yield* sql`
         update agents set first_token_at = coalesce(first_token_at, ${at(now)})
-         where id = ${agent.id}::uuid and secret_hash = ${agent.secret_hash} returning 1`.pipe(orDefect)
-      if (marked.length === 0) return yield* refused()
+         where id = ${agent.id}::uuid and token_epoch = ${agent.token_epoch} returning 1`.pipe(orDefect)
+      if (marked.length === 0) return yield* changed()
     }
+    return { agent, status }
+  })
+
+  const issue: Tokens["Service"]["issue"] = Effect.fn("Tokens.issue")(function* (presented) {
+    const proof = yield* credentials.proveForToken(presented)
+    const admitted = Effect.andThen(limits.take("tokens", proof.agentId), admit(proof))
+    const { agent, status } = yield* proof.once(admitted)
     const scopes = effectiveScopes(
       agent.requested_scopes,
       agent.claimed_at === null ? "provisional" : "claimed"
@@ -209,15 +192,16 @@ const make = Effect.gen(function* () {
     function* (bearer) {
       if (bearer.length > longestToken || !tokenShape.test(bearer))
         return yield* invalid("The access token is malformed.")
-      const payload = verify(bearer)
+      const now = yield* Clock.currentTimeMillis
+      const payload = keys.verify(bearer, now)
       if (payload === undefined) {
         return yield* invalid("The access token is malformed or not ours: request a new one.")
       }
       const claims = decodeClaims(payload)
       if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
       const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
-      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      if (exp <= now || nbf > now) {
+      const seconds = Math.floor(now / 1000)
+      if (exp <= seconds || nbf > seconds) {
         return yield* invalid("The access token has expired or is not valid yet: request a new one.")
       }
       if (site !== settings.site) {

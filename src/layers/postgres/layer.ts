@@ -2,6 +2,9 @@
 import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
+import * as KeySets from "../keys/KeySets.ts"
+import * as AgentCredentials from "./AgentCredentials.ts"
+import * as AgentScopes from "./AgentScopes.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -16,6 +19,8 @@ import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
+  AgentCredentials.layer.pipe(Layer.provide([KeySets.layer, Limits.layer])),
+  AgentScopes.layer,
   Audit.layer,
   Claims.layer,
   Events.layer,

@@ -1,0 +1,124 @@
+/**
+ * A client assertion (RFC 7523, RFC 8725): what it must look like, and what it must say. Its shape is judged before
+ * anything else, its claims once its signature is verified, and whether it was used before at last, elsewhere.
+ */
+import { Option, Result, Schema, SchemaIssue } from "effect"
+import { assertionAlgorithms } from "../../services/KeySets.ts"
+import { parseStrictJson } from "./strictParse.ts"
+
+const longest = 8192
+const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
+
+/** How far clocks may be apart, in seconds. */
+export const clockSkew = 30
+/** Seconds from `iat` to `exp`, at most. */
+const longestLife = 60
+
+/** Case does not matter, nor "application/" before it (RFC 7515 4.1.9); the second is of rfc7523bis. */
+const ownTypes: ReadonlySet<string> = new Set(["jwt", "client-authentication+jwt"])
+const isOwnType = (type: string) => ownTypes.has(type.toLowerCase().replace(/^application\//, ""))
+
+/** No other member: each known one (crit, b64, zip, jwk, jku, x5u, x5c, cty) changes what the rest means. */
+const Header = Schema.Struct({
+  alg: Schema.Literals(assertionAlgorithms),
+  typ: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter((type: string) =>
+        isOwnType(type) ? undefined : "Expected JWT or client-authentication+jwt"
+      )
+    )
+  ),
+  kid: Schema.optionalKey(Schema.String.check(Schema.isBetweenCodePoints(1, 256)))
+})
+
+// oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
+const control = /[\u0000-\u001f\u007f-\u009f]/
+
+const Jti = Schema.String.check(
+  Schema.isBetweenCodePoints(1, 128),
+  Schema.makeFilter((jti: string) =>
+    jti.isWellFormed() && !control.test(jti)
+      ? undefined
+      : "Expected well-formed text without control characters"
+  )
+)
+
+/** What it says; members we know nothing of are ignored. */
+const Claims = Schema.Struct({
+  iss: Schema.String,
+  sub: Schema.String,
+  aud: Schema.String,
+  iat: Schema.Int,
+  exp: Schema.Int,
+  nbf: Schema.optionalKey(Schema.Int),
+  jti: Jti
+})
+type Claims = typeof Claims.Type
+
+export interface Assertion {
+  readonly header: typeof Header.Type
+  readonly claims: Claims
+  readonly signed: Uint8Array
+  readonly signature: Uint8Array
+}
+
+const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** The first thing that is wrong, by the member it is in; never the value. */
+const faultOf =
+  (where: string) =>
+  (error: Schema.SchemaError): string => {
+    const [issue] = formatted(error.issue).issues
+    const path = (issue?.path ?? [])
+      .map((part) => String(typeof part === "object" ? part.key : part))
+      .join(".")
+    return `${where}${path === "" ? "" : ` ${path.slice(0, 100)}`}: ${(issue?.message ?? "malformed").slice(0, 300)}`
+  }
+
+const decodeHeader = Schema.decodeUnknownResult(Header, { onExcessProperty: "error" })
+const decodeClaims = Schema.decodeUnknownResult(Claims)
+
+/** Strict base64url: one text for one value, no padding, no stray bits at the end. */
+const bytesOf = (part: string): Option.Option<Buffer> => {
+  const bytes = Buffer.from(part, "base64url")
+  return bytes.toString("base64url") === part ? Option.some(bytes) : Option.none()
+}
+
+const jsonOf = (part: string): unknown =>
+  Option.getOrUndefined(Option.flatMap(bytesOf(part), parseStrictJson))
+
+/** Takes an assertion apart, or says what is wrong with its shape. Nothing in it is proven yet. */
+export const readAssertion = (text: string): Result.Result<Assertion, string> => {
+  const [, header = "", claims = "", signature = ""] = (text.length > longest ? null : shape.exec(text)) ?? []
+  const signatureBytes = bytesOf(signature)
+  if (header === "" || Option.isNone(signatureBytes)) {
+    return Result.fail(
+      `Expected a JWS in compact serialization, base64url without padding, of at most ${longest} characters`
+    )
+  }
+  return Result.all({
+    header: Result.mapError(decodeHeader(jsonOf(header)), faultOf("header")),
+    claims: Result.mapError(decodeClaims(jsonOf(claims)), faultOf("claim")),
+    signed: Result.succeed(Buffer.from(`${header}.${claims}`, "latin1")),
+    signature: Result.succeed(signatureBytes.value)
+  })
+}
+
+/** What is wrong with the claims, if anything. `now` in seconds; the bounds are those of the interface, with skew. */
+export const claimsFault = (
+  { aud, exp, iat, iss, nbf = iat, sub }: Claims,
+  expected: { readonly agentId: string; readonly audience: string; readonly now: number }
+): string | undefined => {
+  const { agentId, audience, now } = expected
+  if (iss !== agentId || sub !== agentId) return "claims iss and sub: Expected both to be the agent_id"
+  if (aud !== audience) return `claim aud: Expected exactly ${audience}`
+  if (exp <= iat || exp > iat + longestLife)
+    return `claim exp: Expected 1 to ${longestLife} seconds after iat`
+  if (exp <= now - clockSkew) return "claim exp: The assertion has expired"
+  if (exp > now + longestLife + clockSkew)
+    return `claim exp: Expected at most ${longestLife} seconds from now`
+  if (iat > now + clockSkew) return "claim iat: The assertion is from the future"
+  if (iat < now - longestLife - clockSkew) return `claim iat: Expected at most ${longestLife} seconds ago`
+  if (nbf > now + clockSkew) return "claim nbf: The assertion is not valid yet"
+  return undefined
+}

@@ -1,0 +1,143 @@
+/**
+ * Public keys of agents: RSA (RS256) and EC P-256 (ES256), as PEM or JWK, strong enough to tell agents apart by. What is
+ * refused here is refused at registration for a PEM, and left out of a key set.
+ */
+import { constants, createPublicKey, verify } from "node:crypto"
+import type { KeyObject } from "node:crypto"
+import { Option, Result, Schema } from "effect"
+import type { AssertionKey } from "../../services/KeySets.ts"
+
+const longestPem = 4096
+const smallestModulus = 2048
+/** A larger one makes whoever verifies work for nothing. */
+const largestModulus = 8192
+const leastExponent = 65_537n
+/** What verifiers commonly take; OpenSSL takes no more than 64 bits with a large modulus. */
+const largestExponent = 2n ** 32n
+
+/** One block and nothing else but white space. A `-` cannot stand in it, so there is no second one. */
+const onePem = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/
+
+/** Partial validation of NIST SP 800-89 5.3.3: a modulus with a small factor is no product of two large primes. */
+const hasSmallFactor = (modulus: bigint): boolean => {
+  if (modulus % 2n === 0n) return true
+  for (let divisor = 3n; divisor < 752n; divisor += 2n) if (modulus % divisor === 0n) return true
+  return false
+}
+
+const Rsa = Schema.Struct({ kty: Schema.Literal("RSA"), n: Schema.String, e: Schema.String })
+const P256 = Schema.Struct({
+  kty: Schema.Literal("EC"),
+  crv: Schema.Literal("P-256"),
+  x: Schema.String,
+  y: Schema.String
+})
+/** Whose private half everybody knows: it is 1, or -1. */
+const generator = "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY"
+
+const asRsa = Schema.decodeUnknownOption(Rsa)
+const asP256 = Schema.decodeUnknownOption(P256)
+const asMaterial = Schema.decodeUnknownOption(Schema.Union([Rsa, P256]))
+
+/** What is wrong with the key, if anything. */
+const weakness = (key: KeyObject): string | undefined => {
+  const details = key.asymmetricKeyDetails ?? {}
+  const { modulusLength = 0, namedCurve, publicExponent = 0n } = details
+  if (key.asymmetricKeyType === "ec") {
+    if (namedCurve !== "prime256v1") return "Expected an EC key on the curve P-256"
+    const point = asP256(key.export({ format: "jwk" }))
+    return Option.isNone(point) || point.value.x === generator
+      ? "Expected an EC key that only its owner knows"
+      : undefined
+  }
+  if (key.asymmetricKeyType !== "rsa") return "Expected an RSA or an EC P-256 key"
+  if (modulusLength < smallestModulus || modulusLength > largestModulus)
+    return `Expected an RSA key of ${smallestModulus} to ${largestModulus} bits, got ${modulusLength}`
+  if (publicExponent < leastExponent || publicExponent > largestExponent || publicExponent % 2n === 0n)
+    return `Expected an RSA key with an odd public exponent from ${leastExponent} to ${largestExponent}`
+  const rsa = asRsa(key.export({ format: "jwk" }))
+  return Option.isNone(rsa) ||
+    hasSmallFactor(BigInt(`0x${Buffer.from(rsa.value.n, "base64url").toString("hex")}`))
+    ? "Expected an RSA modulus without small factors"
+    : undefined
+}
+
+const imported = (make: () => KeyObject): Result.Result<KeyObject, string> =>
+  Result.try({ try: make, catch: () => "Expected a public key, which this is not" })
+
+const strong = (key: KeyObject): Result.Result<KeyObject, string> => {
+  const problem = weakness(key)
+  return problem === undefined ? Result.succeed(key) : Result.fail(problem)
+}
+
+/** The key of a PEM, or what would be right instead. */
+export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
+  if (pem.length > longestPem) return Result.fail(`Expected a PEM of at most ${longestPem} characters`)
+  const base64 = onePem.exec(pem)?.[1]?.replaceAll(/\s/g, "")
+  if (base64 === undefined) {
+    return Result.fail(
+      "Expected exactly one PEM block of a public key, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----"
+    )
+  }
+  const der = Buffer.from(base64, "base64")
+  const key = imported(() => createPublicKey({ key: der, format: "der", type: "spki" }))
+  return Result.flatMap(key, (key) =>
+    // What is read leniently, such as bytes after the key or explicit curve parameters, is written back differently.
+    der.toString("base64") === base64 && der.equals(key.export({ format: "der", type: "spki" }))
+      ? strong(key)
+      : Result.fail("Expected a public key in its canonical encoding (SubjectPublicKeyInfo, DER)")
+  )
+}
+
+/** A key that verifies by the one algorithm that its type stands for. */
+export const assertionKey = (key: KeyObject): AssertionKey => {
+  if (key.asymmetricKeyType === "ec") {
+    return {
+      algorithm: "ES256",
+      verifies: (signed, signature) =>
+        signature.length === 64 && verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature)
+    }
+  }
+  const bytes = Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8)
+  return {
+    algorithm: "RS256",
+    verifies: (signed, signature) =>
+      signature.length === bytes &&
+      verify("sha256", signed, { key, padding: constants.RSA_PKCS1_PADDING }, signature)
+  }
+}
+
+const longestKid = 256
+const base64url = /^[\w-]+$/
+
+const JwkHeader = Schema.Struct({
+  kid: Schema.String.check(Schema.isBetweenCodePoints(1, longestKid)),
+  use: Schema.optionalKey(Schema.Literal("sig")),
+  key_ops: Schema.optionalKey(
+    Schema.Array(Schema.String).check(Schema.makeFilter((uses) => uses.includes("verify")))
+  ),
+  alg: Schema.optionalKey(Schema.String)
+})
+const asHeader = Schema.decodeUnknownOption(JwkHeader)
+
+/** A private or symmetric key has been published by mistake, or is none of ours to verify with. */
+const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+/** The key of a JWK (RFC 7517) with its `kid`; none when it is not one to verify assertions with. */
+export const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; readonly key: AssertionKey }> => {
+  if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
+  const header = asHeader(jwk)
+  const material = asMaterial(jwk)
+  if (Option.isNone(header) || Option.isNone(material)) return Option.none()
+  const { kty, ...numbers } = material.value
+  if (!Object.entries(numbers).every(([name, value]) => name === "crv" || base64url.test(value)))
+    return Option.none()
+  const key = imported(() => createPublicKey({ key: { kty, ...numbers }, format: "jwk" })).pipe(
+    Result.flatMap(strong),
+    Result.map(assertionKey)
+  )
+  const { alg, kid } = header.value
+  return Result.isSuccess(key) && (alg === undefined || alg === key.success.algorithm)
+    ? Option.some({ kid, key: key.success })
+    : Option.none()
+}

@@ -1,0 +1,69 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { AgentScopes } from "../../services/AgentScopes.ts"
+import type { ScopeStanding } from "../../services/AgentScopes.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import type { AgentId } from "../../services/identifiers.ts"
+import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
+import { column, maybe } from "./query.ts"
+
+const Row = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
+
+const note = (withheld: ReadonlyArray<Scope>): string =>
+  withheld.length === 0
+    ? "Effective as of the next token: request one. Tokens already held stay as they are."
+    : "Effective as of the next token: request one. Tokens already held stay as they are. What is withheld is enabled once the operator has claimed the agent."
+
+const standing = (row: typeof Row.Type): ScopeStanding => {
+  const effective = effectiveScopes(row.requested_scopes, row.claimed ? "claimed" : "provisional")
+  const held = new Set(effective)
+  const withheld = row.requested_scopes.filter((scope) => !held.has(scope))
+  return {
+    requested_scopes: row.requested_scopes,
+    effective_scopes: effective,
+    withheld_scopes: withheld,
+    note: note(withheld)
+  }
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const row = maybe(Row)
+
+  const answer = (agentId: AgentId, found: Option.Option<typeof Row.Type>) =>
+    Option.match(found, {
+      onNone: () => Effect.fail(new NotFound({ detail: `There is no agent ${agentId}.` })),
+      onSome: (agent) => Effect.succeed(standing(agent))
+    })
+
+  const get: AgentScopes["Service"]["get"] = Effect.fn("AgentScopes.get")(function* (agentId) {
+    const found = yield* row(sql`
+      select requested_scopes, claimed_at is not null as claimed from agents where id = ${agentId}::uuid`)
+    return yield* answer(agentId, found)
+  })
+
+  const add: AgentScopes["Service"]["add"] = Effect.fn("AgentScopes.add")(function* (agentId, change) {
+    if (change.add.length === 0) return yield* get(agentId)
+    const { ignored, requested } = requestedScopes(change.add)
+    if (ignored.length > 0) {
+      const message = `Expected one of ${allScopes.join(", ")}`
+      const errors = change.add.flatMap((name, index) =>
+        ignored.includes(name) ? [{ path: `add.${index}`, message }] : []
+      )
+      return yield* new InvalidRequest({ detail: `add: unsupported scope. ${message}.`, errors })
+    }
+    // One statement, in the order of the interface's list: of two changes at once neither is lost.
+    const found = yield* row(sql`
+      update agents a set requested_scopes = array(
+          select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
+           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", requested)})
+           order by known.place)
+       where id = ${agentId}::uuid
+      returning requested_scopes, claimed_at is not null as claimed`)
+    return yield* answer(agentId, found)
+  })
+
+  return AgentScopes.of({ get, add })
+})
+
+export const layer = Layer.effect(AgentScopes, make)
