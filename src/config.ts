@@ -4,6 +4,8 @@
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
+import { identitySettings } from "./identitySettings.ts"
+import type { Sender } from "./identitySettings.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
@@ -65,7 +67,7 @@ export const settings = {
     "AUSPEX_DATA_DIR",
     ".auspex",
     "a directory",
-    "Where the embedded database and the created secrets are kept."
+    "Where the embedded database, the created secrets and, without AUSPEX_SMTP_URL, the outbox are kept."
   ),
   roles: plain({
     name: "AUSPEX_ROLES",
@@ -102,6 +104,7 @@ export const settings = {
     "Challenges an unclaimed agent may predict, over all types.",
     [0, 1_000_000]
   ),
+  ...identitySettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -223,6 +226,8 @@ export interface Composition {
   readonly roles: ReadonlyArray<Role>
   readonly tokenSecret: Option.Option<Redacted.Redacted>
   readonly adminToken: Option.Option<Redacted.Redacted>
+  readonly smtpUrl: Option.Option<Redacted.Redacted>
+  readonly mailFrom: Option.Option<Sender>
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
@@ -246,6 +251,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     roles: yield* orDefault(settings.roles),
     tokenSecret: yield* given(settings.tokenSecret),
     adminToken: yield* given(settings.adminToken),
+    smtpUrl: yield* given(settings.smtpUrl),
+    mailFrom: yield* given(settings.mailFrom),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint: yield* given(settings.otlpEndpoint),
@@ -256,6 +263,12 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       ownMachineKeySets: isLoopback(host) && isLoopback(new URL(publicBase).hostname),
       tokenTtl: yield* orDefault(settings.tokenTtl),
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
+      pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
+      claimGrant: yield* orDefault(settings.claimGrant),
+      agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
+      signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
+      sessionIdle: yield* orDefault(settings.sessionIdle),
+      sessionTtl: yield* orDefault(settings.sessionTtl),
       provisionalGrace: yield* orDefault(settings.provisionalGrace),
       provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
       registrationAttempts: yield* orDefault(settings.registrationAttempts),
@@ -271,6 +284,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),
+        claim_refresh: yield* orDefault(settings.limitClaimRefresh),
+        claim_mails: yield* orDefault(settings.limitClaimMails),
+        sign_in_mails: yield* orDefault(settings.limitSignInMails),
+        sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
       trustedProxies: yield* orDefault(settings.trustedProxies)

@@ -11,6 +11,7 @@ import { DrainingServer } from "./DrainingServer.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
+import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
@@ -23,6 +24,7 @@ import { documents, knownPath, matching } from "./routes.ts"
 
 const handlers = Layer.mergeAll(
   registration.layer,
+  discovery.layer,
   agent.layer,
   arena.layer,
   publicReads.layer,

@@ -1,6 +1,5 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Result } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as TokensOnPostgres from "../../src/layers/postgres/Tokens.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -84,16 +83,6 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Tokens", (it) => {
       const claimed = yield* tokens.authenticate((yield* tokens.issue(ada)).access_token)
       assert.strictEqual(claimed.trustLevel, "claimed")
       assert.isTrue(claimed.scopes.has("follow:create"))
-    })
-  )
-
-  it.effect("are not issued for a secret to an agent that registered with another method", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const tokens = yield* Tokens
-      const ada = yield* agent
-      yield* sql`update agents set auth_method = 'private_key_jwt' where id = ${ada.agentId}::uuid`
-      assert.strictEqual((yield* Effect.flip(tokens.issue(ada)))._tag, "InvalidClient")
     })
   )
 

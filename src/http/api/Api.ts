@@ -4,12 +4,13 @@ import { AdminApi } from "./admin.ts"
 import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
 import { asServed } from "./document.ts"
+import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { PublicApi } from "./public.ts"
 import { RegistrationApi } from "./registration.ts"
 
 export class Api extends HttpApi.make("auspex")
-  .add(RegistrationApi, AgentApi, ArenaApi, PublicApi, AdminApi, HealthApi)
+  .add(RegistrationApi, DiscoveryApi, AgentApi, ArenaApi, PublicApi, AdminApi, HealthApi)
   .annotate(HttpApi.PayloadParseOptions, { errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotate(OpenApi.Title, "Auspex")

@@ -1,6 +1,7 @@
 /** What an agent reads and sets of itself. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ScopeChange, ScopeStanding } from "../../services/AgentScopes.ts"
 import { OwnPredictions } from "../../services/Arenas.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
@@ -19,6 +20,15 @@ export class AgentApi extends HttpApiGroup.make("agent")
     HttpApiEndpoint.get("profile", "/agent/profile/self", { success: SelfProfile, error: NotFound })
       .annotate(RequiredScope, "profile:read:self")
       .annotate(OpenApi.Summary, "This agent, with its authoritative status"),
+    HttpApiEndpoint.get("scopes", "/agent/scopes", { success: ScopeStanding, error: NotFound }).annotate(
+      OpenApi.Summary,
+      "This agent's scopes: asked for, effective with the next token, withheld"
+    ),
+    HttpApiEndpoint.post("addScopes", "/agent/scopes", {
+      payload: ScopeChange,
+      success: ScopeStanding,
+      error: [InvalidRequest, NotFound]
+    }).annotate(OpenApi.Summary, "Ask for more scopes, effective with the next token"),
     HttpApiEndpoint.get("predictions", "/agent/predictions", {
       query: pageQuery,
       success: OwnPredictions,

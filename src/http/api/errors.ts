@@ -1,7 +1,7 @@
 /** Errors of the transport itself, and how errors that carry headers are written. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { errorCode } from "../../services/errors.ts"
+import { errorCode, FieldProblem } from "../../services/errors.ts"
 import { TooManyRequests } from "../../services/Limits.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 
@@ -11,6 +11,14 @@ export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
   { httpApiStatus: 401 }
 ) {
   readonly _tag = "Unauthorized"
+}
+
+/** 400 at the token endpoint: another grant than client_credentials was asked for (RFC 6749 5.2). */
+export class UnsupportedGrantType extends Schema.Error<UnsupportedGrantType>("UnsupportedGrantType")(
+  { detail: Schema.String, code: errorCode("unsupported_grant_type"), errors: Schema.Array(FieldProblem) },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "UnsupportedGrantType"
 }
 
 /** 403: the endpoint needs a scope that the token does not hold. */

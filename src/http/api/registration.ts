@@ -1,7 +1,8 @@
 /** Registration, the registration challenge, lost secrets, and the token endpoint. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { NotFound } from "../../services/errors.ts"
+import { AlreadyClaimed, ClaimLink, NotClaimableYet } from "../../services/Claims.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { RegistrationAnswer } from "../../services/RegistrationJudge.ts"
 import {
   ChallengeAlreadyPassed,
@@ -12,7 +13,6 @@ import {
   SecretAlreadyUsed,
   SubmissionOutcome
 } from "../../services/Registry.ts"
-import { text } from "../../services/text.ts"
 import {
   AgentSuspended,
   ChallengePending,
@@ -22,17 +22,8 @@ import {
 } from "../../services/Tokens.ts"
 import { BodyTypes, CountsTowards } from "../middleware/annotations.ts"
 import { AddressLimit, RequestBody } from "../middleware/definitions.ts"
-import { TooManyRequestsResponse } from "./errors.ts"
-
-const id = text({ minimum: 1, maximum: 200 })
-
-/** RFC 6749 4.4, as JSON or as a form. */
-const TokenRequest = Schema.Struct({
-  // A lone literal would select among the payloads, and another grant be answered without the path of what is wrong.
-  grant_type: Schema.Literals(["client_credentials"]),
-  agent_id: id,
-  client_secret: text({ minimum: 1, maximum: 1000 })
-}).annotate({ identifier: "TokenRequest" })
+import { TooManyRequestsResponse, UnsupportedGrantType } from "./errors.ts"
+import { ClaimLinkRequest, id, TokenRequest } from "./tokenRequests.ts"
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
@@ -40,7 +31,8 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
   .add(
     HttpApiEndpoint.post("register", "/agent/registry/register", {
       payload: Registration,
-      success: HttpApiSchema.WithHeaders(Registered.pipe(HttpApiSchema.status(201)), noStore)
+      success: HttpApiSchema.WithHeaders(Registered.pipe(HttpApiSchema.status(201)), noStore),
+      error: InvalidRequest
     })
       .annotate(CountsTowards, { limit: "registrations", of: "address" })
       .annotate(OpenApi.Summary, "Register an agent"),
@@ -55,14 +47,40 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       success: HttpApiSchema.WithHeaders(RotatedSecret, noStore),
       error: [NotFound, SecretAlreadyUsed]
     }).annotate(OpenApi.Summary, "Rotate a lost client_secret, before the first token was issued"),
+    HttpApiEndpoint.post("refreshClaimLink", "/agent/registry/claim-link/refresh", {
+      payload: ClaimLinkRequest,
+      success: HttpApiSchema.WithHeaders(ClaimLink, noStore),
+      error: [
+        InvalidRequest,
+        UnsupportedGrantType,
+        InvalidClient,
+        NotClaimableYet,
+        AlreadyClaimed,
+        TooManyRequestsResponse
+      ]
+    })
+      .annotate(CountsTowards, null)
+      .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],
       success: HttpApiSchema.WithHeaders(IssuedToken, noStore),
-      error: [InvalidClient, ChallengePending, IssuancePaused, AgentSuspended, TooManyRequestsResponse]
+      error: [
+        InvalidRequest,
+        UnsupportedGrantType,
+        InvalidClient,
+        ChallengePending,
+        IssuancePaused,
+        AgentSuspended,
+        TooManyRequestsResponse
+      ]
     })
       .annotate(CountsTowards, null)
       .annotate(BodyTypes, ["application/json", "application/x-www-form-urlencoded"])
       .annotate(OpenApi.Summary, "Issue an access token")
+      .annotate(
+        OpenApi.Description,
+        "OAuth 2.0 client credentials. client_id is another name for agent_id; agent_id and client_secret may come by HTTP Basic instead. Every error has error and error_description too (RFC 6749 5.2)."
+      )
   )
   .middleware(RequestBody)
   .middleware(AddressLimit)

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { AgentScopes } from "../../services/AgentScopes.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Registry } from "../../services/Registry.ts"
@@ -12,10 +13,13 @@ export const layer = HttpApiBuilder.group(
   "agent",
   Effect.fnUntraced(function* (handlers) {
     const registry = yield* Registry
+    const scopes = yield* AgentScopes
     const arenas = yield* Arenas
     const targets = yield* Targets
     return handlers.handleAll({
       profile: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.profile(agentId)),
+      scopes: () => Effect.flatMap(CurrentAgent, ({ agentId }) => scopes.get(agentId)),
+      addScopes: ({ payload }) => Effect.flatMap(CurrentAgent, ({ agentId }) => scopes.add(agentId, payload)),
       predictions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.ownPredictions(agentId, pageOf(query))),
       subscriptions: () =>

@@ -16,9 +16,11 @@ import { IpNetwork } from "effect/net"
 import { StoreUnavailable } from "../../services/errors.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
+import { tokenPath } from "../../services/Tokens.ts"
 import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
+import { asOAuth } from "./oauthErrors.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
@@ -139,7 +141,9 @@ export const layer = HttpRouter.middleware(
           Effect.provideService(CurrentRequest, { requestId, address })
         )
         yield* Effect.annotateCurrentSpan("request.id", requestId)
-        const response = yield* respond
+        const response = yield* Effect.map(respond, (answer) =>
+          knownPath(request.url)?.path === tokenPath ? asOAuth(answer, request) : answer
+        )
         const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9
         yield* Metric.update(
           Metric.withAttributes(requestDuration, {

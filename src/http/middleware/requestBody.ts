@@ -19,7 +19,7 @@ const whole = (message: string) => new InvalidRequest({ detail: message, errors:
 const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
   error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
 
-const mediaType = (header: string | undefined): string =>
+export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
 /** Reads the body once; what decodes it later finds it read. */
@@ -56,7 +56,8 @@ const checkBody = Effect.fnUntraced(function* (
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
+/** What a schema says of each field that is wrong. */
+export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
   formatIssues(issue)
     .issues.slice(0, mostProblems)
     .map((each) => ({

@@ -12,6 +12,9 @@ import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
+import * as Mailer from "./Mailer.ts"
+import * as Operators from "./Operators.ts"
+import * as Owners from "./Owners.ts"
 import * as Prices from "./Prices.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
@@ -19,20 +22,25 @@ import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
-  AgentCredentials.layer.pipe(Layer.provide([KeySets.layer, Limits.layer])),
   AgentScopes.layer,
   Audit.layer,
-  Claims.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,
+  KeySets.layer,
   Limits.layer,
+  Mailer.layer,
+  Owners.layer,
   Prices.layer,
   Targets.layer,
   RubricJudge.layer
 ).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 
-/** Needs the database client and the settings. */
-export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)
+)
+
+/** Needs the database client, the settings, and a way for mail to leave. */
+export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+  Layer.provideMerge(identity)
 )

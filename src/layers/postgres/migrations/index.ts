@@ -6,7 +6,8 @@ import { arenas } from "./0004_arenas.ts"
 import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
 import { windows } from "./0007_windows.ts"
-import { assertions } from "./0008_assertions.ts"
+import { identity } from "./0008_identity.ts"
+import { assertions } from "./0009_assertions.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -16,5 +17,6 @@ export const migrations = {
   "0005_scoring": scoring,
   "0006_operations": operations,
   "0007_windows": windows,
-  "0008_assertions": assertions
+  "0008_identity": identity,
+  "0009_assertions": assertions
 }

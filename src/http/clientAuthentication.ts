@@ -1,0 +1,157 @@
+/**
+ * How a request says who is asking, as OAuth 2.0 has it (RFC 6749 2.3, RFC 7521 4.2): by a secret or an assertion among
+ * its parameters, or by HTTP Basic; exactly one of them. Every parameter that is wrong is named.
+ */
+import { Effect, Option, Predicate, Result, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type { PresentedCredentials } from "../services/AgentCredentials.ts"
+import { InvalidRequest } from "../services/errors.ts"
+import type { FieldProblem } from "../services/errors.ts"
+import { UnsupportedGrantType } from "./api/errors.ts"
+import { assertion, assertionType, id, secret } from "./api/tokenRequests.ts"
+import { CurrentRequest } from "./CurrentRequest.ts"
+import { mediaType, problemsOf } from "./middleware/requestBody.ts"
+
+type Sent = Readonly<Record<string, unknown>>
+
+const Parameters = Schema.Struct({
+  agent_id: Schema.optionalKey(id),
+  client_id: Schema.optionalKey(id),
+  client_secret: Schema.optionalKey(secret),
+  client_assertion: Schema.optionalKey(assertion)
+})
+const decode = Schema.decodeUnknownResult(Parameters, { errors: "all" })
+
+interface Read {
+  readonly sent: Sent
+  readonly problems: ReadonlyArray<FieldProblem>
+}
+
+/** A parameter without a value counts as left out (RFC 6749 3.2), and none may be sent twice. */
+const ofForm = (text: string): Read => {
+  const sent = new Map<string, string>()
+  const repeated = new Set<string>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (sent.has(name)) repeated.add(name.slice(0, 200))
+    sent.set(name, value)
+  }
+  const problems = [...repeated]
+    .slice(0, 100)
+    .map((path) => ({ path, message: "Expected each parameter once" }))
+  return { sent: Object.fromEntries([...sent].filter(([, value]) => value !== "")), problems }
+}
+
+const ofJson = (text: string): Read => {
+  const body: unknown = JSON.parse(text)
+  return Predicate.isReadonlyObject(body) && !Array.isArray(body)
+    ? { sent: { ...body }, problems: [] }
+    : { sent: {}, problems: [{ path: "", message: "Expected an object" }] }
+}
+
+interface Basic {
+  readonly user: string
+  readonly password: string
+}
+
+const basicShape = /^basic +([A-Za-z0-9+/_=-]+) *$/i
+const unescaped = Option.liftThrowable((text: string) => decodeURIComponent(text.replaceAll("+", " ")))
+
+/** HTTP Basic, whose parts are form-encoded (RFC 6749 2.3.1); another scheme is not meant for us. */
+const basicOf = (header: string): Option.Option<Basic> => {
+  const [user, ...password] = Buffer.from(basicShape.exec(header)?.[1] ?? "", "base64")
+    .toString("utf8")
+    .split(":")
+  return password.length === 0
+    ? Option.none()
+    : Option.all({ user: unescaped(user ?? ""), password: unescaped(password.join(":")) })
+}
+
+export const usesBasic = (header: string | undefined): header is string => /^basic\b/i.test(header ?? "")
+
+const one = "Expected exactly one of client_secret, client_assertion and HTTP Basic"
+
+/** What is wrong with the parameters taken together. */
+const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<FieldProblem> => {
+  const { agent_id, client_assertion, client_assertion_type, client_id, client_secret } = sent
+  const problems: Array<FieldProblem> = []
+  const wrong = (path: string, message: string) => problems.push({ path, message })
+  const mechanisms = [client_secret, client_assertion, basic].filter((each) => each !== undefined)
+  if (mechanisms.length === 0) wrong("client_secret", one)
+  if (mechanisms.length > 1) wrong(client_assertion === undefined ? "client_secret" : "client_assertion", one)
+  const names = new Set([agent_id, client_id, basic?.user].filter((name) => name !== undefined))
+  if (names.size > 1)
+    wrong(client_id === undefined ? "agent_id" : "client_id", "Expected the same agent wherever it is named")
+  if (names.size === 0 && client_assertion === undefined)
+    wrong("agent_id", "Expected the agent's id, as agent_id or client_id")
+  if (client_assertion !== undefined && client_assertion_type !== assertionType)
+    wrong("client_assertion_type", `Expected ${assertionType}`)
+  if (client_assertion === undefined && client_assertion_type !== undefined)
+    wrong("client_assertion", "Expected with client_assertion_type")
+  return problems
+}
+
+const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
+  errors
+    .map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
+    .join("; ")
+    .slice(0, 2000)
+
+/** What is presented, or everything that is wrong with it; the first complaint about a field is enough. */
+const read = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { address } = yield* CurrentRequest
+  // Read and found to be sound by the middleware.
+  const text = yield* Effect.orDie(request.text)
+  const isForm = mediaType(request.headers["content-type"]) === "application/x-www-form-urlencoded"
+  const { problems, sent } = isForm ? ofForm(text) : ofJson(text)
+  const { authorization } = request.headers
+  const basic = usesBasic(authorization) ? basicOf(authorization) : Option.none()
+  const broken = { path: "authorization", message: "Expected HTTP Basic with agent_id and client_secret" }
+  const decoded = decode({
+    ...sent,
+    ...Option.match(basic, {
+      onNone: () => ({}),
+      onSome: ({ password, user }) => ({ agent_id: user, client_secret: password })
+    })
+  })
+  const all = [
+    ...problems,
+    ...(usesBasic(authorization) && Option.isNone(basic) ? [broken] : []),
+    ...(Result.isFailure(decoded) ? problemsOf(decoded.failure.issue) : []),
+    ...contradictions(sent, Option.getOrUndefined(basic))
+  ]
+  const errors = [...Map.groupBy(all, ({ path }) => path).values()].flatMap(([first]) => first ?? [])
+  return {
+    sent,
+    errors,
+    credentials: Result.map(decoded, (parameters) => credentialsOf(parameters, address))
+  }
+})
+
+const credentialsOf = (parameters: typeof Parameters.Type, address: string): PresentedCredentials => {
+  const { client_assertion, client_id, agent_id = client_id, client_secret = "" } = parameters
+  return client_assertion === undefined
+    ? { agentId: agent_id ?? "", clientSecret: client_secret, address }
+    : { ...(agent_id !== undefined && { agentId: agent_id }), clientAssertion: client_assertion, address }
+}
+
+const invalid = (errors: ReadonlyArray<FieldProblem>) =>
+  new InvalidRequest({ detail: detailOf(errors), errors })
+
+/** Who the request under way says is asking. */
+export const presented = Effect.gen(function* () {
+  const { credentials, errors } = yield* read
+  return Result.isFailure(credentials) || errors.length > 0 ? yield* invalid(errors) : credentials.success
+})
+
+/** The same of a request for a token, which also names its grant. */
+export const presentedForToken = Effect.gen(function* () {
+  const { credentials, errors, sent } = yield* read
+  if (sent["grant_type"] !== "client_credentials") {
+    const all = [{ path: "grant_type", message: 'Expected "client_credentials"' }, ...errors]
+    return typeof sent["grant_type"] === "string" && errors.length === 0
+      ? yield* new UnsupportedGrantType({ detail: detailOf(all), errors: all })
+      : yield* invalid(all)
+  }
+  return Result.isFailure(credentials) || errors.length > 0 ? yield* invalid(errors) : credentials.success
+})
