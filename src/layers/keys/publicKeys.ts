@@ -62,13 +62,24 @@ const weakness = (key: KeyObject): string | undefined => {
     : undefined
 }
 
-const imported = (make: () => KeyObject): Result.Result<KeyObject, string> =>
-  Result.try({ try: make, catch: () => "Expected a public key, which this is not" })
+/** What OpenSSL makes of it: the point at infinity, for one, is a key until somebody asks for its coordinates. */
+const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
+  Result.try({
+    try: () => {
+      const key = make()
+      return { key, problem: weakness(key) }
+    },
+    catch: () => "Expected a public key, which this is not"
+  }).pipe(
+    Result.flatMap(({ key, problem }) => (problem === undefined ? Result.succeed(key) : Result.fail(problem)))
+  )
 
-const strong = (key: KeyObject): Result.Result<KeyObject, string> => {
-  const problem = weakness(key)
-  return problem === undefined ? Result.succeed(key) : Result.fail(problem)
-}
+/** The one way to write this key: no explicit curve parameters, no compressed point, nothing after it. */
+const canonical = (key: KeyObject): Buffer =>
+  createPublicKey({ key: key.export({ format: "jwk" }), format: "jwk" }).export({
+    format: "der",
+    type: "spki"
+  })
 
 /** The key of a PEM, or what would be right instead. */
 export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
@@ -80,11 +91,10 @@ export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
     )
   }
   const der = Buffer.from(base64, "base64")
-  const key = imported(() => createPublicKey({ key: der, format: "der", type: "spki" }))
+  const key = strong(() => createPublicKey({ key: der, format: "der", type: "spki" }))
   return Result.flatMap(key, (key) =>
-    // What is read leniently, such as bytes after the key or explicit curve parameters, is written back differently.
-    der.toString("base64") === base64 && der.equals(key.export({ format: "der", type: "spki" }))
-      ? strong(key)
+    der.toString("base64") === base64 && der.equals(canonical(key))
+      ? Result.succeed(key)
       : Result.fail("Expected a public key in its canonical encoding (SubjectPublicKeyInfo, DER)")
   )
 }
@@ -132,9 +142,9 @@ export const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; read
   const { kty, ...numbers } = material.value
   if (!Object.entries(numbers).every(([name, value]) => name === "crv" || base64url.test(value)))
     return Option.none()
-  const key = imported(() => createPublicKey({ key: { kty, ...numbers }, format: "jwk" })).pipe(
-    Result.flatMap(strong),
-    Result.map(assertionKey)
+  const key = Result.map(
+    strong(() => createPublicKey({ key: { kty, ...numbers }, format: "jwk" })),
+    assertionKey
   )
   const { alg, kid } = header.value
   return Result.isSuccess(key) && (alg === undefined || alg === key.success.algorithm)
