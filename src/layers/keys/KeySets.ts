@@ -23,10 +23,10 @@ const mostRemembered = 1000
 /** What a caller waits for a fetch, those in front of it included. */
 const patience = Duration.seconds(5)
 
-export const fetchLimits = { mostBytes: 64 * 1024, mostMillis: 3000 }
+const fetchLimits = { mostBytes: 64 * 1024, mostMillis: 3000 }
 
 type Keys = ReadonlyMap<string, AssertionKey>
-type Fetch = (url: URL) => Effect.Effect<Uint8Array, FetchFailed>
+type Fetch = (url: URL, ownMachine: boolean) => Effect.Effect<Uint8Array, FetchFailed>
 
 interface Remembered {
   readonly keys: Keys
@@ -39,9 +39,9 @@ const none: Remembered = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infi
 
 /** `fetch` is the real one but in tests. */
 export const make = Effect.fnUntraced(function* (
-  fetch: Fetch = (url) => fetchDocument(url, fetchLimits)
+  fetch: Fetch = (url, ownMachine) => fetchDocument(url, { ...fetchLimits, ownMachine })
 ): Effect.fn.Return<KeySets["Service"], never, Settings | Scope.Scope> {
-  const settings = yield* Settings
+  const { ownMachineKeySets: ownMachine } = yield* Settings
   const scope = yield* Effect.scope
   const turns = yield* Semaphore.make(mostAtOnce)
   const memory = new Map<string, Remembered>()
@@ -56,9 +56,9 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const load = Effect.fnUntraced(function* (url: string) {
-    const fault = jwksUrlFault(url, { ownMachine: settings.ownMachineKeySets })
+    const fault = jwksUrlFault(url, { ownMachine })
     if (fault !== undefined) return yield* Effect.fail(fault)
-    const document = yield* Effect.mapError(fetch(new URL(url)), ({ reason }) => reason)
+    const document = yield* Effect.mapError(fetch(new URL(url), ownMachine), ({ reason }) => reason)
     const keys = readKeySet(document)
     return yield* Effect.mapError(Effect.fromOption(keys), () => "it is no key set")
   })

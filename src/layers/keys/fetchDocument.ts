@@ -24,6 +24,8 @@ type Resolve = (
 export interface FetchOptions {
   readonly mostBytes: number
   readonly mostMillis: number
+  /** Whether a URL of this very machine may lead there. */
+  readonly ownMachine: boolean
   readonly resolve?: Resolve
   readonly isAllowed?: (address: string) => boolean
   /** Certificates to trust instead of the usual ones. */
@@ -55,10 +57,10 @@ const headers = {
 /** The bytes of the document. Its time limit is the network's, not the program's clock. */
 export const fetchDocument = (
   url: URL,
-  { ca, isAllowed, mostBytes, mostMillis, resolve = systemLookup }: FetchOptions
+  { ca, isAllowed, mostBytes, mostMillis, ownMachine, resolve = systemLookup }: FetchOptions
 ): Effect.Effect<Uint8Array, FetchFailed> =>
   Effect.callback((resume) => {
-    const allowed = isAllowed ?? (isOwnMachine(url) ? loopback : isPublicAddress)
+    const allowed = isAllowed ?? (ownMachine && isOwnMachine(url) ? loopback : isPublicAddress)
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
     const literal = literalAddress(url.hostname)
     // A literal is not looked up, so it is vetted here.

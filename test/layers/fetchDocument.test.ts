@@ -1,0 +1,348 @@
+/** Where a jwks_url may lead, and what happens to those that lead elsewhere: a listener on loopback hears nothing. */
+import type { LookupAddress } from "node:dns"
+import { createServer as createHttpServer } from "node:http"
+import type { RequestListener, Server } from "node:http"
+import { createServer as createHttpsServer } from "node:https"
+import { gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { fetchDocument } from "../../src/layers/keys/fetchDocument.ts"
+import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
+import { jwksUrlFault } from "../../src/layers/keys/jwksUrl.ts"
+import { isPublicAddress } from "../../src/layers/keys/publicAddresses.ts"
+import { certificate, certificateKey, certifiedName } from "../support/certificate.ts"
+
+interface Listener {
+  readonly port: number
+  /** Connections, whether or not anything was said. */
+  readonly heard: () => number
+}
+
+const listen = (server: Server, host: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Listener>((resume) => {
+      let connections = 0
+      server.on("connection", () => (connections += 1))
+      server.listen(0, host, () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ port, heard: () => connections }))
+      })
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.closeAllConnections()
+        server.close(() => resume(Effect.void))
+      })
+  )
+
+const plain = (handler: RequestListener) => listen(createHttpServer(handler), "127.0.0.1")
+const secure = (handler: RequestListener) =>
+  listen(createHttpsServer({ cert: certificate, key: certificateKey }, handler), "127.0.0.1")
+
+const limits = { mostBytes: 64 * 1024, mostMillis: 3000, ownMachine: false }
+const own = { ...limits, ownMachine: true }
+
+/** A resolver that answers this, whatever it is asked. */
+const resolving = (
+  ...addresses: ReadonlyArray<string>
+): Required<Pick<FetchOptions, "resolve">> & { readonly asked: () => number } => {
+  let asked = 0
+  return {
+    asked: () => asked,
+    resolve: (_name, _options, callback) => {
+      asked += 1
+      const answers = addresses.map((address): LookupAddress => ({
+        address,
+        family: address.includes(":") ? 6 : 4
+      }))
+      callback(null, answers)
+    }
+  }
+}
+
+const anywhere = { isAllowed: () => true }
+
+/** Spellings and places that are refused by their text; `P` is where a listener waits. */
+const tricks = (P: number): ReadonlyArray<string> => [
+  `https://127.0.0.1:${P}/jwks`,
+  `http://127.0.0.1:${P}/jwks`,
+  "https://127.0.0.1/jwks",
+  "https://127.0.0.1:8443/jwks",
+  `https://localhost:${P}/jwks`,
+  "https://localhost/jwks",
+  "https://LOCALHOST/jwks",
+  "https://localhost./jwks",
+  "https://a.localhost/jwks",
+  "https://localhost.localdomain/jwks",
+  "https://0.0.0.0/jwks",
+  "https://0/jwks",
+  "https://127.1/jwks",
+  "https://127.0.1/jwks",
+  "https://2130706433/jwks",
+  "https://0x7f000001/jwks",
+  "https://0x7f.0.0.1/jwks",
+  "https://017700000001/jwks",
+  "https://0177.0.0.1/jwks",
+  "https://127.0.0.1./jwks",
+  "https://①②⑦.⓪.⓪.①/jwks",
+  "https://127。0。0。1/jwks",
+  "https://%31%32%37.0.0.1/jwks",
+  "https://127.255.255.254/jwks",
+  "https://[::1]/jwks",
+  `https://[::1]:${P}/jwks`,
+  "https://[::]/jwks",
+  "https://[0:0:0:0:0:0:0:1]/jwks",
+  "https://[::ffff:127.0.0.1]/jwks",
+  "https://[::ffff:7f00:1]/jwks",
+  "https://[::127.0.0.1]/jwks",
+  "https://[64:ff9b::7f00:1]/jwks",
+  "https://[64:ff9b:1::7f00:1]/jwks",
+  "https://[2002:7f00:1::]/jwks",
+  "https://[2001::7f00:1]/jwks",
+  "https://[fe80::1]/jwks",
+  "https://[fe80::1%25lo]/jwks",
+  "https://[fc00::1]/jwks",
+  "https://[fd00:ec2::254]/jwks",
+  "https://[ff02::1]/jwks",
+  "https://10.0.0.1/jwks",
+  "https://172.16.0.1/jwks",
+  "https://192.168.1.1/jwks",
+  "https://100.64.0.1/jwks",
+  "https://169.254.169.254/latest/meta-data",
+  "https://198.18.0.1/jwks",
+  "https://224.0.0.1/jwks",
+  "https://255.255.255.255/jwks",
+  "https://metadata.google.internal/computeMetadata/v1",
+  "https://printer.local/jwks",
+  "https://intranet/jwks",
+  "https://ada:secret@keys.example.com/jwks",
+  "https://keys.example.com@127.0.0.1/jwks",
+  "https://127.0.0.1#@keys.example.com/jwks",
+  "https://127.0.0.1\\@keys.example.com/jwks",
+  "https://keys.example.com/jwks#fragment",
+  "https://keys.example.com/jwks#",
+  "https://keys.example.com:22/jwks",
+  "https://keys.example.com:6379/jwks",
+  "https://keys.example.com:80/jwks",
+  "https://keys.example.com:443/jwks",
+  "http://keys.example.com/jwks",
+  "http://keys.example.com:443/jwks",
+  "ftp://keys.example.com/jwks",
+  "file:///etc/passwd",
+  "gopher://127.0.0.1:6379/_x",
+  "data:application/json,{}",
+  "javascript:alert(1)",
+  "blob:https://keys.example.com/x",
+  "ws://127.0.0.1/jwks",
+  "unix:/var/run/docker.sock",
+  "//keys.example.com/jwks",
+  "/jwks",
+  "keys.example.com/jwks",
+  "https:/127.0.0.1/jwks",
+  "https:127.0.0.1/jwks",
+  "https://",
+  "",
+  " https://keys.example.com/jwks",
+  "https://keys.example.com/jwks\n",
+  "https://keys.example.com/\tjwks",
+  "https://keys.example.com/a/../jwks",
+  "HTTPS://keys.example.com/jwks",
+  "https://KEYS.example.com/jwks",
+  "https://keys.example.com./jwks",
+  "https://keys.exämple.com/jwks",
+  `https://keys.example.com/${"x".repeat(2048)}`
+]
+
+/** What a name may resolve to that must not be connected to. */
+const insideAddresses = [
+  "127.0.0.1",
+  "127.8.8.8",
+  "0.0.0.0",
+  "10.1.2.3",
+  "172.31.255.255",
+  "192.168.0.1",
+  "100.127.0.1",
+  "169.254.169.254",
+  "192.0.0.8",
+  "198.19.0.1",
+  "203.0.113.7",
+  "240.0.0.1",
+  "255.255.255.255",
+  "::1",
+  "::",
+  "::ffff:127.0.0.1",
+  "::ffff:10.0.0.1",
+  "::7f00:1",
+  "64:ff9b::7f00:1",
+  "2001:0:7f00:1::",
+  "2001:db8::1",
+  "2002:7f00:1::1",
+  "3fff::1",
+  "fe80::1",
+  "fc00::1",
+  "fd12:3456::1",
+  "ff02::1",
+  "100::1",
+  "5f00::1"
+]
+
+describe("A jwks_url", () => {
+  it.effect("is refused by its text when it is anything but plain https to a public place", () =>
+    Effect.gen(function* () {
+      const { heard, port } = yield* plain((_, response) => response.end("{}"))
+      const all = tricks(port)
+      assert.isAtLeast(all.length, 60)
+      const passed = all.filter((url) => jwksUrlFault(url, { ownMachine: false }) === undefined)
+      assert.deepStrictEqual(passed, [])
+      // Those that are URLs would not be connected to either.
+      const urls = all.filter((url) => /^https?:/i.test(url) && URL.canParse(url)).map((url) => new URL(url))
+      const local = urls.filter(({ hostname }) => !hostname.includes("example") && !hostname.includes("xn--"))
+      for (const url of local) {
+        yield* Effect.flip(fetchDocument(url, { ...limits, ...resolving("127.0.0.1") }))
+      }
+      assert.strictEqual(heard(), 0)
+    })
+  )
+
+  it("is taken when it is", () => {
+    for (const url of [
+      "https://keys.example.com",
+      "https://keys.example.com/",
+      "https://keys.example.com:8443/a/b.json?x=1",
+      "https://xn--exmple-cua.com/jwks",
+      "https://93.184.215.14/jwks",
+      "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/jwks"
+    ]) {
+      assert.isUndefined(jwksUrlFault(url, { ownMachine: false }), url)
+    }
+  })
+
+  it("may be on this very machine in development, by its plain names and no other", () => {
+    for (const url of [
+      "http://127.0.0.1:4000/jwks",
+      "http://localhost:4000/jwks",
+      "http://[::1]:4000/jwks",
+      "https://localhost:4000/jwks"
+    ]) {
+      assert.isUndefined(jwksUrlFault(url, own), url)
+      assert.isDefined(jwksUrlFault(url, { ownMachine: false }), url)
+    }
+    const plainOnes = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/
+    const others = tricks(4000).filter((url) => !plainOnes.test(url))
+    assert.isAtLeast(others.length, 60)
+    assert.deepStrictEqual(
+      others.filter((url) => jwksUrlFault(url, own) === undefined),
+      []
+    )
+  })
+})
+
+describe("Fetching a document", () => {
+  it.effect.each(insideAddresses)(
+    "connects to nobody when the name resolves to %s, alone or among public ones",
+    (address) =>
+      Effect.gen(function* () {
+        assert.isFalse(isPublicAddress(address))
+        const { heard, port } = yield* secure((_, response) => response.end("{}"))
+        const url = new URL(`https://${certifiedName}:${port}/jwks`)
+        for (const answer of [[address], ["93.184.215.14", address], [address, "93.184.215.14"]]) {
+          const { reason } = yield* Effect.flip(fetchDocument(url, { ...limits, ...resolving(...answer) }))
+          assert.include(reason, "not allowed")
+        }
+        assert.strictEqual(heard(), 0)
+      })
+  )
+
+  it.effect(
+    "asks for the name once and connects to what was vetted, so that a later answer changes nothing",
+    () =>
+      Effect.gen(function* () {
+        const { heard, port } = yield* secure((_, response) => response.end('{"keys":[]}'))
+        const resolver = resolving("127.0.0.1")
+        const url = new URL(`https://${certifiedName}:${port}/jwks`)
+        const bytes = yield* fetchDocument(url, { ...limits, ...resolver, ...anywhere, ca: certificate })
+        assert.strictEqual(Buffer.from(bytes).toString(), '{"keys":[]}')
+        assert.strictEqual(resolver.asked(), 1)
+        assert.strictEqual(heard(), 1)
+      })
+  )
+
+  it.effect("trusts no certificate but a good one for that name", () =>
+    Effect.gen(function* () {
+      const { port } = yield* secure((_, response) => response.end("{}"))
+      const from = (host: string, options: Partial<FetchOptions>) =>
+        Effect.result(
+          fetchDocument(new URL(`https://${host}:${port}/jwks`), {
+            ...limits,
+            ...resolving("127.0.0.1"),
+            ...anywhere,
+            ...options
+          })
+        )
+      assert.isTrue(Result.isSuccess(yield* from(certifiedName, { ca: certificate })))
+      assert.isTrue(Result.isFailure(yield* from(certifiedName, {})))
+      assert.isTrue(Result.isFailure(yield* from("other.auspex.example", { ca: certificate })))
+    })
+  )
+
+  const handlers: Readonly<Record<string, RequestListener>> = {
+    "a redirect": (_, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    "a redirect with a body": (_, response) =>
+      response.writeHead(301, { location: "/other" }).end('{"keys":[]}'),
+    "an error": (_, response) => response.writeHead(500).end("{}"),
+    "no content": (_, response) => response.writeHead(204).end(),
+    "part of it": (_, response) => response.writeHead(206).end("{}"),
+    gzip: (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("{}")),
+    "a length over the limit": (_, response) =>
+      response.writeHead(200, { "content-length": "70000" }).end("x".repeat(70_000)),
+    "more than it may": (_, response) => {
+      response.writeHead(200)
+      const more = () => response.write("x".repeat(8192), () => !response.destroyed && setImmediate(more))
+      more()
+    },
+    "a byte now and then": (_, response) => {
+      response.writeHead(200)
+      const timer = setInterval(() => response.write("x"), 20)
+      response.on("close", () => clearInterval(timer))
+    },
+    "headers and then nothing": (_, response) => response.writeHead(200).flushHeaders(),
+    "nothing ever": () => {},
+    "less than it promised": (_, response) => {
+      response.writeHead(200, { "content-length": "100" })
+      response.write("{", () => response.destroy())
+    },
+    "a broken connection": (request) => request.socket.destroy(),
+    "no HTTP": (request) => request.socket.end("nonsense\r\n\r\n")
+  }
+
+  it.effect.each(Object.entries(handlers))(
+    "gives up on a server that answers with %s, in time",
+    ([, handler]) =>
+      Effect.gen(function* () {
+        const { heard, port } = yield* plain(handler)
+        const url = new URL(`http://127.0.0.1:${port}/jwks`)
+        yield* Effect.flip(fetchDocument(url, { ...own, mostMillis: 300 }))
+        assert.strictEqual(heard(), 1)
+      })
+  )
+
+  it.effect("takes exactly as many bytes as it may", () =>
+    Effect.gen(function* () {
+      const { port } = yield* plain((_, response) => response.end("x".repeat(100)))
+      const url = new URL(`http://localhost:${port}/jwks`)
+      const loopback = resolving("127.0.0.1")
+      assert.strictEqual((yield* fetchDocument(url, { ...own, mostBytes: 100, ...loopback })).length, 100)
+      yield* Effect.flip(fetchDocument(url, { ...own, mostBytes: 99, ...loopback }))
+    })
+  )
+
+  it.effect("on this very machine connects to loopback only, whatever localhost is said to be", () =>
+    Effect.gen(function* () {
+      const { reason } = yield* Effect.flip(
+        fetchDocument(new URL("http://localhost:9/jwks"), { ...own, ...resolving("10.0.0.1") })
+      )
+      assert.include(reason, "not allowed")
+    })
+  )
+})
