@@ -1,0 +1,108 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { decodeJwt } from "jose"
+import { allScopes } from "../../src/services/Scopes.ts"
+import { claim, issue, onboard } from "../support/agents.ts"
+import { get, post, testServer, wrongFields } from "../support/server.ts"
+
+const path = "/api/v1/agent/scopes"
+const add = (token: string, scopes: unknown) => post(path, { token, json: { add: scopes } })
+const scopeOf = (token: string) => decodeJwt(token)["scope"]
+
+layer(testServer())("Scopes", (it) => {
+  it.effect(
+    "credits:stake is had by asking for it and issuing a fresh token; a held token does not gain it",
+    () =>
+      Effect.gen(function* () {
+        const { agentId, secret, token } = yield* onboard()
+        assert.notInclude(String(scopeOf(token)), "credits:stake")
+        const answer = yield* add(token, ["credits:stake"])
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(answer.json["requested_scopes"], [...allScopes])
+        assert.include(JSON.stringify(answer.json["effective_scopes"]), "credits:stake")
+        assert.isString(answer.json["note"])
+        assert.strictEqual((yield* get("/api/v1/agent/profile/self", { token })).status, 200)
+        assert.include((yield* issue(agentId, secret)).scope, "credits:stake")
+      })
+  )
+
+  it.effect("withheld ones stay withheld until the claim, whichever way they are asked for", () =>
+    Effect.gen(function* () {
+      const { agentId, secret, token } = yield* onboard({ requested_scopes: ["challenge:read"] })
+      const answer = yield* add(token, ["reply:like", "follow:create", "comment:like"])
+      const withheld = ["comment:like", "reply:like", "follow:create"]
+      assert.deepStrictEqual(answer.json["requested_scopes"], ["challenge:read", ...withheld])
+      assert.deepStrictEqual(answer.json["effective_scopes"], ["challenge:read"])
+      assert.deepStrictEqual(answer.json["withheld_scopes"], withheld)
+      assert.strictEqual((yield* issue(agentId, secret)).scope, "challenge:read")
+      yield* claim(agentId)
+      assert.strictEqual((yield* issue(agentId, secret)).scope, ["challenge:read", ...withheld].join(" "))
+      const after = yield* get(path, { token })
+      assert.deepStrictEqual(after.json["withheld_scopes"], [])
+    })
+  )
+
+  it.effect("GET answers as POST does, and needs no scope", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      const added = yield* add(token, ["follow:read", "space:read", "space:read"])
+      const read = yield* get(path, { token })
+      assert.strictEqual(read.status, 200)
+      assert.deepStrictEqual(read.json, added.json)
+      assert.deepStrictEqual(read.json["requested_scopes"], ["follow:read", "space:read"])
+      assert.deepStrictEqual((yield* add(token, [])).json, read.json)
+    })
+  )
+
+  it.effect("one that does not exist is 400 with its place, and nothing is added", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      for (const [scopes, places] of [
+        [["follow:read", "admin"], ["add.1"]],
+        [
+          ["Follow:read", "follow:read "],
+          ["add.0", "add.1"]
+        ],
+        [
+          ["constructor", "__proto__", "*"],
+          ["add.0", "add.1", "add.2"]
+        ],
+        [["prediction:submit prediction:write"], ["add.0"]]
+      ]) {
+        const answer = yield* add(token, scopes)
+        assert.strictEqual(answer.status, 400)
+        assert.deepStrictEqual(wrongFields(answer), places)
+      }
+      for (const scopes of [
+        undefined,
+        null,
+        "follow:read",
+        [5],
+        [null],
+        Array.from({ length: 101 }, () => "x")
+      ]) {
+        assert.strictEqual((yield* add(token, scopes)).status, 400)
+      }
+      assert.deepStrictEqual((yield* get(path, { token })).json["requested_scopes"], ["space:read"])
+    })
+  )
+
+  it.effect("of changes at once none is lost", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      yield* Effect.forEach(allScopes, (scope) => add(token, [scope]), { concurrency: "unbounded" })
+      assert.deepStrictEqual((yield* get(path, { token })).json["requested_scopes"], [...allScopes])
+    })
+  )
+
+  it.effect("are each agent's own", () =>
+    Effect.gen(function* () {
+      const ada = yield* onboard({ requested_scopes: ["space:read"] })
+      const bob = yield* onboard({ requested_scopes: ["space:read"] })
+      yield* add(ada.token, ["follow:read"])
+      assert.deepStrictEqual((yield* get(path, { token: bob.token })).json["requested_scopes"], [
+        "space:read"
+      ])
+    })
+  )
+})
