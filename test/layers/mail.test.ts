@@ -1,5 +1,5 @@
 /** Mail as it leaves: through a real SMTP server on loopback, and as files. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -204,7 +204,7 @@ describe("Mail as files", () => {
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       const link = `https://auspex.example/claim/mail/aus_mc_${"A".repeat(43)}/not-mine`
-      yield* Effect.provide(deliver(message({ text: `Open:\n\n${link}\n` })), files(outbox))
+      yield* Effect.provide(deliver(message({ text: `Öffnen:\n\n${link}\n` })), files(outbox))
       assert.deepStrictEqual(readdirSync(outbox), [`${message().id}.eml`])
       const raw = readFileSync(join(outbox, `${message().id}.eml`), "utf8")
       assert.include(raw, `\n${link}\n`)
@@ -213,7 +213,7 @@ describe("Mail as files", () => {
         email.to?.map((to) => to.address),
         ["ada@example.org"]
       )
-      assert.strictEqual(email.text?.trim(), `Open:\n\n${link}`)
+      assert.strictEqual(email.text?.trim(), `Öffnen:\n\n${link}`)
     })
   )
 
@@ -239,7 +239,9 @@ describe("Mail as files", () => {
 
   it.live("that cannot be written is tried again", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(Effect.provide(deliver(message()), files("/proc/no-such-folder")))
+      const file = join(yield* directory, "no-folder")
+      writeFileSync(file, "")
+      const error = yield* Effect.flip(Effect.provide(deliver(message()), files(file)))
       assert.isFalse(error.permanent)
     })
   )

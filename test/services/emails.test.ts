@@ -76,7 +76,7 @@ describe("An e-mail address", () => {
       const parsed = emailAddressOf(parts.join(""))
       if (Option.isSome(parsed)) assert.match(parsed.value, /^[^@\s,;<>"\0]+@[a-z0-9.-]+$/)
     },
-    { runs: 2000 }
+    { arbitrary: { runs: 2000 } }
   )
 
   it("with a suffix reaches the mailbox without it", () => {
