@@ -12,6 +12,7 @@ import {
   oneOf,
   parseNetworks,
   plain,
+  ratio,
   secret,
   webBase,
   words
@@ -175,7 +176,12 @@ export const settings = {
     takes: "an http or https URL",
     meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
     parse: webBase
-  })
+  }),
+  traceRatio: ratio(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "0.01",
+    "The share of requests whose spans are built and sent to the collector."
+  )
 } satisfies Record<string, Setting<unknown>>
 
 const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
@@ -227,6 +233,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const host = yield* orDefault(settings.host)
   const port = yield* orDefault(settings.port)
   const baseUrl = yield* given(settings.baseUrl)
+  const otlpEndpoint = yield* given(settings.otlpEndpoint)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -237,7 +244,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     adminToken: yield* given(settings.adminToken),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
-    otlpEndpoint: yield* given(settings.otlpEndpoint),
+    otlpEndpoint,
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
@@ -260,6 +267,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         registrations: yield* orDefault(settings.limitRegistrations),
         reads: yield* orDefault(settings.limitReads)
       },
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : yield* orDefault(settings.traceRatio),
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

@@ -30,6 +30,7 @@ import {
   WrongSite
 } from "../../services/Tokens.ts"
 import { headerOf, verifier } from "../accessTokens.ts"
+import { hotSpan } from "../hotSpan.ts"
 import { sameHash, sha256 } from "../secrets.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as naturalBatch from "./naturalBatch.ts"
@@ -205,32 +206,30 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const authenticate: Tokens["Service"]["authenticate"] = Effect.fn("Tokens.authenticate")(
-    function* (bearer) {
-      if (bearer.length > longestToken || !tokenShape.test(bearer))
-        return yield* invalid("The access token is malformed.")
-      const payload = verify(bearer)
-      if (payload === undefined) {
-        return yield* invalid("The access token is malformed or not ours: request a new one.")
-      }
-      const claims = decodeClaims(payload)
-      if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
-      const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
-      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      if (exp <= now || nbf > now) {
-        return yield* invalid("The access token has expired or is not valid yet: request a new one.")
-      }
-      if (site !== settings.site) {
-        return yield* new WrongSite({
-          detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
-        })
-      }
-      if (yield* ended(sub, epoch)) {
-        return yield* invalid("The access token has been ended: request a new one.")
-      }
-      return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  const authenticate: Tokens["Service"]["authenticate"] = Effect.fnUntraced(function* (bearer) {
+    if (bearer.length > longestToken || !tokenShape.test(bearer))
+      return yield* invalid("The access token is malformed.")
+    const payload = verify(bearer)
+    if (payload === undefined) {
+      return yield* invalid("The access token is malformed or not ours: request a new one.")
     }
-  )
+    const claims = decodeClaims(payload)
+    if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
+    const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
+    const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    if (exp <= now || nbf > now) {
+      return yield* invalid("The access token has expired or is not valid yet: request a new one.")
+    }
+    if (site !== settings.site) {
+      return yield* new WrongSite({
+        detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
+      })
+    }
+    if (yield* ended(sub, epoch)) {
+      return yield* invalid("The access token has been ended: request a new one.")
+    }
+    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  }, hotSpan("Tokens.authenticate"))
 
   return Tokens.of({ issue, authenticate })
 })
