@@ -14,6 +14,7 @@ import {
   oneOf,
   parseNetworks,
   plain,
+  ratio,
   secret,
   webBase,
   words
@@ -183,7 +184,12 @@ export const settings = {
     takes: "an http or https URL",
     meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
     parse: webBase
-  })
+  }),
+  traceRatio: ratio(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "0.01",
+    "The share of requests whose spans are built and sent to the collector."
+  )
 } satisfies Record<string, Setting<unknown>>
 
 const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
@@ -243,6 +249,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     yield* given(settings.baseUrl),
     () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
   )
+  const otlpEndpoint = yield* given(settings.otlpEndpoint)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -255,7 +262,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     mailFrom: yield* given(settings.mailFrom),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
-    otlpEndpoint: yield* given(settings.otlpEndpoint),
+    otlpEndpoint,
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: publicBase,
@@ -290,6 +297,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : yield* orDefault(settings.traceRatio),
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

@@ -3,7 +3,7 @@
  * them, but through WebCrypto and its thread pool, which is most of what a request costs. One HMAC by node:crypto says
  * the same, and the tests hold both against each other.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto"
+import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import { Predicate } from "effect"
 
 /** The header of the tokens we sign. */
@@ -23,10 +23,11 @@ const isAcceptable = (header: unknown): boolean =>
 /** A verified payload, or `undefined` when the text is no token that this key signed, to the last bit. */
 export const verifier = (key: Uint8Array): ((token: string) => unknown) => {
   const usual = encoded(headerOf(key))
+  const secret = createSecretKey(key)
   return (token) => {
     const [header = "", payload = "", signature = "", ...more] = token.split(".")
     if (more.length > 0) return undefined
-    const expected = createHmac("sha256", key).update(`${header}.${payload}`).digest("base64url")
+    const expected = createHmac("sha256", secret).update(`${header}.${payload}`).digest("base64url")
     // Texts are compared, not bytes: base64url has several texts for one signature.
     const given = Buffer.from(signature, "latin1")
     const wanted = Buffer.from(expected, "latin1")

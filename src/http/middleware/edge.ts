@@ -2,9 +2,9 @@
  * What every request passes, whatever it asks for: its id, its address, one shape of error, headers, a log line and a
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
-import { Cause, Clock, Effect, Metric, Option, Predicate, Result } from "effect"
+import { randomUUID } from "node:crypto"
+import { Cause, Clock, Effect, LogLevel, Metric, Option, Predicate, Result } from "effect"
 import type { Types } from "effect"
-import { SecureRandom } from "effect/crypto"
 import {
   HttpMiddleware,
   HttpRouter,
@@ -20,6 +20,7 @@ import { tokenPath } from "../../services/Tokens.ts"
 import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
+import { asSampled } from "../sampling.ts"
 import { asOAuth } from "./oauthErrors.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
@@ -28,6 +29,18 @@ const requestDuration = Metric.histogram("http_request_duration_seconds", {
   description: "Time from a request's arrival to its response, by method, route and status",
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 })
+
+const durations = new Map<string, typeof requestDuration>()
+
+/** The histogram of one kind of request; looking it up by its attributes costs more than counting. */
+const durationOf = (method: string, route: string, status: number) => {
+  const key = `${method} ${route} ${status}`
+  const known = durations.get(key)
+  if (known !== undefined) return known
+  const made = Metric.withAttributes(requestDuration, { method, route, status: String(status) })
+  durations.set(key, made)
+  return made
+}
 
 const failure = (status: number, code: string, detail: string, headers?: Record<string, string>) =>
   HttpServerResponse.jsonUnsafe({ detail, code }, { status, headers })
@@ -110,7 +123,6 @@ export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const settings = yield* Settings
     const health = yield* Health
-    const random = yield* SecureRandom.SecureRandom
     const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
     const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
 
@@ -119,7 +131,7 @@ export const layer = HttpRouter.middleware(
         const started = yield* Clock.currentTimeNanos
         const request = yield* HttpServerRequest.HttpServerRequest
         const sent = request.headers["x-request-id"]
-        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : yield* random.uuidV7()
+        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
         const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
         const path = pathOf(request.url)
         const isHealth = path.startsWith("/health/")
@@ -138,30 +150,26 @@ export const layer = HttpRouter.middleware(
           ),
           Effect.annotateSpans("request.id", requestId),
           Effect.annotateLogs({ request_id: requestId }),
-          Effect.provideService(CurrentRequest, { requestId, address })
+          Effect.provideService(CurrentRequest, { requestId, address }),
+          asSampled(request)
         )
         yield* Effect.annotateCurrentSpan("request.id", requestId)
-        const response = yield* Effect.map(respond, (answer) =>
-          knownPath(request.url)?.path === tokenPath ? asOAuth(answer, request) : answer
-        )
+        const route = knownPath(request.url)?.path ?? "none"
+        const answer = yield* respond
+        const response = route === tokenPath ? asOAuth(answer, request) : answer
         const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9
-        yield* Metric.update(
-          Metric.withAttributes(requestDuration, {
-            method: request.method,
-            route: knownPath(request.url)?.path ?? "none",
-            status: String(response.status)
-          }),
-          elapsed
-        )
-        yield* Effect.logDebug("request").pipe(
-          Effect.annotateLogs({
-            request_id: requestId,
-            method: request.method,
-            path: withoutSecrets(path),
-            status: response.status,
-            duration_ms: Math.round(elapsed * 1e6) / 1e3
-          })
-        )
+        yield* Metric.update(durationOf(request.method, route, response.status), elapsed)
+        if (yield* LogLevel.isEnabled("Debug")) {
+          yield* Effect.logDebug("request").pipe(
+            Effect.annotateLogs({
+              request_id: requestId,
+              method: request.method,
+              path: withoutSecrets(path),
+              status: response.status,
+              duration_ms: Math.round(elapsed * 1e6) / 1e3
+            })
+          )
+        }
         const publicRead = request.method === "GET" && request.headers["authorization"] === undefined
         return finish(response, requestId, publicRead)
       })

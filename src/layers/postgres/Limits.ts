@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { Limits, TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit } from "../../services/Settings.ts"
+import { hotSpan } from "../hotSpan.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, run } from "./query.ts"
 
@@ -157,14 +158,14 @@ const make = Effect.gen(function* () {
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )
 
-  const take = Effect.fn("Limits.take")(function* (name: LimitName, subject: string) {
+  const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
       const use = { name, subject, limit, now }
       const taken = yield* takeOne(use)
       if (!taken.granted) return yield* refuse(use, taken)
     }
-  })
+  }, hotSpan("Limits.take"))
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis

@@ -19,6 +19,7 @@ import {
   TrustLevel,
   WrongSite
 } from "../../services/Tokens.ts"
+import { hotSpan } from "../hotSpan.ts"
 import * as tokenKeys from "../tokenKeys.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as naturalBatch from "./naturalBatch.ts"
@@ -188,33 +189,31 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const authenticate: Tokens["Service"]["authenticate"] = Effect.fn("Tokens.authenticate")(
-    function* (bearer) {
-      if (bearer.length > longestToken || !tokenShape.test(bearer))
-        return yield* invalid("The access token is malformed.")
-      const now = yield* Clock.currentTimeMillis
-      const payload = keys.verify(bearer, now)
-      if (payload === undefined) {
-        return yield* invalid("The access token is malformed or not ours: request a new one.")
-      }
-      const claims = decodeClaims(payload)
-      if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
-      const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
-      const seconds = Math.floor(now / 1000)
-      if (exp <= seconds || nbf > seconds) {
-        return yield* invalid("The access token has expired or is not valid yet: request a new one.")
-      }
-      if (site !== settings.site) {
-        return yield* new WrongSite({
-          detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
-        })
-      }
-      if (yield* ended(sub, epoch)) {
-        return yield* invalid("The access token has been ended: request a new one.")
-      }
-      return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  const authenticate: Tokens["Service"]["authenticate"] = Effect.fnUntraced(function* (bearer) {
+    if (bearer.length > longestToken || !tokenShape.test(bearer))
+      return yield* invalid("The access token is malformed.")
+    const millis = yield* Clock.currentTimeMillis
+    const payload = keys.verify(bearer, millis)
+    if (payload === undefined) {
+      return yield* invalid("The access token is malformed or not ours: request a new one.")
     }
-  )
+    const claims = decodeClaims(payload)
+    if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
+    const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
+    const now = Math.floor(millis / 1000)
+    if (exp <= now || nbf > now) {
+      return yield* invalid("The access token has expired or is not valid yet: request a new one.")
+    }
+    if (site !== settings.site) {
+      return yield* new WrongSite({
+        detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
+      })
+    }
+    if (yield* ended(sub, epoch)) {
+      return yield* invalid("The access token has been ended: request a new one.")
+    }
+    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  }, hotSpan("Tokens.authenticate"))
 
   return Tokens.of({ issue, authenticate })
 })

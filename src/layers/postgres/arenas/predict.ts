@@ -7,6 +7,7 @@ import { ChallengeCancelled, DuplicatePrediction, ProvisionalLimit } from "../..
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
 import { at, decimal, maybe, orDefect } from "../query.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
@@ -92,7 +93,7 @@ export const makePredict = Effect.gen(function* () {
     })
   })
 
-  const predict: Arenas["Service"]["predict"] = Effect.fn("Arenas.predict")(function* (submission) {
+  const predict: Arenas["Service"]["predict"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId, prediction, receivedAt } = submission
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -157,7 +158,7 @@ export const makePredict = Effect.gen(function* () {
           replaced: outcome.outcome === "revised"
         }
     }
-  })
+  }, hotSpan("Arenas.predict"))
 
   return predict
 })

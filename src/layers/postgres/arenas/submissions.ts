@@ -72,6 +72,16 @@ const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tai
   return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${values}}` }
 }
 
+const saltBytes = 32
+
+/** As many salts in hexadecimal, of one draw: asking the generator costs more than what it gives. */
+const salts = (count: number): ReadonlyArray<string> => {
+  const drawn = randomBytes(saltBytes * count).toString("hex")
+  return Array.from({ length: count }, (_, index) =>
+    drawn.slice(index * saltBytes * 2, (index + 1) * saltBytes * 2)
+  )
+}
+
 /** An agent appears at most once among the items; `SubmissionOutcome` is what a row of the answer holds. */
 export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<SubmissionItem>) => {
   const bodies = items.map(bodyAround)
@@ -108,10 +118,7 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
           "timestamptz",
           items.map((item) => at(item.receivedAt))
         )},
-        ${column(
-          "text",
-          items.map(() => randomBytes(32).toString("hex"))
-        )},
+        ${column("text", salts(items.length))},
         ${column(
           "text",
           bodies.map((body) => body.head)
