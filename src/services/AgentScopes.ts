@@ -4,14 +4,13 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest, NotFound } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
 import { Scope } from "./Scopes.ts"
-import { text } from "./text.ts"
 
 /** The request to have more scopes. */
 export const ScopeChange = Schema.Struct({
-  add: Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(100))
+  add: Schema.Array(Scope).check(Schema.isMaxLength(100))
 }).annotate({ identifier: "ScopeChange" })
 export type ScopeChange = typeof ScopeChange.Type
 
@@ -27,10 +26,7 @@ export class AgentScopes extends Context.Service<
   AgentScopes,
   {
     readonly get: (agentId: AgentId) => Effect.Effect<ScopeStanding, NotFound>
-    /** Adds to what the agent asks for; scopes it has are not added twice. A scope that does not exist is refused. */
-    readonly add: (
-      agentId: AgentId,
-      change: ScopeChange
-    ) => Effect.Effect<ScopeStanding, InvalidRequest | NotFound>
+    /** Adds to what the agent asks for; scopes it has are not added twice. */
+    readonly add: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeStanding, NotFound>
   }
 >()("auspex/services/AgentScopes") {}

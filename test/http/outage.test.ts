@@ -44,7 +44,11 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
       assert.isAbove(unavailable.length, needing.length / 2)
       for (const answer of unavailable) {
         assert.strictEqual(answer.status, 503)
-        assert.deepStrictEqual(answer.json, {
+        const { error, error_description, ...body } = answer.json
+        // At the token endpoint for OAuth clients too.
+        assert.include([undefined, "temporarily_unavailable"], error)
+        assert.strictEqual(error_description, error === undefined ? undefined : body["detail"])
+        assert.deepStrictEqual(body, {
           detail: "The service cannot reach its database just now: try again shortly.",
           code: "unavailable",
           retry_after: 1

@@ -4,6 +4,7 @@ import { AdminApi } from "./admin.ts"
 import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
 import { asServed } from "./document.ts"
+import { withOAuthErrors } from "./oauthDocument.ts"
 import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { PublicApi } from "./public.ts"
@@ -19,4 +20,4 @@ export class Api extends HttpApi.make("auspex")
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
   )
-  .annotate(OpenApi.Transform, asServed) {}
+  .annotate(OpenApi.Transform, (document) => withOAuthErrors(asServed(document))) {}

@@ -50,14 +50,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
     HttpApiEndpoint.post("refreshClaimLink", "/agent/registry/claim-link/refresh", {
       payload: ClaimLinkRequest,
       success: HttpApiSchema.WithHeaders(ClaimLink, noStore),
-      error: [
-        InvalidRequest,
-        UnsupportedGrantType,
-        InvalidClient,
-        NotClaimableYet,
-        AlreadyClaimed,
-        TooManyRequestsResponse
-      ]
+      error: [InvalidRequest, InvalidClient, NotClaimableYet, AlreadyClaimed, TooManyRequestsResponse]
     })
       .annotate(CountsTowards, null)
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),

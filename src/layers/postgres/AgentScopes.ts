@@ -2,9 +2,9 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AgentScopes } from "../../services/AgentScopes.ts"
 import type { ScopeStanding } from "../../services/AgentScopes.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { NotFound } from "../../services/errors.ts"
 import type { AgentId } from "../../services/identifiers.ts"
-import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
+import { Scope, allScopes, effectiveScopes } from "../../services/Scopes.ts"
 import { column, maybe } from "./query.ts"
 
 const Row = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
@@ -43,20 +43,11 @@ const make = Effect.gen(function* () {
   })
 
   const add: AgentScopes["Service"]["add"] = Effect.fn("AgentScopes.add")(function* (agentId, change) {
-    if (change.add.length === 0) return yield* get(agentId)
-    const { ignored, requested } = requestedScopes(change.add)
-    if (ignored.length > 0) {
-      const message = `Expected one of ${allScopes.join(", ")}`
-      const errors = change.add.flatMap((name, index) =>
-        ignored.includes(name) ? [{ path: `add.${index}`, message }] : []
-      )
-      return yield* new InvalidRequest({ detail: `add: unsupported scope. ${message}.`, errors })
-    }
     // One statement, in the order of the interface's list: of two changes at once neither is lost.
     const found = yield* row(sql`
       update agents a set requested_scopes = array(
           select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
-           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", requested)})
+           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", change.add)})
            order by known.place)
        where id = ${agentId}::uuid
       returning requested_scopes, claimed_at is not null as claimed`)

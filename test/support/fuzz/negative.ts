@@ -31,16 +31,20 @@ export const wrongBodies = Effect.fnUntraced(function* (
 ) {
   const { document } = session
   const [first] = world.waysOf(operation)
-  for (const schema of bodySchemas(document, operation)) {
+  const schemas = bodySchemas(document, operation)
+  for (const schema of schemas) {
     const sample = yield* first
     const base = bodyOf(document, schema, sample)
     const mutations = [...fieldMutations(document, schema, base), ...malformedBodies(base)]
-    const send = ({ body, label, wrongAt }: Mutation) =>
+    // A body with nothing in it lacks what any of the alternatives needs.
+    const placesOf = ({ label, wrongAt }: Mutation) =>
+      schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
+    const send = (mutation: Mutation) =>
       session.exchange(
         operation,
-        label,
-        outgoing(world, { operation, sample, body: undefined }, { body }),
-        wrongAt.length === 0 ? undefined : refusedAt(wrongAt)
+        mutation.label,
+        outgoing(world, { operation, sample, body: undefined }, { body: mutation.body }),
+        mutation.wrongAt.length === 0 ? undefined : refusedAt(placesOf(mutation))
       )
     yield* Effect.forEach(mutations, send, { concurrency, discard: true })
   }

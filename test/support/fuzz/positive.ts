@@ -5,7 +5,16 @@ import { resolve } from "./document.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
 import { variants } from "./generate.ts"
 import { generousBodies } from "./mutate.ts"
-import { bodyOf, bodySchemas, formOf, formType, outgoing, queryOf, rightRequest } from "./requests.ts"
+import {
+  bodyOf,
+  bodySchemas,
+  hintsFor,
+  formOf,
+  formType,
+  outgoing,
+  queryOf,
+  rightRequest
+} from "./requests.ts"
 import type { Session } from "./session.ts"
 import type { Sample, World } from "./world.ts"
 
@@ -30,7 +39,7 @@ const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
       label: "required fields only",
       body: () => JSON.stringify(bodyOf(document, schema, sample, "required"))
     },
-    ...variants(document, schema, all, sample.hints).map(({ label, value }) => ({
+    ...variants(document, schema, all, hintsFor(document, schema, sample)).map(({ label, value }) => ({
       label,
       body: () => JSON.stringify(value())
     })),

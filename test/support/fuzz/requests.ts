@@ -1,8 +1,10 @@
 /** Requests of an operation, from a sample of how it is reached. */
 import type { Schema } from "effect"
 import type { Header, Outgoing } from "./client.ts"
+import { resolve } from "./document.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
 import { alternatives, generate } from "./generate.ts"
+import type { Hints } from "./generate.ts"
 import { isRecord } from "./validate.ts"
 import type { Sample, World } from "./world.ts"
 
@@ -42,12 +44,26 @@ export const bodySchemas = (document: Document, operation: Operation): ReadonlyA
   return schema === undefined ? [] : alternatives(document, schema)
 }
 
+/** The hints for one alternative of a body. */
+export const hintsFor = (document: Document, schema: JsonSchema, sample: Sample): Hints => {
+  const [first = schema] = alternatives(document, schema)
+  const fields = Object.keys(resolve(document, first).properties ?? {})
+  const own = fields.map((field) => sample.byField?.[field] ?? {})
+  return Object.assign({ ...sample.hints }, ...own)
+}
+
 export const bodyOf = (
   document: Document,
   schema: JsonSchema,
   sample: Sample,
   fields: "all" | "required" = "all"
-) => generate(document, schema, sample.hints, fields)
+) => {
+  const body = generate(document, schema, hintsFor(document, schema, sample), fields)
+  const { without = [] } = sample
+  return isRecord(body)
+    ? Object.fromEntries(Object.entries(body).filter(([name]) => !without.includes(name)))
+    : body
+}
 
 export interface Plain {
   readonly operation: Operation

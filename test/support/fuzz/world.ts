@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
+import { Settings } from "../../../src/services/Settings.ts"
+import { assertionOf, ecPair } from "../assertions.ts"
 import { someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
@@ -17,6 +19,10 @@ export interface Sample {
   /** Query parameters that need a value of this world. */
   readonly query: Readonly<Record<string, string>>
   readonly hints: Hints
+  /** Fields that do not go together with the others. */
+  readonly without?: ReadonlyArray<string>
+  /** Hints for those alternatives of a body that have this field. */
+  readonly byField?: Readonly<Record<string, Hints>>
 }
 
 /** Makes a sample; what a request uses up is made anew each time. */
@@ -67,10 +73,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     post(schema, `/api/v1/admin/${path}`, body, admin)
 
   let names = 0
-  const register = Effect.suspend(() => {
-    names += 1
-    return post(Registered, "/api/v1/agent/registry/register", { name: `Agent ${names}` })
-  })
+  const registerWith = (fields: Readonly<Record<string, string>>) =>
+    Effect.suspend(() => {
+      names += 1
+      return post(Registered, "/api/v1/agent/registry/register", { name: `Agent ${names}`, ...fields })
+    })
+  const register = registerWith({})
 
   /** The answer that passes an agent's registration challenge. */
   const passingAnswer = Effect.fnUntraced(function* (challengeId: string) {
@@ -81,13 +89,14 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     if (event === undefined) return yield* Effect.die(new Error("the challenge's event is not in the bank"))
     return englishAnswer(event)
   })
-  const passed = Effect.gen(function* () {
-    const registered = yield* register
+  const passedBy = Effect.fnUntraced(function* (fields: Readonly<Record<string, string>>) {
+    const registered = yield* registerWith(fields)
     const path = `/api/v1/agent/challenge/${registered.challenge_id}/submit`
     const answer = yield* passingAnswer(registered.challenge_id)
     yield* post(Schema.Struct({ passed: Schema.Literal(true) }), path, { answer })
     return registered
   })
+  const passed = passedBy({})
   const tokenOf = ({ agent_id, client_secret }: typeof Registered.Type) =>
     post(Token, "/api/v1/agent/auth/token", { grant_type: "client_credentials", agent_id, client_secret })
 
@@ -96,6 +105,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
+  const pair = ecPair()
+  const keyed = yield* passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
+  const asserted = assertionOf(keyed.agent_id, pair).pipe(Effect.provideService(Settings, yield* Settings))
   const { access_token } = yield* tokenOf(agent)
   const events = yield* asAdmin(Stored, "events", {
     events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
@@ -161,11 +173,34 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       Effect.map(register, ({ agent_id, challenge_id }) => sample({ hints: { agent_id, challenge_id } }))
     ],
     "registration.refreshClaimLink": [
-      always({ hints: { agent_id: rival.agent_id, client_secret: rival.client_secret } })
+      Effect.map(asserted, (client_assertion) =>
+        sample({
+          byField: {
+            client_secret: { agent_id: rival.agent_id, client_secret: rival.client_secret },
+            client_assertion: { agent_id: keyed.agent_id, client_assertion }
+          }
+        })
+      )
+    ],
+    "registration.register": [
+      always({ hints: { auth_method: "client_credentials" }, without: ["public_key", "jwks_url"] }),
+      always({ hints: { auth_method: "private_key_jwt", public_key: pair.pem }, without: ["jwks_url"] }),
+      always({
+        hints: { auth_method: "private_key_jwt", jwks_url: "https://keys.example.com/jwks" },
+        without: ["public_key"]
+      })
     ],
     "registration.issueToken": [
-      always({ hints: { agent_id: agent.agent_id, client_secret: agent.client_secret } })
+      Effect.map(asserted, (client_assertion) =>
+        sample({
+          byField: {
+            client_secret: { agent_id: agent.agent_id, client_secret: agent.client_secret },
+            client_assertion: { agent_id: keyed.agent_id, client_assertion }
+          }
+        })
+      )
     ],
+    "agent.addScopes": [always({ hints: { "add.*": "space:read" } })],
     "agent.subscribe": [always({ params: { scope_key: "GC" } })],
     "agent.unsubscribe": [always({ params: { scope_key: "ZS" } })],
     "arena.predict": [
