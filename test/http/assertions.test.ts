@@ -129,6 +129,7 @@ layer(testServer())("An assertion", (it) => {
       const at = (iat: number, exp = iat + 60) => status({ iat: now + iat, exp: now + exp })
       assert.strictEqual(yield* at(30), 200)
       assert.strictEqual(yield* at(31), 401)
+      assert.strictEqual(yield* at(31, 32), 401)
       assert.strictEqual(yield* at(-89), 200)
       assert.strictEqual(yield* at(-90), 401)
       assert.strictEqual(yield* at(-60, -29), 200)

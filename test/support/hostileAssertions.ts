@@ -22,6 +22,9 @@ export interface Hostile {
 }
 
 const json = (value: unknown) => JSON.stringify(value)
+/** The last character holds bits that belong to no byte, so its neighbour decodes to the same. */
+const following = (character: string): string => String.fromCharCode(character.charCodeAt(0) + 1)
+
 const flip = (part: string): string => (part.startsWith("A") ? "B" : "A") + part.slice(1)
 
 /** Claims and headers whose value is wrong, by name. */
@@ -222,7 +225,7 @@ const wrongTexts = (right: string): Readonly<Record<string, string | Uint8Array>
     Buffer.from([0xc0, 0x80]),
     Buffer.from(`",${right.slice(1)}`)
   ]),
-  __proto__: right.replace(/^\{/, '{"__proto__":{"a":1},'),
+  "a member named __proto__": right.replace(/^\{/, '{"__proto__":{"a":1},'),
   "a member twice": right.replace(/^\{/, `{${right.slice(1, -1).split(",")[0]},`),
   "a member twice, escaped": right.replace(
     /^\{"(.)/,
@@ -251,6 +254,7 @@ const rawTexts = (right: string): Readonly<Record<string, string>> => {
     "white space within": `${header}.${payload} .${signature}`,
     "standard base64": `${header}.${payload}.${Buffer.from(signature, "base64url").toString("base64").replace(/^./, "+")}`,
     "another text for the same signature": `${header}.${payload}.${signature}A`,
+    "another text for the same signature, in its last bits": `${right.slice(0, -1)}${following(right.slice(-1))}`,
     "a signature cut short": `${header}.${payload}.${signature.slice(0, -4)}`,
     "a signature with a bit flipped": `${header}.${payload}.${flip(signature)}`,
     "another header": `${base64url('{"typ":"JWT","alg":"RS256"} ')}.${payload}.${signature}`,

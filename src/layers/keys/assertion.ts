@@ -106,7 +106,7 @@ export const readAssertion = (text: string): Result.Result<Assertion, string> =>
 
 /** What is wrong with the claims, if anything. `now` in seconds; the bounds are those of the interface, with skew. */
 export const claimsFault = (
-  { aud, exp, iat, iss, nbf = iat, sub }: Claims,
+  { aud, exp, iat, iss, nbf, sub }: Claims,
   expected: { readonly agentId: string; readonly audience: string; readonly now: number }
 ): string | undefined => {
   const { agentId, audience, now } = expected
@@ -119,6 +119,6 @@ export const claimsFault = (
     return `claim exp: Expected at most ${longestLife} seconds from now`
   if (iat > now + clockSkew) return "claim iat: The assertion is from the future"
   if (iat < now - longestLife - clockSkew) return `claim iat: Expected at most ${longestLife} seconds ago`
-  if (nbf > now + clockSkew) return "claim nbf: The assertion is not valid yet"
+  if (nbf !== undefined && nbf > now + clockSkew) return "claim nbf: The assertion is not valid yet"
   return undefined
 }

@@ -100,22 +100,18 @@ export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
 }
 
 /** A key that verifies by the one algorithm that its type stands for. */
-export const assertionKey = (key: KeyObject): AssertionKey => {
-  if (key.asymmetricKeyType === "ec") {
-    return {
-      algorithm: "ES256",
-      verifies: (signed, signature) =>
-        signature.length === 64 && verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature)
-    }
-  }
-  const bytes = Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8)
-  return {
-    algorithm: "RS256",
-    verifies: (signed, signature) =>
-      signature.length === bytes &&
-      verify("sha256", signed, { key, padding: constants.RSA_PKCS1_PADDING }, signature)
-  }
-}
+export const assertionKey = (key: KeyObject): AssertionKey =>
+  key.asymmetricKeyType === "ec"
+    ? {
+        algorithm: "ES256",
+        verifies: (signed, signature) =>
+          verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature)
+      }
+    : {
+        algorithm: "RS256",
+        verifies: (signed, signature) =>
+          verify("sha256", signed, { key, padding: constants.RSA_PKCS1_PADDING }, signature)
+      }
 
 const longestKid = 256
 const base64url = /^[\w-]+$/
