@@ -11,6 +11,7 @@ import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
 import { jwksUrlFault } from "../../src/layers/keys/jwksUrl.ts"
 import { isPublicAddress } from "../../src/layers/keys/publicAddresses.ts"
 import { certificate, certificateKey, certifiedName } from "../support/certificate.ts"
+import { jwksTricks } from "../support/jwksTricks.ts"
 
 interface Listener {
   readonly port: number
@@ -63,97 +64,6 @@ const resolving = (
 
 const anywhere = { isAllowed: () => true }
 
-/** Spellings and places that are refused by their text; `P` is where a listener waits. */
-const tricks = (P: number): ReadonlyArray<string> => [
-  `https://127.0.0.1:${P}/jwks`,
-  `http://127.0.0.1:${P}/jwks`,
-  "https://127.0.0.1/jwks",
-  "https://127.0.0.1:8443/jwks",
-  `https://localhost:${P}/jwks`,
-  "https://localhost/jwks",
-  "https://LOCALHOST/jwks",
-  "https://localhost./jwks",
-  "https://a.localhost/jwks",
-  "https://localhost.localdomain/jwks",
-  "https://0.0.0.0/jwks",
-  "https://0/jwks",
-  "https://127.1/jwks",
-  "https://127.0.1/jwks",
-  "https://2130706433/jwks",
-  "https://0x7f000001/jwks",
-  "https://0x7f.0.0.1/jwks",
-  "https://017700000001/jwks",
-  "https://0177.0.0.1/jwks",
-  "https://127.0.0.1./jwks",
-  "https://①②⑦.⓪.⓪.①/jwks",
-  "https://127。0。0。1/jwks",
-  "https://%31%32%37.0.0.1/jwks",
-  "https://127.255.255.254/jwks",
-  "https://[::1]/jwks",
-  `https://[::1]:${P}/jwks`,
-  "https://[::]/jwks",
-  "https://[0:0:0:0:0:0:0:1]/jwks",
-  "https://[::ffff:127.0.0.1]/jwks",
-  "https://[::ffff:7f00:1]/jwks",
-  "https://[::127.0.0.1]/jwks",
-  "https://[64:ff9b::7f00:1]/jwks",
-  "https://[64:ff9b:1::7f00:1]/jwks",
-  "https://[2002:7f00:1::]/jwks",
-  "https://[2001::7f00:1]/jwks",
-  "https://[fe80::1]/jwks",
-  "https://[fe80::1%25lo]/jwks",
-  "https://[fc00::1]/jwks",
-  "https://[fd00:ec2::254]/jwks",
-  "https://[ff02::1]/jwks",
-  "https://10.0.0.1/jwks",
-  "https://172.16.0.1/jwks",
-  "https://192.168.1.1/jwks",
-  "https://100.64.0.1/jwks",
-  "https://169.254.169.254/latest/meta-data",
-  "https://198.18.0.1/jwks",
-  "https://224.0.0.1/jwks",
-  "https://255.255.255.255/jwks",
-  "https://metadata.google.internal/computeMetadata/v1",
-  "https://printer.local/jwks",
-  "https://intranet/jwks",
-  "https://ada:secret@keys.example.com/jwks",
-  "https://keys.example.com@127.0.0.1/jwks",
-  "https://127.0.0.1#@keys.example.com/jwks",
-  "https://127.0.0.1\\@keys.example.com/jwks",
-  "https://keys.example.com/jwks#fragment",
-  "https://keys.example.com/jwks#",
-  "https://keys.example.com:22/jwks",
-  "https://keys.example.com:6379/jwks",
-  "https://keys.example.com:80/jwks",
-  "https://keys.example.com:443/jwks",
-  "http://keys.example.com/jwks",
-  "http://keys.example.com:443/jwks",
-  "ftp://keys.example.com/jwks",
-  "file:///etc/passwd",
-  "gopher://127.0.0.1:6379/_x",
-  "data:application/json,{}",
-  "javascript:alert(1)",
-  "blob:https://keys.example.com/x",
-  "ws://127.0.0.1/jwks",
-  "unix:/var/run/docker.sock",
-  "//keys.example.com/jwks",
-  "/jwks",
-  "keys.example.com/jwks",
-  "https:/127.0.0.1/jwks",
-  "https:127.0.0.1/jwks",
-  "https://",
-  "",
-  " https://keys.example.com/jwks",
-  "https://keys.example.com/jwks\n",
-  "https://keys.example.com/\tjwks",
-  "https://keys.example.com/a/../jwks",
-  "HTTPS://keys.example.com/jwks",
-  "https://KEYS.example.com/jwks",
-  "https://keys.example.com./jwks",
-  "https://keys.exämple.com/jwks",
-  `https://keys.example.com/${"x".repeat(2048)}`
-]
-
 /** What a name may resolve to that must not be connected to. */
 const insideAddresses = [
   "127.0.0.1",
@@ -191,7 +101,7 @@ describe("A jwks_url", () => {
   it.effect("is refused by its text when it is anything but plain https to a public place", () =>
     Effect.gen(function* () {
       const { heard, port } = yield* plain((_, response) => response.end("{}"))
-      const all = tricks(port)
+      const all = jwksTricks(port)
       assert.isAtLeast(all.length, 60)
       const passed = all.filter((url) => jwksUrlFault(url, { ownMachine: false }) === undefined)
       assert.deepStrictEqual(passed, [])
@@ -229,7 +139,7 @@ describe("A jwks_url", () => {
       assert.isDefined(jwksUrlFault(url, { ownMachine: false }), url)
     }
     const plainOnes = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/
-    const others = tricks(4000).filter((url) => !plainOnes.test(url))
+    const others = jwksTricks(4000).filter((url) => !plainOnes.test(url))
     assert.isAtLeast(others.length, 60)
     assert.deepStrictEqual(
       others.filter((url) => jwksUrlFault(url, own) === undefined),
