@@ -33,7 +33,7 @@ export const makeOwnership = Effect.gen(function* () {
   const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
     const now = yield* DateTime.now
     // An operator's claims take turns, so that they are counted right.
-    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for update`)
+    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
     const { agents } = yield* owned(sql`
       select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
     if (agents >= settings.agentsPerOperator) {
