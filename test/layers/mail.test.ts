@@ -124,6 +124,14 @@ describe("Mail by SMTP", () => {
         )
       assert.isTrue((yield* answering(550)).permanent)
       assert.isFalse((yield* answering(450)).permanent)
+      // A sender that the server does not take is a matter of settings, not of this mail.
+      const sender = yield* Effect.flip(
+        exchanged(message(), {
+          onMailFrom: (_, __, callback) =>
+            callback(Object.assign(new Error("not from you"), { responseCode: 550 }))
+        })
+      )
+      assert.isFalse(sender.permanent)
       const { port } = yield* Effect.scoped(smtpServer())
       assert.isFalse(
         (yield* Effect.flip(Effect.provide(deliver(message()), through(`smtp://127.0.0.1:${port}`))))

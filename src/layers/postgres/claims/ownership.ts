@@ -2,15 +2,13 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { AgentLimitReached, AlreadyClaimed } from "../../../services/Claims.ts"
+import { AgentLimitReached } from "../../../services/Claims.ts"
 import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
+import { alreadyClaimed } from "./refusals.ts"
 
 const Owned = Schema.Struct({ agents: Schema.Int })
-
-export const alreadyClaimed = () =>
-  new AlreadyClaimed({ detail: "This agent is already claimed: it has an owner." })
 
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
