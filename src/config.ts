@@ -5,7 +5,7 @@
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { identitySettings } from "./identitySettings.ts"
-import type { Sender } from "./identitySettings.ts"
+import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
@@ -115,7 +115,7 @@ export const settings = {
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
-    "How often due challenges are closed and settled."
+    "How often due challenges are closed and settled, and grace windows looked at."
   ),
   closePriceWithin: duration(
     "AUSPEX_CLOSE_PRICE_WITHIN",

@@ -6,9 +6,6 @@ import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted } from "effect"
-import PostalMime from "postal-mime"
-import type { Email } from "postal-mime"
-import { SMTPServer } from "smtp-server"
 import type { SMTPServerOptions } from "smtp-server"
 import * as Files from "../../src/layers/mail/Files.ts"
 import * as Smtp from "../../src/layers/mail/Smtp.ts"
@@ -17,6 +14,7 @@ import { MailTransport } from "../../src/services/MailTransport.ts"
 import type { Message } from "../../src/services/MailTransport.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { address } from "../support/operators.ts"
+import { read, smtpServer } from "../support/smtpServer.ts"
 
 const sender = { name: "Auspex", address: "auspex@auspex.example" }
 
@@ -30,51 +28,6 @@ const message = (fields: Partial<Message> = {}): Message => ({
   ...fields
 })
 
-interface Received {
-  readonly from: string
-  readonly to: ReadonlyArray<string>
-  readonly raw: string
-  readonly email: Email
-}
-
-/** A mail server on a free loopback port; `options` say how it differs from one that takes everything. */
-const smtpServer = Effect.fnUntraced(function* (options: SMTPServerOptions = {}) {
-  const received: Array<Received> = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ["STARTTLS"],
-    logger: false,
-    onData: (stream, session, callback) => {
-      const chunks: Array<Buffer> = []
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk))
-      stream.on("end", () => {
-        const raw = Buffer.concat(chunks).toString()
-        const { mailFrom, rcptTo } = session.envelope
-        void PostalMime.parse(raw).then((email) => {
-          received.push({
-            from: mailFrom === false ? "" : mailFrom.address,
-            to: rcptTo.map((recipient) => recipient.address),
-            raw,
-            email
-          })
-          callback()
-        })
-      })
-    },
-    ...options
-  })
-  const port = yield* Effect.acquireRelease(
-    Effect.callback<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const bound = server.server.address()
-        resume(Effect.succeed(typeof bound === "object" && bound !== null ? bound.port : 0))
-      })
-    }),
-    () => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
-  )
-  return { received, port }
-})
-
 const through = (url: string) => Smtp.layer({ url: Redacted.make(url), sender })
 
 const deliver = (sent: Message) => MailTransport.use((transport) => transport.deliver(sent))
@@ -83,7 +36,9 @@ const deliver = (sent: Message) => MailTransport.use((transport) => transport.de
 const exchanged = Effect.fnUntraced(function* (sent: Message, options?: SMTPServerOptions) {
   const { port, received } = yield* smtpServer(options)
   yield* Effect.provide(deliver(sent), through(`smtp://127.0.0.1:${port}`))
-  return received
+  return yield* Effect.forEach(received, (mail) =>
+    Effect.map(read(mail.raw), (email) => ({ ...mail, email }))
+  )
 })
 
 describe("Mail by SMTP", () => {
@@ -169,6 +124,14 @@ describe("Mail by SMTP", () => {
         )
       assert.isTrue((yield* answering(550)).permanent)
       assert.isFalse((yield* answering(450)).permanent)
+      // A sender that the server does not take is a matter of settings, not of this mail.
+      const sender = yield* Effect.flip(
+        exchanged(message(), {
+          onMailFrom: (_, __, callback) =>
+            callback(Object.assign(new Error("not from you"), { responseCode: 550 }))
+        })
+      )
+      assert.isFalse(sender.permanent)
       const { port } = yield* Effect.scoped(smtpServer())
       assert.isFalse(
         (yield* Effect.flip(Effect.provide(deliver(message()), through(`smtp://127.0.0.1:${port}`))))
@@ -208,7 +171,7 @@ describe("Mail as files", () => {
       assert.deepStrictEqual(readdirSync(outbox), [`${message().id}.eml`])
       const raw = readFileSync(join(outbox, `${message().id}.eml`), "utf8")
       assert.include(raw, `\n${link}\n`)
-      const email = yield* Effect.promise(() => PostalMime.parse(raw))
+      const email = yield* read(raw)
       assert.deepStrictEqual(
         email.to?.map((to) => to.address),
         ["ada@example.org"]
@@ -269,9 +232,21 @@ describe("An agent's name in a mail", () => {
   ])("%j is shown as %j", (name, shown) => {
     assert.strictEqual(printableName(name), shown)
     const { subject, text } = claimText({ ...about, agentName: name })
-    assert.strictEqual(subject, `Claim your agent "${shown}"`)
+    assert.strictEqual(subject, `Claim your agent: ${shown}`)
     const links = text.match(/https?:\/\/\S+/g) ?? []
     assert.deepStrictEqual(links, [about.baseUrl, about.link, about.notMine])
+  })
+})
+
+describe("The text of a mail", () => {
+  it("is in lines of 72 characters at most, links in one piece", () => {
+    const long = `https://auspex.example/${"a".repeat(100)}`
+    const { text } = claimText({ ...about, link: long, agentName: "word ".repeat(12) })
+    assert.include(text, `\n${long}\n`)
+    for (const line of text.split("\n")) {
+      assert.isTrue(line.length <= 72 || line === long, line)
+      assert.strictEqual(line, line.trim())
+    }
   })
 })
 
@@ -280,6 +255,6 @@ describe("A sign-in mail", () => {
     const link = "https://auspex.example/sign-in/aus_si_A"
     const { text } = signInText({ baseUrl: about.baseUrl, link, expiresAt: about.expiresAt })
     assert.deepStrictEqual(text.match(/https?:\/\/\S+/g), [about.baseUrl, link])
-    assert.include(text, "2026-03-04 12:00 UTC")
+    assert.include(text.replaceAll("\n", " "), "2026-03-04 12:00 UTC")
   })
 })
