@@ -48,13 +48,9 @@ layer(testServer())("POST claim-link/refresh", (it) => {
 
   it.effect("works for a private_key_jwt agent by its secret, which is good for nothing else", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const registered = yield* register()
-      yield* pass(registered)
-      yield* sql`update agents set auth_method = 'private_key_jwt' where id = ${registered.agent_id}::uuid`
-      const { agent_id, client_secret } = registered
-      assert.strictEqual((yield* refresh(agent_id, client_secret)).status, 200)
-      assert.strictEqual((yield* askForToken(agent_id, client_secret)).status, 401)
+      const { agentId, secret } = yield* onboardWithKey(ecPair())
+      assert.strictEqual((yield* refresh(agentId, secret)).status, 200)
+      assert.strictEqual((yield* askForToken(agentId, secret)).status, 401)
     })
   )
 
