@@ -7,6 +7,7 @@ import type { LogLevel } from "effect"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
+  durationOrOff,
   integer,
   limit,
   oneOf,
@@ -141,6 +142,11 @@ export const settings = {
     "How many submissions that arrive together are written by one statement.",
     [1, 1000]
   ),
+  publicCache: durationOrOff(
+    "AUSPEX_PUBLIC_CACHE",
+    "1 second",
+    "How long the leaderboard, the catalog and event lists are kept before they are made anew."
+  ),
   limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
   limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
@@ -234,6 +240,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const port = yield* orDefault(settings.port)
   const baseUrl = yield* given(settings.baseUrl)
   const otlpEndpoint = yield* given(settings.otlpEndpoint)
+  const traceRatio = yield* orDefault(settings.traceRatio)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -259,6 +266,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),
+      publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
@@ -267,7 +275,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         registrations: yield* orDefault(settings.limitRegistrations),
         reads: yield* orDefault(settings.limitReads)
       },
-      traceRatio: Option.isNone(otlpEndpoint) ? 0 : yield* orDefault(settings.traceRatio),
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

@@ -47,6 +47,9 @@ const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
   AUSPEX_CLOSE_GRACE: "1 second",
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
+  AUSPEX_LARGEST_BATCH: "500",
+  AUSPEX_PUBLIC_CACHE: "1 second",
+  OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info"
 }
 
@@ -67,7 +70,8 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
-  OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"]
+  OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
+  OTEL_TRACES_SAMPLER_ARG: ["1.5", "-0.1", "1%", "all", ".5"]
 }
 const wrongOf = (name: string): ReadonlyArray<string> => {
   if (name.startsWith("AUSPEX_LIMIT_"))
@@ -102,7 +106,7 @@ describe("Settings", () => {
   it("say what they take and what they mean, each under a name of its own", () => {
     assert.strictEqual(new Set(all.map(({ name }) => name)).size, all.length)
     for (const { meaning, name, takes } of all) {
-      assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_EXPORTER_OTLP_ENDPOINT)$/)
+      assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_[A-Z_]+)$/)
       assert.isNotEmpty(takes, name)
       assert.match(meaning, /\.$/, name)
     }

@@ -79,8 +79,8 @@ const bare = Effect.fnUntraced(function* (challenge: number, floor: Floor) {
                (1 - s.score * 0.01) * (1 - s.score * 0.01), current_date, 1, s.score
           from ${scores} s cross join unnest(${[...floors[floor]]}::text[]) as b (board)
          where s.challenge_id = ${id}::uuid
-         order by b.board, s.agent_id
-        on conflict (board, agent_id) do update set
+         order by s.agent_id, b.board
+        on conflict (agent_id, board) do update set
           scored = f.scored + excluded.scored, score_sum = f.score_sum + excluded.score_sum,
           binary_scored = f.binary_scored + excluded.binary_scored, correct = f.correct + excluded.correct,
           brier_sum = f.brier_sum + excluded.brier_sum, day_count = f.day_count + excluded.day_count,

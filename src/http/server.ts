@@ -17,7 +17,9 @@ import * as registration from "./handlers/registration.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
+import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
+import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
 import { Health } from "../services/Health.ts"
 import { documents, knownPath, matching } from "./routes.ts"
@@ -35,8 +37,10 @@ const handlers = Layer.mergeAll(
     authentication.administrators,
     limits.byAddress,
     limits.byAgent,
+    conditional.layer,
     requestBody.layer
-  ])
+  ]),
+  Layer.provide(PublicCache.layer)
 )
 
 const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(Layer.provide(handlers))

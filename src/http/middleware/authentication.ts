@@ -7,6 +7,7 @@ import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
+import { PublicCache } from "../PublicCache.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { LargestBody, RequiredScope } from "./annotations.ts"
@@ -54,6 +55,7 @@ export const administrators = Layer.effect(
   Effect.gen(function* () {
     const settings = yield* Settings
     const audit = yield* Audit
+    const kept = yield* PublicCache
     const expected = digest(Redacted.value(settings.adminToken))
     return AdminAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
@@ -86,6 +88,7 @@ export const administrators = Layer.effect(
         // Uninterruptible: who hangs up once the change is made must not escape the record.
         return yield* httpEffect.pipe(
           Effect.tap((response) => record(response.status)),
+          Effect.ensuring(kept.clear),
           Effect.tapError((error) => record(statusOf(error))),
           Effect.tapDefect((defect) =>
             Effect.ignoreCause(record(defect instanceof StoreUnavailable ? 503 : 500))

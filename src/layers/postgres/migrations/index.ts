@@ -6,6 +6,7 @@ import { arenas } from "./0004_arenas.ts"
 import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
 import { windows } from "./0007_windows.ts"
+import { figures } from "./0008_figures.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -14,5 +15,6 @@ export const migrations = {
   "0004_arenas": arenas,
   "0005_scoring": scoring,
   "0006_operations": operations,
-  "0007_windows": windows
+  "0007_windows": windows,
+  "0008_figures": figures
 }
