@@ -8,6 +8,7 @@ import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
   integer,
+  issuerUrl,
   limit,
   oneOf,
   parseNetworks,
@@ -150,6 +151,20 @@ export const settings = {
     meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
     parse: parseNetworks
   }),
+  oidcIssuer: plain({
+    name: "AUSPEX_OIDC_ISSUER",
+    defaultText: null,
+    takes: "an https URL (http on loopback)",
+    meaning:
+      "An OpenID Connect provider that operators may sign in at; its redirect URI is BASE_URL/sign-in/callback.",
+    parse: issuerUrl
+  }),
+  oidcClientId: words("AUSPEX_OIDC_CLIENT_ID", null, "the client id", "As the provider knows this service."),
+  oidcClientSecret: secret(
+    "AUSPEX_OIDC_CLIENT_SECRET",
+    1,
+    "The provider's secret for this service; a public client has none."
+  ),
   logFormat: plain<"json" | "pretty">({
     name: "AUSPEX_LOG_FORMAT",
     defaultText: null,
@@ -200,6 +215,33 @@ const orDefault = <A>(setting: Setting<A>): Effect.Effect<A, SettingError> =>
     Option.match({ onNone: () => parsed(setting, setting.defaultText ?? ""), onSome: Effect.succeed })
   )
 
+/** What is needed of the identity provider that operators may sign in at. */
+export interface OpenIdSettings {
+  readonly issuer: URL
+  readonly clientId: string
+  readonly clientSecret: Option.Option<Redacted.Redacted>
+}
+
+const openId: Effect.Effect<Option.Option<OpenIdSettings>, SettingError> = Effect.gen(function* () {
+  const issuer = yield* given(settings.oidcIssuer)
+  const clientId = yield* given(settings.oidcClientId)
+  const clientSecret = yield* given(settings.oidcClientSecret)
+  if (Option.isSome(issuer) && Option.isSome(clientId)) {
+    return Option.some({ issuer: issuer.value, clientId: clientId.value, clientSecret })
+  }
+  if (Option.isSome(issuer)) {
+    return yield* new SettingError({
+      message: "AUSPEX_OIDC_CLIENT_ID must be set when AUSPEX_OIDC_ISSUER is."
+    })
+  }
+  if (Option.isSome(clientId) || Option.isSome(clientSecret)) {
+    return yield* new SettingError({
+      message: "AUSPEX_OIDC_ISSUER must be set when AUSPEX_OIDC_CLIENT_ID or AUSPEX_OIDC_CLIENT_SECRET is."
+    })
+  }
+  return Option.none()
+})
+
 /** What the composition root needs besides `Settings`. */
 export interface Composition {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
@@ -212,6 +254,7 @@ export interface Composition {
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
+  readonly openId: Option.Option<OpenIdSettings>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -232,6 +275,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint: yield* given(settings.otlpEndpoint),
+    openId: yield* openId,
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),

@@ -9,6 +9,7 @@ import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts
 import * as Jobs from "./jobs/Jobs.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
+import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as telemetry from "./layers/telemetry.ts"
@@ -93,6 +94,7 @@ const application = (config: Composition) =>
       )
       return Layer.effectDiscard(Console.log(banner(config, remarks))).pipe(
         Layer.provideMerge(running),
+        Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(services),
         Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),
         Layer.provide(settings)

@@ -42,9 +42,9 @@ export class IdentityProvider extends Context.Service<
       { readonly redirectTo: string; readonly kept: string },
       ProviderUnavailable | SignInRefused
     >
-    /** Finishes it: `callbackUrl` as the browser came back with it, `kept` as `begin` gave it. */
+    /** Finishes it: `answer` is what the browser came back with, `kept` is as `begin` gave it. */
     readonly finish: (options: {
-      readonly callbackUrl: URL
+      readonly answer: URLSearchParams
       readonly kept: string
     }) => Effect.Effect<
       { readonly identity: Identity; readonly returnTo: string },

@@ -6,15 +6,19 @@
 import { connect } from "node:net"
 import type { ServerOptions } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer, Predicate, Schema } from "effect"
+import { Context, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { layer as http, makeNodeServer } from "../../src/http/server.ts"
+import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
   TestServer,
   { readonly url: string; readonly port: number }
 >()("auspex/test/TestServer") {}
+
+/** As when nobody configured one; swap in another. */
+const noIdentityProvider = IdentityProvider.layer(Option.none())
 
 type Services = ReturnType<typeof testServices>
 type Everything = Layer.Success<Services>
@@ -34,7 +38,9 @@ export const testServer = <Swapped = never, Needs = never>(
 ) => {
   const services: Layer.Layer<Everything, Layer.Error<Services>, Needs> = options.services ??
   testServices(options.environment)
-  const swapped = (options.swap ?? Layer.empty).pipe(Layer.provideMerge(services))
+  const swapped = (options.swap ?? Layer.empty).pipe(
+    Layer.provideMerge(Layer.provideMerge(noIdentityProvider, services))
+  )
   const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), { host: "127.0.0.1", port: 0 })
   const server = Layer.effect(
     TestServer,

@@ -150,7 +150,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
   })
 
   const finish: IdentityProvider["Service"]["finish"] = Effect.fn("IdentityProvider.finish")(function* ({
-    callbackUrl,
+    answer,
     kept
   }) {
     const begun = yield* Schema.decodeEffect(Kept)(Buffer.from(kept, "base64url").toString()).pipe(
@@ -161,8 +161,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
     }
     const config = yield* discovered
     // The library takes the redirect URI from here: it must be the configured one, whatever Host the request named.
-    const cameBackTo = new URL(redirectUri)
-    cameBackTo.search = callbackUrl.search
+    const cameBackTo = new URL(`${redirectUri}?${answer.toString()}`)
     const tokens = yield* step(() =>
       openid.authorizationCodeGrant(config, cameBackTo, {
         pkceCodeVerifier: begun.verifier,
@@ -194,7 +193,4 @@ const none = IdentityProvider.of({
 
 /** With no settings, a provider that offers nothing and refuses everything. */
 export const layer = (settings: Option.Option<ProviderSettings>) =>
-  Layer.effect(
-    IdentityProvider,
-    Option.match(settings, { onNone: () => Effect.succeed(none), onSome: make })
-  )
+  Layer.effect(IdentityProvider, Option.match(settings, { onNone: () => Effect.succeed(none), onSome: make }))
