@@ -4,6 +4,8 @@
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
+import { identitySettings } from "./identitySettings.ts"
+import type { Sender } from "./identitySettings.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
@@ -66,7 +68,7 @@ export const settings = {
     "AUSPEX_DATA_DIR",
     ".auspex",
     "a directory",
-    "Where the embedded database and the created secrets are kept."
+    "Where the embedded database, the created secrets and, without AUSPEX_SMTP_URL, the outbox are kept."
   ),
   roles: plain({
     name: "AUSPEX_ROLES",
@@ -98,6 +100,7 @@ export const settings = {
     "Challenges an unclaimed agent may predict, over all types.",
     [0, 1_000_000]
   ),
+  ...identitySettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -251,6 +254,8 @@ export interface Composition {
   readonly roles: ReadonlyArray<Role>
   readonly tokenSecret: Option.Option<Redacted.Redacted>
   readonly adminToken: Option.Option<Redacted.Redacted>
+  readonly smtpUrl: Option.Option<Redacted.Redacted>
+  readonly mailFrom: Option.Option<Sender>
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
@@ -272,6 +277,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     roles: yield* orDefault(settings.roles),
     tokenSecret: yield* given(settings.tokenSecret),
     adminToken: yield* given(settings.adminToken),
+    smtpUrl: yield* given(settings.smtpUrl),
+    mailFrom: yield* given(settings.mailFrom),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint: yield* given(settings.otlpEndpoint),
@@ -281,6 +288,12 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
       tokenTtl: yield* orDefault(settings.tokenTtl),
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
+      pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
+      claimGrant: yield* orDefault(settings.claimGrant),
+      agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
+      signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
+      sessionIdle: yield* orDefault(settings.sessionIdle),
+      sessionTtl: yield* orDefault(settings.sessionTtl),
       provisionalGrace: yield* orDefault(settings.provisionalGrace),
       provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
       registrationAttempts: yield* orDefault(settings.registrationAttempts),
@@ -295,6 +308,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),
+        claim_refresh: yield* orDefault(settings.limitClaimRefresh),
+        claim_mails: yield* orDefault(settings.limitClaimMails),
+        sign_in_mails: yield* orDefault(settings.limitSignInMails),
+        sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
       trustedProxies: yield* orDefault(settings.trustedProxies)

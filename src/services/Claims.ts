@@ -158,6 +158,11 @@ export class Claims extends Context.Service<
     readonly notMine: (token: string) => Effect.Effect<EmailAddress, NotFound>
     /** Records which grace windows draw to their end or have ended, and tells the operators by mail, once each. */
     readonly remindDue: Effect.Effect<GraceReport>
+    /**
+     * Housekeeping: gives official ranks to agents claimed while a settlement was writing their first figures, which
+     * neither the claim nor the settlement could see of the other.
+     */
+    readonly confirmRanks: Effect.Effect<void>
   }
 >()("auspex/services/Claims") {}
 

@@ -1,6 +1,6 @@
 /** How one mail leaves the house: by SMTP, or as a file for whoever runs Auspex on one machine. */
 import { Context, Data } from "effect"
-import type { Effect } from "effect"
+import type { DateTime, Effect } from "effect"
 import type { EmailAddress } from "./emails.ts"
 
 export interface Message {
@@ -10,7 +10,7 @@ export interface Message {
   readonly subject: string
   readonly text: string
   readonly unsubscribeUrl: string | null
-  readonly createdAt: number
+  readonly createdAt: DateTime.Utc
 }
 
 /** The mail was not taken. `permanent`: it never will be, for example because there is no such mailbox. */

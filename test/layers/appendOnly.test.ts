@@ -17,6 +17,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 
 const textMember = (value: unknown, name: string): string =>
@@ -271,7 +272,13 @@ layer(testServices())("an agent in the database", (it) => {
       const change = (set: string) =>
         refusal((sql) => sql`update agents set ${sql.literal(set)} where id = ${agent_id}::uuid`)
       assert.strictEqual(yield* change("predictions_used = prediction_limit + 1"), "agents_provisional_limit")
-      assert.strictEqual(yield* change("claimed_at = created_at"), "agents_claimed_without_limit")
+      const owner = yield* someOperator
+      const claimed = `claimed_at = created_at, owner_id = '${owner}'`
+      assert.strictEqual(yield* change(claimed), "agents_claimed_without_limit")
+      assert.strictEqual(
+        yield* change("claimed_at = created_at, prediction_limit = null"),
+        "agents_claimed_by_owner"
+      )
     })
   )
 })

@@ -2,7 +2,8 @@
 import { Layer } from "effect"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { database } from "./database.ts"
+import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
 
 export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
-  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment))))
+  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox)))

@@ -37,7 +37,7 @@ export const client = (
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n
 
-export const latestMigration = Object.keys(migrations).length
+export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
 
 const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
 

@@ -5,6 +5,7 @@ import { prices } from "./0003_prices.ts"
 import { arenas } from "./0004_arenas.ts"
 import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
+import { identity } from "./0008_identity.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -12,5 +13,6 @@ export const migrations = {
   "0003_prices": prices,
   "0004_arenas": arenas,
   "0005_scoring": scoring,
-  "0006_operations": operations
+  "0006_operations": operations,
+  "0008_identity": identity
 }

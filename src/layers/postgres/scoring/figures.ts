@@ -98,7 +98,8 @@ export const addScores = (
      where t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
      order by b.board, s.agent_id
     on conflict (board, agent_id) do update set
-      verified = excluded.verified,
+      -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
+      verified = f.verified or excluded.verified,
       scored = f.scored + excluded.scored,
       score_sum = f.score_sum + excluded.score_sum,
       binary_scored = f.binary_scored + excluded.binary_scored,
