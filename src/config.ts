@@ -6,11 +6,12 @@ import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { identitySettings } from "./identitySettings.ts"
 import type { Sender } from "./identitySettings.ts"
+import { openIdOf, openIdSettings } from "./openIdSettings.ts"
+import type { OpenIdSettings } from "./openIdSettings.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
   integer,
-  issuerUrl,
   limit,
   oneOf,
   parseNetworks,
@@ -100,6 +101,7 @@ export const settings = {
     "Challenges an unclaimed agent may predict, over all types.",
     [0, 1_000_000]
   ),
+  ...openIdSettings,
   ...identitySettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
@@ -154,20 +156,6 @@ export const settings = {
     meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
     parse: parseNetworks
   }),
-  oidcIssuer: plain({
-    name: "AUSPEX_OIDC_ISSUER",
-    defaultText: null,
-    takes: "an https URL (http on loopback)",
-    meaning:
-      "An OpenID Connect provider that operators may sign in at; its redirect URI is BASE_URL/sign-in/callback.",
-    parse: issuerUrl
-  }),
-  oidcClientId: words("AUSPEX_OIDC_CLIENT_ID", null, "the client id", "As the provider knows this service."),
-  oidcClientSecret: secret(
-    "AUSPEX_OIDC_CLIENT_SECRET",
-    1,
-    "The provider's secret for this service; a public client has none."
-  ),
   logFormat: plain<"json" | "pretty">({
     name: "AUSPEX_LOG_FORMAT",
     defaultText: null,
@@ -218,33 +206,6 @@ const orDefault = <A>(setting: Setting<A>): Effect.Effect<A, SettingError> =>
     Option.match({ onNone: () => parsed(setting, setting.defaultText ?? ""), onSome: Effect.succeed })
   )
 
-/** What is needed of the identity provider that operators may sign in at. */
-export interface OpenIdSettings {
-  readonly issuer: URL
-  readonly clientId: string
-  readonly clientSecret: Option.Option<Redacted.Redacted>
-}
-
-const openId: Effect.Effect<Option.Option<OpenIdSettings>, SettingError> = Effect.gen(function* () {
-  const issuer = yield* given(settings.oidcIssuer)
-  const clientId = yield* given(settings.oidcClientId)
-  const clientSecret = yield* given(settings.oidcClientSecret)
-  if (Option.isSome(issuer) && Option.isSome(clientId)) {
-    return Option.some({ issuer: issuer.value, clientId: clientId.value, clientSecret })
-  }
-  if (Option.isSome(issuer)) {
-    return yield* new SettingError({
-      message: "AUSPEX_OIDC_CLIENT_ID must be set when AUSPEX_OIDC_ISSUER is."
-    })
-  }
-  if (Option.isSome(clientId) || Option.isSome(clientSecret)) {
-    return yield* new SettingError({
-      message: "AUSPEX_OIDC_ISSUER must be set when AUSPEX_OIDC_CLIENT_ID or AUSPEX_OIDC_CLIENT_SECRET is."
-    })
-  }
-  return Option.none()
-})
-
 /** What the composition root needs besides `Settings`. */
 export interface Composition {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
@@ -282,7 +243,13 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint: yield* given(settings.otlpEndpoint),
-    openId: yield* openId,
+    openId: yield* Effect.fromResult(
+      openIdOf({
+        issuer: yield* given(settings.oidcIssuer),
+        clientId: yield* given(settings.oidcClientId),
+        clientSecret: yield* given(settings.oidcClientSecret)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),

@@ -113,15 +113,6 @@ export const webBase = (text: string): Option.Option<string> => {
   return usable ? Option.some(text.replace(/\/+$/, "")) : Option.none()
 }
 
-/** Where secrets and codes are exchanged: https, but for a provider on this machine. */
-export const issuerUrl = (text: string): Option.Option<URL> => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isLoopback = url?.protocol === "http:" && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
-  const usable =
-    (url?.protocol === "https:" || isLoopback) && url?.search === "" && url.hash === "" && url.username === ""
-  return usable ? Option.some(url) : Option.none()
-}
-
 export const parseNetworks = (text: string): Option.Option<ReadonlyArray<string>> => {
   const networks = text
     .split(",")

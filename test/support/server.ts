@@ -6,19 +6,15 @@
 import { connect } from "node:net"
 import type { ServerOptions } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { layer as http, makeNodeServer } from "../../src/http/server.ts"
-import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
-import { testServices } from "./services.ts"
+import { noIdentityProvider, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
   TestServer,
   { readonly url: string; readonly port: number }
 >()("auspex/test/TestServer") {}
-
-/** As when nobody configured one; swap in another. */
-const noIdentityProvider = IdentityProvider.layer(Option.none())
 
 type Services = ReturnType<typeof testServices>
 type Everything = Layer.Success<Services>

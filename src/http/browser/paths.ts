@@ -5,8 +5,8 @@ export const pagePaths = {
   notMine: "/claim/mail/:token/not-mine",
   signIn: "/sign-in",
   signInLink: "/sign-in/:token",
-  provider: "/sign-in/provider",
-  callback: "/sign-in/callback",
+  provider: "/sign-in/oidc/begin",
+  callback: "/sign-in/oidc/callback",
   signOut: "/sign-out",
   account: "/account",
   rotateSecret: "/account/agents/:agent_id/rotate-secret"

@@ -21,7 +21,7 @@ export const signInForms = (
     frame.providerName === null
       ? null
       : html`<p>
-            <a class="button" href=${frame.at(`/sign-in/provider?return_to=${options.returnTo}`)}
+            <a class="button" href=${frame.at(`/sign-in/oidc/begin?return_to=${options.returnTo}`)}
               >Continue with ${frame.providerName}</a
             >
           </p>

@@ -97,7 +97,7 @@ const clientAuthentication = ({ clientSecret }: ProviderSettings): openid.Client
 
 const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
   const { baseUrl } = yield* Settings
-  const redirectUri = `${baseUrl}/sign-in/callback`
+  const redirectUri = `${baseUrl}/sign-in/oidc/callback`
 
   // At the first sign-in rather than at the start, which must not depend on somebody else's server.
   const [configuration, forget] = yield* Effect.cachedInvalidateWithTTL(
