@@ -4,15 +4,16 @@
  */
 import { Option, Schema, SchemaTransformation } from "effect"
 
-/** RFC 5322's dot-atom, of which RFC 5321 allows 64 characters before the @. */
-const localPart = /^(?=.{1,64}@)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@/u
+/** RFC 5322's dot-atom, of which RFC 5321 allows 64 characters. */
+const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/u
 /** A host name with a dot in it, whose last label is no number. */
-const domainPart =
-  /@(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
+const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
 const longest = 254
 
-const isAddress = (text: string): boolean =>
-  text.length <= longest && localPart.test(text) && domainPart.test(text)
+const isAddress = (text: string): boolean => {
+  const [local = "", domain = "", ...more] = text.split("@")
+  return text.length <= longest && more.length === 0 && localPart.test(local) && domainPart.test(domain)
+}
 
 /** One address; space around it is dropped and letters become small before it is looked at. */
 export const EmailAddress = Schema.String.pipe(
@@ -35,4 +36,4 @@ export const emailAddressOf: (text: string) => Option.Option<EmailAddress> =
   Schema.decodeUnknownOption(EmailAddress)
 
 /** Whose mailbox an address reaches: `ada+news@` and `ada@` are one person's, for limits and for blocking. */
-export const mailboxOf = (address: EmailAddress): string => address.replace(/\+[^@]*@/, "@")
+export const mailboxOf = (address: EmailAddress): string => address.replace(/(.)\+[^@]*@/u, "$1@")

@@ -1,50 +1,77 @@
-/** Agents to be claimed, and the mails that operators get. */
-import { Effect, Schema } from "effect"
+/** Agents that wait for their operator, with what the operator gets. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Claims } from "../../src/services/Claims.ts"
+import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Mailer } from "../../src/services/Mailer.ts"
-import { pass, register } from "./agents.ts"
+import type { Message } from "../../src/services/MailTransport.ts"
+import { Operators, toAccount } from "../../src/services/Operators.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import type { Registration } from "../../src/services/Registry.ts"
+import { passingAnswer } from "./answers.ts"
 import { linksIn, Mailbox } from "./mailbox.ts"
-import type { Visitor } from "./visitor.ts"
+import { address } from "./operators.ts"
 
-const ClaimFields = Schema.Struct({ claim_url: Schema.String, pairing_code: Schema.String })
+/** What stands behind the last slash of a link. */
+export const tokenOf = (url: string | undefined): string =>
+  (url ?? "").replace(/\/not-mine$/, "").replace(/.*\//, "")
 
-const pathOf = (url: string) => new URL(url).pathname
-
-/** An agent that passed its challenge, with the path of its claim page and its code. */
-export const claimable = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const registered = yield* register(fields)
-  const { claim_url, pairing_code } = yield* Effect.orDie(
-    Schema.decodeUnknownEffect(ClaimFields)(yield* pass(registered))
-  )
+/** A registered agent that has passed its challenge, with its claim link. */
+export const claimable = Effect.fnUntraced(function* (fields: Partial<Registration> = {}) {
+  const registry = yield* Registry
+  const registered = yield* registry.register({ name: "Ada", ...fields })
+  const outcome = yield* registry.submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
+  if (!outcome.passed) return yield* Effect.die(new Error("the answer did not pass"))
   return {
     agentId: registered.agent_id,
     secret: registered.client_secret,
-    path: pathOf(claim_url),
-    code: pairing_code
+    token: tokenOf(outcome.claim_url),
+    code: outcome.pairing_code,
+    link: outcome
   }
 })
 
-/** A code that is as good as the right one, but is another. */
-export const otherCode = (code: string): string =>
-  code.startsWith("A") ? `B${code.slice(1)}` : `A${code.slice(1)}`
-
-/** The links of the newest mail to an address, as paths; none when it got no mail. */
-export const linksMailedTo = Effect.fnUntraced(function* (address: string) {
+/** Sends what is due, and answers what has come since. */
+export const newMails = Effect.gen(function* () {
   const { delivered } = yield* Mailbox
-  yield* (yield* Mailer).drain
-  const mails = delivered.filter(({ to }) => to === address)
-  return linksIn(mails.at(-1)).map(pathOf)
+  const before = delivered.length
+  yield* Mailer.use((mailer) => mailer.drain)
+  return delivered.slice(before)
 })
 
-/** The path of the newest sign-in link mailed to an address, without the path that the service lives below. */
-export const signInLink = Effect.fnUntraced(function* (address: string, below = "") {
-  const links = yield* linksMailedTo(address)
-  const link = links.map((path) => path.slice(below.length)).find((path) => path.startsWith("/sign-in/"))
-  return link ?? (yield* Effect.die(new Error(`no sign-in link was mailed to ${address}`)))
+/** The links of a mail about an agent: the one that claims, and the one that declines. */
+export const claimLinks = (message: Message | undefined) => {
+  const [, claim, decline] = linksIn(message)
+  return { claim: tokenOf(claim), decline: tokenOf(decline) }
+}
+
+/** Signs in by a mail to `email`, as a person would. */
+export const signedIn = Effect.fnUntraced(function* (email: string) {
+  const operators = yield* Operators
+  yield* operators.requestSignIn({ email: address(email), returnTo: toAccount, address: "192.0.2.1" })
+  const mails = yield* newMails
+  const { session } = yield* operators.signIn(tokenOf(linksIn(mails.at(-1))[1]))
+  return session
 })
 
-/** Signs a visitor in from a page that has the form for it; answers where the mail's link led. */
-export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: string, address: string) {
-  yield* visitor.fill(yield* visitor.open(path), "email", { email: address })
-  const link = yield* visitor.open(yield* signInLink(address))
-  return yield* visitor.fill(link, "Sign in")
+let people = 0
+/** An operator nobody else is. */
+export const anOperator = Effect.suspend(() => {
+  people += 1
+  return Effect.map(signedIn(`person-${people}@example.org`), ({ operatorId }) => operatorId)
+})
+
+export const claimWithCode = (token: string, pairingCode: string, operatorId: OperatorId) =>
+  Claims.use((claims) => claims.claimWithCode({ token, pairingCode, operatorId }))
+
+/** A code that is well-formed, and not this one. */
+export const wrongCode = (code: string): string => `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`
+
+/** What is stored of an agent's claim. */
+export const standing = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`
+    select claimed_at, owner_id::text, prediction_limit, grace_notices, issuance_paused_at, provisional_until
+      from agents where id = ${agentId}::uuid`
+  return row ?? {}
 })

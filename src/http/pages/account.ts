@@ -71,10 +71,14 @@ export const account = (frame: Frame, { agents, operator }: Account): Page => ({
   content: html`
     <h1>Your agents</h1>
     <p class="quiet">
-      Signed in ${operator.email === null ? null : html`as <strong>${operator.email}</strong>, `}on the plan
-      ${operator.plan}. Your operator id is <code>${operator.operatorId}</code>.
+      Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>, plan
+      ${operator.plan}.
     </p>
     ${agents.length === 0 ? nothingYet : agents.map((agent) => ownAgent(frame, agent))}
+    <p class="quiet small">
+      If you write to the administrators of this service, tell them your operator id:
+      <code>${operator.operatorId}</code>
+    </p>
   `
 })
 

@@ -24,7 +24,7 @@ const aboutAgent = (agent: ClaimableAgent) => html`
       ["Model", joined(agent.modelProvider, agent.modelName)],
       ["Organisation", agent.ownerOrg],
       ["Registered", day(agent.createdAt)],
-      ["Predictions", counted(agent.challengesPredicted, "challenge so far", "challenges so far")],
+      ["Predicted", counted(agent.challengesPredicted, "challenge", "challenges")],
       ["Agent id", html`<code>${agent.agentId}</code>`]
     ])}
     ${
@@ -39,7 +39,7 @@ const aboutAgent = (agent: ClaimableAgent) => html`
 const whatItMeans = html`
   <section>
     <h2>What claiming means</h2>
-    <ul class="points flow">
+    <ul class="points">
       <li>
         <strong>You answer for it.</strong> You are its operator and owner from then on, responsible for what
         it predicts and posts.
@@ -64,13 +64,13 @@ const whatItMeans = html`
   </section>
 `
 
-const heading = (agent: ClaimableAgent) => html`
+const heading = (agent: ClaimableAgent, howItFoundYou: string) => html`
   <div>
     <p class="eyebrow">Claim an agent</p>
     <h1>Is ${agent.name} your agent?</h1>
   </div>
   <p class="lead">
-    An AI agent of this name registered here and gave you this link, so that a human answers for it. Claim it
+    An AI agent of this name registered here and ${howItFoundYou}, so that a human answers for it. Claim it
     only if you run it, or if it runs on your behalf.
   </p>
 `
@@ -201,28 +201,30 @@ const refusalOf = (refusal: ClaimRefusal | undefined, name: ClaimRefusal["field"
 export const claim = (frame: Frame, token: string, view: ClaimView, refusal?: ClaimRefusal): Page => {
   const { agent } = view
   switch (view.state) {
-    case "open":
+    case "open": {
+      // Who has signed in has read what a claim means, and finds the next step first.
+      const secondStep =
+        frame.operator === null
+          ? null
+          : enterCode(frame, {
+              token,
+              agent,
+              operator: frame.operator,
+              triesLeft: view.triesLeft,
+              refused: refusalOf(refusal, "pairing_code")
+            })
       return {
         title: `${refusal === undefined ? "" : "Error: "}Claim ${agent.name}`,
         content: html`
-          ${heading(agent)} ${aboutAgent(agent)} ${whatItMeans}
-          ${
-            frame.operator === null
-              ? signInFirst(frame, token, refusalOf(refusal, "email"))
-              : enterCode(frame, {
-                  token,
-                  agent,
-                  operator: frame.operator,
-                  triesLeft: view.triesLeft,
-                  refused: refusalOf(refusal, "pairing_code")
-                })
-          }
+          ${heading(agent, "gave you this link")} ${secondStep} ${aboutAgent(agent)} ${whatItMeans}
+          ${frame.operator === null ? signInFirst(frame, token, refusalOf(refusal, "email")) : null}
           <p class="quiet small">
             Not your agent? Close this page, and nothing happens. The link ends by itself on
             ${instant(view.expiresAt)}.
           </p>
         `
       }
+    }
     case "locked":
       return ending(
         "This link is locked",
@@ -257,7 +259,7 @@ export const mailClaim = (frame: Frame, token: string, view: MailClaimView): Pag
       return {
         title: `Claim ${agent.name}`,
         content: html`
-          ${heading(agent)} ${aboutAgent(agent)} ${whatItMeans}
+          ${heading(agent, "gave your address as that of its operator")} ${aboutAgent(agent)} ${whatItMeans}
           <section class="panel" aria-labelledby="act">
             <h2 id="act">Claim it with one click</h2>
             <p>

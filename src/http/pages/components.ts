@@ -46,15 +46,15 @@ export const facts = (entries: ReadonlyArray<readonly [term: string, fact: Html]
   </dl>`
 
 /** An instant in words, for people, and exactly, for machines. */
-export const instant = (at: DateTime.Utc) =>
-  html`<time datetime=${DateTime.formatIso(at)}>
-    ${DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })} UTC
-  </time>`
+export const instant = (at: DateTime.Utc) => {
+  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+  return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`
+}
 
-export const day = (at: DateTime.Utc) =>
-  html`<time datetime=${DateTime.formatIsoDateUtc(at)}>
-    ${DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long" })}
-  </time>`
+export const day = (at: DateTime.Utc) => {
+  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long" })
+  return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
+}
 
 /** Words that are somebody else's, line by line as they were written. */
 export const quoted = (text: string) => html`<blockquote class="quoted">${text}</blockquote>`

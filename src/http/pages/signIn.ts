@@ -72,15 +72,15 @@ export const signIn = (
 
 /** The same whether anybody has an account with this address, and whether the address exists. */
 export const mailOnItsWay = (email: string): Page => ({
-  title: "Look into your mail",
+  title: "Check your mail",
   content: html`
-    <h1>Look into your mail</h1>
+    <h1>Check your mail</h1>
     <p class="lead">We are sending a sign-in link to <strong>${email}</strong>.</p>
     <div class="panel">
       <p>Open it in this browser. It works once, and for a few minutes only.</p>
       <p>
-        Nothing there after two minutes? Look among the unwanted mail, then ask again: the newest link is the
-        one that works.
+        Nothing there after two minutes? Look into the spam folder, then ask again: the newest link is the one
+        that works.
       </p>
     </div>
     <p class="quiet small">You can close this page.</p>
@@ -111,7 +111,7 @@ export const signInLink = (frame: Frame, token: string, view: SignInView): Page 
       content: html`
         <h1>Sign in to Auspex</h1>
         <p class="lead">You will be signed in, in this browser, as <strong>${view.email}</strong>.</p>
-        <div class="panel">${form(frame, signInPage(token), html`<button>Sign in</button>`)}</div>
+        ${form(frame, signInPage(token), html`<button>Sign in</button>`)}
         <p class="quiet small">You did not ask for this? Close this page, and nothing happens.</p>
       `
     }

@@ -8,6 +8,15 @@ import type { Sender } from "./composition.ts"
 const failed = (error: unknown) =>
   new DeliveryFailed({ reason: error instanceof Error ? error.message : String(error), permanent: false })
 
+/**
+ * The text as it is instead of as it would travel: people open these files in an editor, where a link that is broken
+ * into lines would be of no use.
+ */
+const readable = (composed: string, text: string): string => {
+  const headers = composed.slice(0, composed.indexOf("\n\n"))
+  return `${headers.replace(/^Content-Transfer-Encoding:.*$/m, "Content-Transfer-Encoding: 8bit")}\n\n${text}`
+}
+
 export const layer = (options: { readonly directory: string; readonly sender: Sender }) =>
   Layer.effect(
     MailTransport,
@@ -26,7 +35,9 @@ export const layer = (options: { readonly directory: string; readonly sender: Se
           // Links in it are secrets. Written aside, so that whoever watches the folder sees whole mails only.
           yield* Effect.gen(function* () {
             yield* fs.makeDirectory(options.directory, { recursive: true, mode: 0o700 })
-            yield* fs.writeFile(`${file}.part`, bytes, { mode: 0o600 })
+            yield* fs.writeFileString(`${file}.part`, readable(bytes.toString(), message.text), {
+              mode: 0o600
+            })
             yield* fs.rename(`${file}.part`, file)
           }).pipe(Effect.mapError(failed))
           yield* Effect.logInfo("a mail was written").pipe(Effect.annotateLogs({ file }))

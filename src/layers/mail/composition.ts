@@ -9,14 +9,6 @@ export interface Sender {
   readonly address: string
 }
 
-/** RFC 5322 2.1.1: no line is longer, whatever encoding is chosen. */
-const longestLine = 998
-
-/** As it stands where it may: a reader of the raw file, too, finds each link in one piece. */
-const goesAsItIs = (text: string): boolean =>
-  // oxlint-disable-next-line no-control-regex -- the range of ASCII is the purpose
-  /^[\n\x20-\x7e]*$/.test(text) && text.split("\n").every((line) => line.length <= longestLine)
-
 /** Addresses are objects and the envelope is said: in a text, a comma would make two recipients of one. */
 export const composed = (message: Message, sender: Sender): SendMailOptions => ({
   from: { ...sender },
@@ -26,7 +18,6 @@ export const composed = (message: Message, sender: Sender): SendMailOptions => (
   date: DateTime.toDateUtc(message.createdAt),
   subject: message.subject,
   text: message.text,
-  ...(goesAsItIs(message.text) && { encoding: "7bit" }),
   headers: {
     "Auto-Submitted": "auto-generated",
     ...(message.unsubscribeUrl !== null && {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { askForToken, register } from "../../support/agents.ts"
-import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claims.ts"
+import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
 import { get, member, post, testServer } from "../../support/server.ts"
 import { formsOf, makeVisitor, textOf } from "../../support/visitor.ts"
 

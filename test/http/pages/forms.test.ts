@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { pageMethods } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
-import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claims.ts"
+import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
 import { get, post, send, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../../support/visitor.ts"
@@ -266,10 +266,7 @@ layer(testServer())("Every page", (it) => {
         yield* visitor.fill(signedIn, "pairing_code", { pairing_code: agent.code })
         const pages = [before, signedIn, yield* visitor.open(agent.path), yield* visitor.open("/account")]
         for (const page of pages) {
-          assert.notMatch(
-            page.text,
-            /<script|<img|<svg\/|<b>|<a href='|<form action=\/\/|<!--/
-          )
+          assert.notMatch(page.text, /<script|<img|<svg\/|<b>|<a href='|<form action=\/\/|<!--/)
           assert.include(
             page.text,
             text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
