@@ -1,5 +1,5 @@
 /** Sign-in at an OpenID Connect provider by `openid-client`, which makes every check of the protocol. */
-import { Clock, Data, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Data, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import * as openid from "openid-client"
 import { IdentityProvider, ProviderUnavailable, SignInRefused } from "../../services/IdentityProvider.ts"
 import type { Identity } from "../../services/IdentityProvider.ts"
@@ -27,7 +27,7 @@ const Kept = Schema.fromJsonString(
   })
 )
 
-/** Failures that are the provider's or the network's, by the library's codes; it gives none to a failed connection. */
+/** Failures that are the provider's or the network's, by the library's codes. */
 const providerFaults: ReadonlySet<unknown> = new Set([
   undefined,
   "OAUTH_TIMEOUT",
@@ -63,6 +63,8 @@ const failureOf = (error: unknown): ProviderUnavailable | SignInRefused => {
   if (error instanceof openid.AuthorizationResponseError) return ofCallback(error)
   if (error instanceof openid.ResponseBodyError) return ofTokenEndpoint(error)
   if (error instanceof openid.ClientError && providerFaults.has(error.code)) return unavailable()
+  // A connection that failed is fetch's own error; the library's complaints of what it was given have a code.
+  if (error instanceof TypeError && !Predicate.hasProperty(error, "code")) return unavailable()
   return refused("The identity provider's answer does not belong to a sign-in of this browser: begin again.")
 }
 

@@ -2,8 +2,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { Mailer } from "../../../src/services/Mailer.ts"
 import { askForToken, issue } from "../../support/agents.ts"
 import { claimable, linksMailedTo, signInFrom, signInLink } from "../../support/claimJourney.ts"
+import { Mailbox } from "../../support/mailbox.ts"
 import { get, member, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { formsOf, makeVisitor, textOf } from "../../support/visitor.ts"
@@ -102,34 +104,37 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect.each([
-    "",
-    "ada",
-    "ada@",
-    "@example.org",
-    "ada@example",
-    "ada@example.org, eve@example.org",
-    "ada@example.org;eve@example.org",
-    "ada@example.org eve@example.org",
-    "ada@example.org\r\nBcc: eve@example.org",
-    "ada@example.org\nTo: eve@example.org",
-    "Ada <ada@example.org>",
-    '"ada@example.org"@evil.example',
-    "ada@example.org\u0000",
-    "ada@exämple.org",
-    `${"a".repeat(65)}@example.org`,
-    `ada@${"a".repeat(250)}.org`,
-    "<script>alert(1)</script>@example.org"
-  ])("takes exactly one address, and mails nobody for %j", (email) =>
+  it.effect("takes exactly one address, and mails nobody else", () =>
     Effect.gen(function* () {
-      const visitor = makeVisitor()
-      const answer = yield* askFor(visitor, email)
-      assert.strictEqual(answer.status, 400)
-      assert.match(textOf(answer), /Enter (your|one) e-mail address/)
-      assert.include(answer.text, 'aria-invalid="true"')
-      assert.notInclude(answer.text, "<script")
-      for (const address of ["ada@example.org", "eve@example.org"])
-        assert.notInclude((yield* linksMailedTo(address)).join(), "/sign-in/never")
+      const hostile = [
+        "",
+        "ada",
+        "ada@",
+        "@example.org",
+        "ada@example",
+        "two@example.org, eve@example.org",
+        "two@example.org;eve@example.org",
+        "two@example.org eve@example.org",
+        "two@example.org\r\nBcc: eve@example.org",
+        "two@example.org\nTo: eve@example.org",
+        "Ada <two@example.org>",
+        '"two@example.org"@evil.example',
+        "two@example.org\u0000",
+        "two@exämple.org",
+        `${"a".repeat(65)}@example.org`,
+        `two@${"a".repeat(250)}.org`,
+        "<script>alert(1)</script>@example.org"
+      ]
+      for (const email of hostile) {
+        const answer = yield* askFor(makeVisitor(), email)
+        assert.strictEqual(answer.status, 400, email)
+        assert.match(textOf(answer), /Enter (your|one) e-mail address/)
+        assert.include(answer.text, 'aria-invalid="true"')
+        assert.notInclude(answer.text, "<script")
+      }
+      yield* (yield* Mailer).drain
+      const { delivered } = yield* Mailbox
+      assert.isFalse(delivered.some(({ text, to }) => /eve|two|evil/.test(to + text)))
     })
   )
 
