@@ -30,6 +30,8 @@ export const testServer = <Swapped = never, Needs = never>(
     readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
     readonly patience?: ServerOptions
+    /** For who must know it before the server is there; any free one otherwise. */
+    readonly port?: number
   } = {}
 ) => {
   const services: Layer.Layer<Everything, Layer.Error<Services>, Needs> = options.services ??
@@ -37,7 +39,10 @@ export const testServer = <Swapped = never, Needs = never>(
   const swapped = (options.swap ?? Layer.empty).pipe(
     Layer.provideMerge(Layer.provideMerge(noIdentityProvider, services))
   )
-  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), { host: "127.0.0.1", port: 0 })
+  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), {
+    host: "127.0.0.1",
+    port: options.port ?? 0
+  })
   const server = Layer.effect(
     TestServer,
     Effect.map(HttpServer.HttpServer, ({ address }) => {
