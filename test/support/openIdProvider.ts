@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { exportJWK, generateKeyPair } from "jose"
-import Provider from "oidc-provider"
+import { Provider } from "oidc-provider"
 import type { Configuration } from "oidc-provider"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 

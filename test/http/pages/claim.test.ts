@@ -209,6 +209,22 @@ layer(testServer())("The claim page", (it) => {
   )
 })
 
+layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An operator's agents", (it) => {
+  it.effect("are as many as one may own: a further claim is refused with a page", () =>
+    Effect.gen(function* () {
+      const { agent, page, visitor } = yield* atClaimPage()
+      yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
+      const second = yield* claimable()
+      const refused = yield* visitor.fill(yield* visitor.open(second.path), "pairing_code", {
+        pairing_code: second.code
+      })
+      assert.strictEqual(refused.status, 403)
+      assert.include(textOf(refused), "That was refused")
+      assert.strictEqual((yield* visitor.open(second.path)).status, 200)
+    })
+  )
+})
+
 layer(testServer())("The one-click mail", (it) => {
   const invite = Effect.fnUntraced(function* (address: string, name = "Ada") {
     const agent = yield* claimable({ name, operator_contact: address })

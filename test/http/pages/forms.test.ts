@@ -1,8 +1,10 @@
 /** What other sites, replays and malformed bodies try at the forms; and the headers of every page. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, References } from "effect"
 import { pageMethods } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
+import { Claims } from "../../../src/services/Claims.ts"
+import { StoreUnavailable } from "../../../src/services/errors.ts"
 import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
 import { get, post, send, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
@@ -317,6 +319,29 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base" 
     )
   }
 )
+
+const broken = Layer.mock(Claims, {
+  view: () => Effect.die(new Error("at secret/place.ts:1")),
+  viewMailClaim: () => Effect.die(new StoreUnavailable({ cause: "connection refused" }))
+})
+
+layer(testServer({ swap: broken }))("A page whose service fails", (it) => {
+  it.effect("is a page with 500, or 503 without the database, that says nothing of our insides", () =>
+    Effect.gen(function* () {
+      for (const [path, status] of [
+        ["/claim/x", 500],
+        ["/claim/mail/x", 503]
+      ] as const) {
+        const page = yield* get(path)
+        assert.strictEqual(page.status, status)
+        assert.strictEqual(page.headers.get("content-type"), "text/html; charset=utf-8")
+        assert.notMatch(page.text, /secret\/place|refused|Error/)
+        assert.include(textOf(page), page.headers.get("x-request-id") ?? "?")
+        assert.strictEqual(page.headers.get("retry-after"), status === 503 ? "1" : null)
+      }
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+})
 
 layer(testServer())("What cannot be answered", (it) => {
   it.effect("is a page for who looks with a browser, and JSON for programs", () =>

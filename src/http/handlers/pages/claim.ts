@@ -35,7 +35,7 @@ const codeOf = (fields: URLSearchParams): Option.Option<string> =>
 const unknownLink = () =>
   new NotFound({
     detail:
-      "There is no such claim link. Was it cut off when it was copied? It ends in 43 letters and digits."
+      "There is no such claim link. Was it cut off when it was copied?"
   })
 
 const byLink = HttpRouter.use(
