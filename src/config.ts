@@ -16,6 +16,7 @@ import {
   oneOf,
   parseNetworks,
   plain,
+  ratio,
   secret,
   webBase,
   words
@@ -140,6 +141,12 @@ export const settings = {
     "Scored predictions an official rank needs.",
     [1, 1_000_000]
   ),
+  largestBatch: integer(
+    "AUSPEX_LARGEST_BATCH",
+    "500",
+    "How many submissions that arrive together are written by one statement.",
+    [1, 1000]
+  ),
   limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
   limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
@@ -175,7 +182,12 @@ export const settings = {
     takes: "an http or https URL",
     meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
     parse: webBase
-  })
+  }),
+  traceRatio: ratio(
+    "OTEL_TRACES_SAMPLER_ARG",
+    "0.01",
+    "The share of requests whose spans are built and sent to the collector."
+  )
 } satisfies Record<string, Setting<unknown>>
 
 const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
@@ -230,6 +242,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const host = yield* orDefault(settings.host)
   const port = yield* orDefault(settings.port)
   const baseUrl = yield* given(settings.baseUrl)
+  const otlpEndpoint = yield* given(settings.otlpEndpoint)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -242,7 +255,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     mailFrom: yield* given(settings.mailFrom),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
-    otlpEndpoint: yield* given(settings.otlpEndpoint),
+    otlpEndpoint,
     openId: yield* Effect.fromResult(
       openIdOf({
         issuer: yield* given(settings.oidcIssuer),
@@ -270,6 +283,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),
+      largestBatch: yield* orDefault(settings.largestBatch),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         tokens: yield* orDefault(settings.limitTokens),
@@ -281,6 +295,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : yield* orDefault(settings.traceRatio),
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

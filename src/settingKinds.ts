@@ -33,6 +33,16 @@ export const integer = (
     }
   })
 
+/** A share, 0 to 1. */
+export const ratio = (name: string, defaultText: string, meaning: string) =>
+  plain({
+    name,
+    defaultText,
+    takes: "a number from 0 to 1",
+    meaning,
+    parse: (text) => (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Option.some(Number(text)) : Option.none())
+  })
+
 const parseDuration = (text: string): Option.Option<Duration.Duration> => {
   const shape = /^(\d+(?:\.\d+)?) (milli|second|minute|hour|day|week)s?$/.exec(text)
   if (shape === null) return Option.none()

@@ -12,6 +12,7 @@ export interface BaselineConfig {
   readonly tokenSecret: string
   readonly site: string
   readonly limitPerMinute: number
+  readonly planCacheMode: string
   /** Whether an agent's tokens have been ended; null when the service does not ask the database. */
   readonly standing: string | null
   readonly limit: LimitConfig | null

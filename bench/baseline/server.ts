@@ -10,7 +10,12 @@ import { Refused } from "./tokens.ts"
 const poolSize = 18
 
 const serve = async (config: BaselineConfig): Promise<BaselineReport> => {
-  const pool = new Pool({ connectionString: config.databaseUrl, max: poolSize, idleTimeoutMillis: 60_000 })
+  const pool = new Pool({
+    connectionString: config.databaseUrl,
+    max: poolSize,
+    idleTimeoutMillis: 60_000,
+    options: `-c plan_cache_mode=${config.planCacheMode}`
+  })
   const app = fastify({ logger: false, keepAliveTimeout: 65_000 })
   app.setErrorHandler((error, _, reply) => {
     const status = error instanceof Refused ? error.status : 500

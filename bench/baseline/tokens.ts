@@ -54,7 +54,7 @@ export const tokenCheck = (config: BaselineConfig, pool: Pool) => {
     const { rows } = await pool.query<{ token_epoch: number; suspended: boolean }>({
       name: "standing",
       text,
-      values: [agentId]
+      values: [[agentId]]
     })
     const [row] = rows
     const read = {

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Schedule } from "effect"
+import { planCacheMode } from "../../src/layers/postgres/Database.ts"
 import { BenchFailed, ended, program } from "../machine/processes.ts"
 import { usedByPostgres } from "../machine/processors.ts"
 import type { Measurement } from "../measurement.ts"
@@ -72,6 +73,7 @@ export const run = Effect.fnUntraced(function* (options: Pgbench) {
   const started = yield* program(path, [...flags, ...size, ...defined, ...target], {
     PATH: "/usr/bin:/bin",
     PGPASSWORD: url.password,
+    PGOPTIONS: `-c plan_cache_mode=${planCacheMode}`,
     LC_ALL: "C"
   })
   const readings: Array<readonly [number, number]> = []

@@ -20,7 +20,7 @@ export type PredictionRole =
   | "head"
   | "tail"
 
-export type LimitRole = "key" | "bucket" | "expiresAt" | "remaining" | "window" | "room"
+export type LimitRole = "key" | "window" | "most" | "bucket" | "uses" | "expiresAt" | "now"
 
 /** A statement for `pg`: its types written into the text, and what to send in each place. */
 export interface Prepared<Role extends string> {
@@ -97,10 +97,12 @@ export const limitRoles = (recorded: Recorded, sample: Window) =>
   prepared<LimitRole>(recorded, (value) => {
     if (value instanceof Date) return "expiresAt"
     if (typeof value === "string" && value.includes(sample.subject)) return "key"
-    if (value === windowMillis) return "window"
-    if (value === limitPerMinute - 1) return "room"
-    if (value === Math.floor(sample.notBefore / windowMillis)) return "bucket"
-    return typeof value === "number" && value > 0 && value < windowMillis ? "remaining" : undefined
+    const number = Number(value)
+    if (number === windowMillis) return "window"
+    if (number === limitPerMinute) return "most"
+    if (number === 1) return "uses"
+    if (number === Math.floor(sample.notBefore / windowMillis)) return "bucket"
+    return number >= sample.notBefore && number <= sample.notAfter ? "now" : undefined
   })
 
 /** The key of a window, for any subject. */

@@ -1,6 +1,6 @@
 /** Keeps out of logs, traces and the audit log what only its owner may know. */
 import { Layer } from "effect"
-import { HttpMiddleware, UrlParams } from "effect/http"
+import { UrlParams } from "effect/http"
 
 /** Secrets of ours are recognised by their prefix wherever they turn up. */
 const secrets = /aus_(cs|cl|gw|mc|si|ss)_[\w-]+/g
@@ -11,8 +11,7 @@ const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s
 export const withoutSecrets = (text: string): string =>
   text.replaceAll(secretMembers, '"$1":"<redacted>"').replaceAll(secrets, "aus_$1_<redacted>")
 
-/** A claim link is a secret in a path, so it has no span of its own; query parameters are redacted by their names. */
-export const layer = Layer.mergeAll(
-  Layer.succeed(HttpMiddleware.TracerDisabledWhen, ({ url }) => url !== withoutSecrets(url)),
-  Layer.succeed(UrlParams.CurrentRedactedNames, [/token|secret|password|assertion|code|sig|key/i])
-)
+/** Query parameters are redacted in spans by their names. */
+export const layer = Layer.succeed(UrlParams.CurrentRedactedNames, [
+  /token|secret|password|assertion|code|sig|key/i
+])

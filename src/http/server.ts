@@ -19,6 +19,7 @@ import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
 import * as requestBody from "./middleware/requestBody.ts"
+import * as sampling from "./sampling.ts"
 import { Health } from "../services/Health.ts"
 import { documents, knownPath, matching } from "./routes.ts"
 
@@ -60,7 +61,7 @@ export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
-}).pipe(Layer.provide([spanNames, discretion.layer]))
+}).pipe(Layer.provide([spanNames, discretion.layer, sampling.layer]))
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(

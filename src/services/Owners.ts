@@ -2,7 +2,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { AgentStatus } from "./agentStatus.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
 import { AgentId, OperatorId } from "./identifiers.ts"
 import { Timestamp } from "./text.ts"
 
@@ -25,13 +25,13 @@ export const Owner = Schema.Struct({
 }).annotate({ identifier: "Owner" })
 export type Owner = typeof Owner.Type
 
-export const OwnerChange = Schema.Struct({ plan: Schema.optionalKey(Plan) })
+export const OwnerChange = Schema.Struct({ plan: Plan })
 export type OwnerChange = typeof OwnerChange.Type
 
 export class Owners extends Context.Service<
   Owners,
   {
     readonly get: (ownerId: string) => Effect.Effect<Owner, NotFound>
-    readonly change: (ownerId: string, change: OwnerChange) => Effect.Effect<Owner, NotFound | InvalidRequest>
+    readonly change: (ownerId: string, change: OwnerChange) => Effect.Effect<Owner, NotFound>
   }
 >()("auspex/services/Owners") {}

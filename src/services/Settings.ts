@@ -72,7 +72,11 @@ export class Settings extends Context.Service<
     readonly paperSignalSpacing: Duration.Duration
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
+    /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
+    readonly largestBatch: number
     readonly limits: RateLimits
+    /** The share of requests that are traced, 0 to 1. */
+    readonly traceRatio: number
     /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies: ReadonlyArray<string>
   }

@@ -174,10 +174,8 @@ layer(testServices())("A claim", (it) => {
     () =>
       Effect.gen(function* () {
         const ada = yield* claimable()
-        const operators = yield* Effect.forEach(
-          times(4, () => 0),
-          () => anOperator
-        )
+        const somebody = yield* anOperator
+        const operators = [somebody, yield* anOperator, yield* anOperator, yield* anOperator]
         const results = yield* atOnce(
           times(20, (index) => claimWithCode(ada.token, ada.code, operators[index % 4] ?? somebody))
         )

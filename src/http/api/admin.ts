@@ -87,7 +87,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { owner_id: Schema.String },
       payload: OwnerChange,
       success: Owner,
-      error: [NotFound, InvalidRequest]
+      error: NotFound
     }).annotate(OpenApi.Summary, "Put an owner on a plan"),
     HttpApiEndpoint.get("audit", "/admin/audit", {
       query: pageQuery,

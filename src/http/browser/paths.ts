@@ -28,8 +28,7 @@ export const pageMethods: Readonly<
   [pagePaths.rotateSecret]: ["POST"]
 }
 
-const roots = ["/claim", "/sign-in", "/sign-out", "/account"]
+const belowPages = /^\/(claim|sign-in|sign-out|account)(\/|$)/
 
 /** Whether a path is one of the pages' or would be: a person looks at what it answers. */
-export const isPage = (path: string): boolean =>
-  roots.some((root) => path === root || path.startsWith(`${root}/`))
+export const isPage = (path: string): boolean => belowPages.test(path)

@@ -2,9 +2,9 @@
  * What every request passes, whatever it asks for: its id, its address, one shape of error, headers, a log line and a
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
-import { Cause, Clock, Effect, Metric, Option, Predicate, Result } from "effect"
+import { randomUUID } from "node:crypto"
+import { Cause, Clock, Effect, LogLevel, Metric, Option, Predicate, Result } from "effect"
 import type { Types } from "effect"
-import { SecureRandom } from "effect/crypto"
 import {
   HttpMiddleware,
   HttpRouter,
@@ -22,6 +22,7 @@ import type { Site } from "../browser/responses.ts"
 import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
+import { asSampled } from "../sampling.ts"
 
 const pathOf = (url: string) => url.split("?", 1).join("")
 
@@ -31,6 +32,18 @@ const requestDuration = Metric.histogram("http_request_duration_seconds", {
   description: "Time from a request's arrival to its response, by method, route and status",
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 })
+
+const durations = new Map<string, typeof requestDuration>()
+
+/** The histogram of one kind of request; looking it up by its attributes costs more than counting. */
+const durationOf = (method: string, route: string, status: number) => {
+  const key = `${method} ${route} ${status}`
+  const known = durations.get(key)
+  if (known !== undefined) return known
+  const made = Metric.withAttributes(requestDuration, { method, route, status: String(status) })
+  durations.set(key, made)
+  return made
+}
 
 interface Refusal {
   readonly status: number
@@ -46,10 +59,8 @@ type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse
 const asJson: Refuse = ({ headers, status, ...body }) =>
   HttpServerResponse.jsonUnsafe(body, { status, headers })
 
-const asPage =
-  (site: Site, requestId: string): Refuse =>
-  (refusal) =>
-    refuseAsPage(site, { ...refusal, requestId })
+const asPage = (site: Site, requestId: string, refusal: Refusal) =>
+  refuseAsPage(site, { ...refusal, requestId })
 
 /** Whether a person looks at the answer: at a page of ours, or where a browser shows what it gets. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
@@ -148,7 +159,6 @@ export const layer = HttpRouter.middleware(
     const settings = yield* Settings
     const site = siteOf(settings.baseUrl)
     const health = yield* Health
-    const random = yield* SecureRandom.SecureRandom
     const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
     const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
 
@@ -157,11 +167,12 @@ export const layer = HttpRouter.middleware(
         const started = yield* Clock.currentTimeNanos
         const request = yield* HttpServerRequest.HttpServerRequest
         const sent = request.headers["x-request-id"]
-        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : yield* random.uuidV7()
+        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
         const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
         const path = pathOf(request.url)
         const isHealth = path.startsWith("/health/")
-        const refuse = isForPeople(request) ? asPage(site, requestId) : asJson
+        const refuse: Refuse = (refusal) =>
+          isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
         const respond = Effect.gen(function* () {
           if (!hasOneHost(request)) {
             return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
@@ -179,28 +190,25 @@ export const layer = HttpRouter.middleware(
           ),
           Effect.annotateSpans("request.id", requestId),
           Effect.annotateLogs({ request_id: requestId }),
-          Effect.provideService(CurrentRequest, { requestId, address })
+          Effect.provideService(CurrentRequest, { requestId, address }),
+          asSampled(request)
         )
         yield* Effect.annotateCurrentSpan("request.id", requestId)
         const response = yield* respond
         const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9
-        yield* Metric.update(
-          Metric.withAttributes(requestDuration, {
-            method: request.method,
-            route: knownPath(request.url)?.path ?? "none",
-            status: String(response.status)
-          }),
-          elapsed
-        )
-        yield* Effect.logDebug("request").pipe(
-          Effect.annotateLogs({
-            request_id: requestId,
-            method: request.method,
-            path: withoutSecrets(path),
-            status: response.status,
-            duration_ms: Math.round(elapsed * 1e6) / 1e3
-          })
-        )
+        const route = knownPath(request.url)?.path ?? "none"
+        yield* Metric.update(durationOf(request.method, route, response.status), elapsed)
+        if (yield* LogLevel.isEnabled("Debug")) {
+          yield* Effect.logDebug("request").pipe(
+            Effect.annotateLogs({
+              request_id: requestId,
+              method: request.method,
+              path: withoutSecrets(path),
+              status: response.status,
+              duration_ms: Math.round(elapsed * 1e6) / 1e3
+            })
+          )
+        }
         const publicRead =
           request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
         return finish(response, requestId, publicRead)

@@ -16,6 +16,13 @@ export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ rea
 /** 16 to 20 connections carried the most in measurements on two cores; more only queue inside PostgreSQL. */
 const poolSize = 18
 
+/**
+ * Our statements find their rows by index whatever they are asked for, so one plan serves all values, and planning anew
+ * each time took longer than the statement itself. What reads half a table asks for `force_custom_plan` in its
+ * transaction.
+ */
+export const planCacheMode = "force_generic_plan"
+
 export const client = (
   url: Redacted.Redacted
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, SqlError.SqlError> =>
@@ -30,14 +37,15 @@ export const client = (
       statement_timeout: "5000",
       lock_timeout: "4000",
       idle_in_transaction_session_timeout: "15000",
-      timezone: "UTC"
+      timezone: "UTC",
+      plan_cache_mode: planCacheMode
     }
   })
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n
 
-export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
+export const latestMigration = Object.keys(migrations).length
 
 const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
 

@@ -1,13 +1,16 @@
 /**
  * Sliding windows in two buckets: what was counted in the bucket before weighs as much as of it still lies within the
- * window. One upsert decides, so bursts over any number of replicas are counted exactly.
+ * window. One upsert decides, so bursts over any number of replicas are counted exactly; uses that arrive together are
+ * counted by one.
  */
-import { Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Limits, TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit } from "../../services/Settings.ts"
-import { at, many, run } from "./query.ts"
+import { hotSpan } from "../hotSpan.ts"
+import * as naturalBatch from "./naturalBatch.ts"
+import { at, column, many, run } from "./query.ts"
 
 const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 
@@ -47,54 +50,107 @@ const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elap
   return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
 }
 
+/** One use that is asked for. */
+interface Use {
+  readonly name: LimitName
+  readonly subject: string
+  readonly limit: RateLimit
+  readonly now: number
+}
+
+/** What became of it, by the counts of its window. */
+interface Taken {
+  readonly granted: boolean
+  readonly counts: typeof Counts.Type
+  readonly moment: Moment
+}
+
+const Window = Schema.Struct({ ...Counts.fields, key: Schema.String, granted: Schema.Int })
+
+const locate = ({ limit, name, subject }: Omit<Use, "now">, now: number): Moment => {
+  const window = Duration.toMillis(limit.window)
+  const bucket = Math.floor(now / window)
+  return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
+}
+
+const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
+  const seconds = retryAfter(limit, counts, moment)
+  return new TooManyRequests({
+    detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
+    retry_after: seconds
+  })
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const rows = many(Counts)
+  const windows = many(Window)
 
-  const locate = (name: LimitName, subject: string, limit: RateLimit, now: number): Moment => {
-    const window = Duration.toMillis(limit.window)
-    const bucket = Math.floor(now / window)
-    return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
-  }
-
-  const refuse = (name: LimitName, limit: RateLimit, counts: typeof Counts.Type, moment: Moment) => {
-    const seconds = retryAfter(limit, counts, moment)
-    return new TooManyRequests({
-      detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
-      retry_after: seconds
-    })
-  }
-
-  /** Counts unless the window is full: the condition of the update is the decision. */
-  const takeOne = Effect.fnUntraced(function* (
-    name: LimitName,
-    subject: string,
-    limit: RateLimit,
-    now: number
-  ) {
-    const moment = locate(name, subject, limit, now)
-    const { key, bucket, window, elapsed } = moment
-    const taken = yield* rows(sql`
-      insert into rate_limits as r (key, bucket, current, previous, expires_at)
-      values (${key}, ${bucket}, 1, 0, ${at(DateTime.makeUnsafe((bucket + 2) * window))})
+  /**
+   * Counts as many of the uses as their windows have room for. What a full window refuses is not counted, so that
+   * waiting is enough.
+   */
+  const takeAll = Effect.fnUntraced(function* (uses: Arr.NonEmptyReadonlyArray<Use>) {
+    const now = Math.max(...uses.map((use) => use.now))
+    const located = uses.map((use) => ({ use, moment: locate(use, now) }))
+    const asked = [...Map.groupBy(located, ({ moment }) => moment.key).values()].flatMap(([first, ...more]) =>
+      first === undefined ? [] : [{ ...first, uses: 1 + more.length }]
+    )
+    const counted = yield* windows(sql`
+      insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
+      select key, window_ms, most, bucket, least(uses, most), 0, expires_at
+        from unnest(
+          ${column(
+            "text",
+            asked.map(({ moment }) => moment.key)
+          )},
+          ${column(
+            "int8",
+            asked.map(({ moment }) => BigInt(moment.window))
+          )},
+          ${column(
+            "int4",
+            asked.map(({ use }) => use.limit.count)
+          )},
+          ${column(
+            "int8",
+            asked.map(({ moment }) => BigInt(moment.bucket))
+          )},
+          ${column(
+            "int4",
+            asked.map((each) => each.uses)
+          )},
+          ${column(
+            "timestamptz",
+            asked.map(({ moment }) => at(DateTime.makeUnsafe((moment.bucket + 2) * moment.window)))
+          )}
+        ) as w (key, window_ms, most, bucket, uses, expires_at)
+       order by key
       on conflict (key) do update set
-        previous = case r.bucket when excluded.bucket then r.previous when excluded.bucket - 1 then r.current else 0 end,
-        current = case r.bucket when excluded.bucket then r.current + 1 else 1 end,
-        bucket = excluded.bucket,
-        expires_at = excluded.expires_at
-      where case r.bucket
-        when excluded.bucket then r.previous::int8 * ${window - elapsed}::int8 + r.current::int8 * ${window}::int8
-        when excluded.bucket - 1 then r.current::int8 * ${window - elapsed}::int8
-        else 0 end <= ${limit.count - 1}::int8 * ${window}::int8
-      returning current, previous`)
-    if (taken.length === 0) {
-      const counts = yield* read(key, bucket)
-      return yield* refuse(name, limit, counts, moment)
-    }
+        (window_ms, most, bucket, expires_at, previous, current) = (
+          select excluded.window_ms, excluded.most, excluded.bucket, excluded.expires_at, n.previous,
+                 n.current + least(excluded.current, greatest(0,
+                   (excluded.most * excluded.window_ms
+                      - n.previous * (excluded.window_ms - (${BigInt(now)}::int8 - excluded.bucket * excluded.window_ms)))
+                   / excluded.window_ms - n.current))
+            from (select case r.bucket when excluded.bucket then r.previous
+                                       when excluded.bucket - 1 then r.current else 0 end as previous,
+                         case r.bucket when excluded.bucket then r.current else 0 end as current) n)
+      returning key, new.current, new.previous,
+                new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
+    const byKey = new Map(counted.map((window) => [window.key, { counts: window, left: window.granted }]))
+    return located.map(({ moment }): Taken => {
+      const window = byKey.get(moment.key)
+      if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
+      window.left -= 1
+      return { granted: window.left >= 0, counts: window.counts, moment }
+    })
   })
 
-  const read = (key: string, bucket: number) =>
+  const takeOne = yield* naturalBatch.make({ run: takeAll, largest: settings.largestBatch })
+
+  const read = ({ bucket, key }: Moment) =>
     rows(sql`
       select case bucket when ${bucket} then current else 0 end as current,
              case bucket when ${bucket} then previous when ${bucket} - 1 then current else 0 end as previous
@@ -102,18 +158,23 @@ const make = Effect.gen(function* () {
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )
 
-  const take = Effect.fn("Limits.take")(function* (name: LimitName, subject: string) {
+  const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
-    for (const limit of settings.limits[name]) yield* takeOne(name, subject, limit, now)
-  })
+    for (const limit of settings.limits[name]) {
+      const use = { name, subject, limit, now }
+      const taken = yield* takeOne(use)
+      if (!taken.granted) return yield* refuse(use, taken)
+    }
+  }, hotSpan("Limits.take"))
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
-      const moment = locate(name, subject, limit, now)
-      const counts = yield* read(moment.key, moment.bucket)
+      const use = { name, subject, limit, now }
+      const moment = locate(use, now)
+      const counts = yield* read(moment)
       if (weight(counts, moment) > (limit.count - 1) * moment.window) {
-        return yield* refuse(name, limit, counts, moment)
+        return yield* refuse(use, { granted: false, counts, moment })
       }
     }
   })

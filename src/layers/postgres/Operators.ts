@@ -17,7 +17,7 @@ import { at, many, maybe, one, orDefect, run } from "./query.ts"
 
 /** A session's use is noted this often at most, so that a page view is rarely a write. */
 const useNoted = Duration.minutes(1)
-/** How long ended links and sessions are kept: a link that is clicked late still says what became of it. */
+/** How long ended links are kept: one that is clicked late still says what became of it. */
 const memory = Duration.days(7)
 
 const instant = Schema.DateTimeUtcFromDate
@@ -163,9 +163,7 @@ const make = Effect.gen(function* () {
   const trim: Operators["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* links.trim(memory)
-    yield* run(sql`
-      delete from operator_sessions
-       where expires_at < ${at(now)} or last_used_at < ${at(DateTime.subtractDuration(now, settings.sessionIdle))}`)
+    yield* run(sql`delete from operator_sessions where expires_at <= ${at(now)}`)
   }).pipe(Effect.withSpan("Operators.trim"))
 
   return Operators.of({

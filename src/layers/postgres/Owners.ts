@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { NotFound } from "../../services/errors.ts"
 import { AgentId, isUuid } from "../../services/identifiers.ts"
 import { Owner, Owners } from "../../services/Owners.ts"
 import { Timestamp } from "../../services/text.ts"
@@ -52,7 +52,6 @@ const make = Effect.gen(function* () {
 
   const change: Owners["Service"]["change"] = Effect.fn("Owners.change")(function* (ownerId, { plan }) {
     if (!isUuid(ownerId)) return yield* noOwner(ownerId)
-    if (plan === undefined) return yield* InvalidRequest.of("plan", "Nothing to change was given")
     const changed = yield* sql`
       update operators set plan = ${plan} where id = ${ownerId}::uuid returning 1`.pipe(orDefect)
     return changed.length === 0 ? yield* noOwner(ownerId) : yield* get(ownerId)

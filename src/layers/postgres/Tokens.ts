@@ -1,9 +1,20 @@
-/** Tokens as HS256 JWTs by `jose`; who may have one, and whose have been ended, by PostgreSQL. */
-import { createHash } from "node:crypto"
-import { Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
+/** Tokens as HS256 JWTs; who may have one, and whose have been ended, by PostgreSQL. */
+import {
+  Array as Arr,
+  Cache,
+  Clock,
+  DateTime,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Redacted,
+  Schema
+} from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { SignJWT, jwtVerify } from "jose"
+import { SignJWT } from "jose"
 import { AgentId, isUuid } from "../../services/identifiers.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Scope, effectiveScopes } from "../../services/Scopes.ts"
@@ -18,13 +29,17 @@ import {
   TrustLevel,
   WrongSite
 } from "../../services/Tokens.ts"
+import { headerOf, verifier } from "../accessTokens.ts"
+import { hotSpan } from "../hotSpan.ts"
 import { sameHash, sha256 } from "../secrets.ts"
 import { statusAt } from "./agentStanding.ts"
-import { at, maybe, orDefect } from "./query.ts"
+import * as naturalBatch from "./naturalBatch.ts"
+import { at, column, many, maybe, orDefect } from "./query.ts"
 
 /** How long a verified token may outlive the end of its agent's tokens; the specification allows 5 s. */
 const standingTtl = Duration.seconds(3)
 const standingCapacity = 100_000
+const largestStandingBatch = 500
 const longestToken = 4096
 /** Strict base64url: a library that takes padding and white space takes many texts for one token. */
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -42,7 +57,7 @@ const Credentials = Schema.Struct({
   suspended_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
-const StandingRow = Schema.Struct({ token_epoch: Schema.Int, suspended: Schema.Boolean })
+const StandingRow = Schema.Struct({ id: AgentId, token_epoch: Schema.Int, suspended: Schema.Boolean })
 
 /** What a token of ours holds; `epoch` ends all earlier tokens of an agent when it rises. */
 const Claims = Schema.Struct({
@@ -50,7 +65,11 @@ const Claims = Schema.Struct({
   site: Schema.String,
   trust_level: TrustLevel,
   scope: Schema.String,
-  epoch: Schema.Int
+  epoch: Schema.Int,
+  jti: Schema.String,
+  iat: Schema.Finite,
+  exp: Schema.Finite,
+  nbf: Schema.optionalKey(Schema.Finite)
 })
 
 const isScope = Schema.is(Scope)
@@ -72,16 +91,23 @@ const make = Effect.gen(function* () {
   const limits = yield* Limits
   const random = yield* SecureRandom.SecureRandom
   const credentialRow = maybe(Credentials)
-  const standingRow = maybe(StandingRow)
+  const standingRows = many(StandingRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
 
   const key = new TextEncoder().encode(Redacted.value(settings.tokenSecret))
-  const kid = createHash("sha256").update("auspex token key").update(key).digest("hex").slice(0, 16)
+  const header = headerOf(key)
+  const verify = verifier(key)
+
+  const standings = Effect.fnUntraced(function* (agentIds: Arr.NonEmptyReadonlyArray<AgentId>) {
+    const rows = yield* standingRows(sql`
+      select id::text, token_epoch, suspended_at is not null as suspended
+        from agents where id = any(${column("uuid", agentIds)})`)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return agentIds.map((id) => Option.fromUndefinedOr(byId.get(id)))
+  })
 
   const standing = yield* Cache.makeWith(
-    (agentId: AgentId) =>
-      standingRow(sql`
-        select token_epoch, suspended_at is not null as suspended from agents where id = ${agentId}::uuid`),
+    yield* naturalBatch.make({ run: standings, largest: largestStandingBatch }),
     // What could not be read is read again, or an outage would outlive itself.
     { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
   )
@@ -110,9 +136,7 @@ const make = Effect.gen(function* () {
       iat: now,
       exp: now + Math.floor(Duration.toSeconds(settings.tokenTtl))
     }
-    return yield* Effect.promise(() =>
-      new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid, typ: "JWT" }).sign(key)
-    )
+    return yield* Effect.promise(() => new SignJWT(claims).setProtectedHeader(header).sign(key))
   })
 
   const authorise = Effect.fnUntraced(function* (agent: typeof Credentials.Type) {
@@ -182,34 +206,30 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const authenticate: Tokens["Service"]["authenticate"] = Effect.fn("Tokens.authenticate")(
-    function* (bearer) {
-      if (bearer.length > longestToken || !tokenShape.test(bearer))
-        return yield* invalid("The access token is malformed.")
-      const now = yield* Clock.currentTimeMillis
-      const verified = yield* Effect.tryPromise({
-        try: () =>
-          jwtVerify(bearer, key, {
-            algorithms: ["HS256"],
-            currentDate: DateTime.toDateUtc(DateTime.makeUnsafe(now)),
-            requiredClaims: ["sub", "iat", "exp", "jti"]
-          }),
-        catch: () => invalid("The access token is malformed, expired or not ours: request a new one.")
-      })
-      const claims = decodeClaims(verified.payload)
-      if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
-      const { sub, site, trust_level, scope, epoch } = claims.value
-      if (site !== settings.site) {
-        return yield* new WrongSite({
-          detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
-        })
-      }
-      if (yield* ended(sub, epoch)) {
-        return yield* invalid("The access token has been ended: request a new one.")
-      }
-      return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  const authenticate: Tokens["Service"]["authenticate"] = Effect.fnUntraced(function* (bearer) {
+    if (bearer.length > longestToken || !tokenShape.test(bearer))
+      return yield* invalid("The access token is malformed.")
+    const payload = verify(bearer)
+    if (payload === undefined) {
+      return yield* invalid("The access token is malformed or not ours: request a new one.")
     }
-  )
+    const claims = decodeClaims(payload)
+    if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
+    const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
+    const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    if (exp <= now || nbf > now) {
+      return yield* invalid("The access token has expired or is not valid yet: request a new one.")
+    }
+    if (site !== settings.site) {
+      return yield* new WrongSite({
+        detail: `The token is bound to the site "${site}", this is "${settings.site}": agents register separately per site.`
+      })
+    }
+    if (yield* ended(sub, epoch)) {
+      return yield* invalid("The access token has been ended: request a new one.")
+    }
+    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+  }, hotSpan("Tokens.authenticate"))
 
   return Tokens.of({ issue, authenticate })
 })

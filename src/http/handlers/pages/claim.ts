@@ -34,8 +34,7 @@ const codeOf = (fields: URLSearchParams): Option.Option<string> =>
 
 const unknownLink = () =>
   new NotFound({
-    detail:
-      "There is no such claim link. Was it cut off when it was copied?"
+    detail: "There is no such claim link. Was it cut off when it was copied?"
   })
 
 const byLink = HttpRouter.use(

@@ -1,5 +1,5 @@
 /** Recording a submission: a prediction before the deadline, a paper-trade signal after it. */
-import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Arenas, Submission } from "../../../services/Arenas.ts"
@@ -7,6 +7,8 @@ import { ChallengeCancelled, DuplicatePrediction, ProvisionalLimit } from "../..
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { hotSpan } from "../../hotSpan.ts"
+import * as naturalBatch from "../naturalBatch.ts"
 import { at, decimal, maybe, orDefect } from "../query.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
@@ -24,7 +26,7 @@ export const makePredict = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
-  const outcomeOf = Schema.decodeUnknownEffect(Schema.NonEmptyArray(SubmissionOutcome))
+  const outcomesOf = Schema.decodeUnknownEffect(Schema.Array(SubmissionOutcome))
   const lastSignal = maybe(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
 
   const cancelled = () =>
@@ -32,16 +34,25 @@ export const makePredict = Effect.gen(function* () {
       detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
     })
 
-  const record = (item: SubmissionItem): Effect.Effect<SubmissionOutcome> =>
-    recordPredictions(sql, [item]).pipe(
-      Effect.flatMap(outcomeOf),
-      Effect.map(([outcome]) => outcome),
-      // The last of a provisional agent's predictions, taken by another one meanwhile.
+  const recordAll = (
+    items: Arr.NonEmptyReadonlyArray<SubmissionItem>
+  ): Effect.Effect<ReadonlyArray<SubmissionOutcome>> =>
+    recordPredictions(sql, items).pipe(
+      Effect.flatMap(outcomesOf),
+      // The last of a provisional agent's predictions, taken by another one meanwhile. In company it is not known whose.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>
-        isProvisionalLimit(reason.cause) ? Effect.succeed(lostRace) : Effect.die(reason)
+        items.length === 1 && isProvisionalLimit(reason.cause)
+          ? Effect.succeed([lostRace])
+          : Effect.die(reason)
       ),
       orDefect
     )
+
+  const record = yield* naturalBatch.make({
+    run: recordAll,
+    exclusive: (item: SubmissionItem) => item.agentId,
+    largest: settings.largestBatch
+  })
 
   const settled = Effect.fnUntraced(function* (item: SubmissionItem) {
     let outcome = yield* record(item)
@@ -82,7 +93,7 @@ export const makePredict = Effect.gen(function* () {
     })
   })
 
-  const predict: Arenas["Service"]["predict"] = Effect.fn("Arenas.predict")(function* (submission) {
+  const predict: Arenas["Service"]["predict"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId, prediction, receivedAt } = submission
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -147,7 +158,7 @@ export const makePredict = Effect.gen(function* () {
           replaced: outcome.outcome === "revised"
         }
     }
-  })
+  }, hotSpan("Arenas.predict"))
 
   return predict
 })

@@ -5,7 +5,11 @@
  * Why it cannot be raced: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
  * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
  * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`.
- * The loser of such a race is told to look again, and then sees what won.
+ * The loser of such a race is told to look again, and then sees what won. Rows are locked and written in the order of
+ * their keys, so two statements never wait for each other in a ring.
+ *
+ * Rows are found by key, one probe an item: the planner knows neither how many items there are nor how the table has
+ * grown since, and this plan is right for all of them.
  */
 import { createHash, randomBytes } from "node:crypto"
 import canonicalize from "canonicalize"
@@ -68,6 +72,16 @@ const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tai
   return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${values}}` }
 }
 
+const saltBytes = 32
+
+/** As many salts in hexadecimal, of one draw: asking the generator costs more than what it gives. */
+const salts = (count: number): ReadonlyArray<string> => {
+  const drawn = randomBytes(saltBytes * count).toString("hex")
+  return Array.from({ length: count }, (_, index) =>
+    drawn.slice(index * saltBytes * 2, (index + 1) * saltBytes * 2)
+  )
+}
+
 /** An agent appears at most once among the items; `SubmissionOutcome` is what a row of the answer holds. */
 export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<SubmissionItem>) => {
   const bodies = items.map(bodyAround)
@@ -104,10 +118,7 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
           "timestamptz",
           items.map((item) => at(item.receivedAt))
         )},
-        ${column(
-          "text",
-          items.map(() => randomBytes(32).toString("hex"))
-        )},
+        ${column("text", salts(items.length))},
         ${column(
           "text",
           bodies.map((body) => body.head)
@@ -119,16 +130,13 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
                               salt, head, tail, position)
     ),
     challenge as (
-      select c.id, c.deadline, c.closed_at, c.cancelled_at
-        from challenges c
-       where c.id in (select challenge_id from item) and c.type = 'directional'
-       order by c.id
-         for key share
-    ),
-    latest as (
-      select distinct on (p.challenge_id, p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction
-        from item join predictions p using (challenge_id, agent_id)
-       order by p.challenge_id, p.agent_id, p.revision desc
+      select c.*
+        from (select distinct challenge_id from item order by challenge_id) i
+       cross join lateral (
+         select c.id, c.deadline, c.closed_at, c.cancelled_at
+           from challenges c
+          where c.id = i.challenge_id and c.type = 'directional'
+            for key share) c
     ),
     decided as (
       select i.*, c.deadline, a.prediction_limit, l.direction as replaces,
@@ -144,8 +152,12 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
              end as outcome
         from item i
         left join challenge c on c.id = i.challenge_id
-        left join agents a on a.id = i.agent_id
-        left join latest l on l.challenge_id = i.challenge_id and l.agent_id = i.agent_id
+        left join lateral (
+          select a.prediction_limit, a.predictions_used from agents a where a.id = i.agent_id limit 1) a on true
+        left join lateral (
+          select p.revision, p.direction from predictions p
+           where p.challenge_id = i.challenge_id and p.agent_id = i.agent_id
+           order by p.revision desc limit 1) l on true
     ),
     sealed as (
       select *, decode(salt, 'hex') as salt_bytes, convert_to(head || revision || tail, 'UTF8') as body
@@ -161,10 +173,14 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
+    limited as (
+      select a.id from agents a
+       where a.id in (select agent_id from written where revision = 0) and a.prediction_limit is not null
+       order by a.id
+         for no key update
+    ),
     used as (
-      update agents a set predictions_used = a.predictions_used + 1
-        from written w
-       where w.revision = 0 and a.id = w.agent_id and a.prediction_limit is not null
+      update agents a set predictions_used = a.predictions_used + 1 from limited l where a.id = l.id
     ),
     counted as (
       insert into prediction_counts as n (challenge_id, shard, bullish, bearish, neutral)

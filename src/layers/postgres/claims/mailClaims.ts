@@ -50,7 +50,8 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
 
   /**
    * The address that mails about an agent go to, if any may: a real one, whose holder has not declined, with room for
-   * another mail today. Counts that mail. Not within a transaction: limits are counted for all callers together.
+   * another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
+   * length.
    */
   const recipient = Effect.fnUntraced(function* (contact: string | null) {
     const address = emailAddressOf(contact ?? "")

@@ -5,6 +5,7 @@ import { prices } from "./0003_prices.ts"
 import { arenas } from "./0004_arenas.ts"
 import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
+import { windows } from "./0007_windows.ts"
 import { identity } from "./0008_identity.ts"
 
 export const migrations = {
@@ -14,5 +15,6 @@ export const migrations = {
   "0004_arenas": arenas,
   "0005_scoring": scoring,
   "0006_operations": operations,
+  "0007_windows": windows,
   "0008_identity": identity
 }

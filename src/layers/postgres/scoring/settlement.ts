@@ -63,10 +63,11 @@ export const makeSettleDue = Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
     yield* close(sql`c.id = ${due.id}::uuid`, now)
     const settled = Effect.gen(function* () {
-      // A million predictions take longer than a request may.
-      yield* sql`set local statement_timeout = '15min'`
-      yield* sql`set local lock_timeout = '15min'`
-      yield* sql`set local idle_in_transaction_session_timeout = '1min'`
+      // A million predictions take longer than a request may, and another plan than ten.
+      yield* sql`
+        select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
+               set_config('idle_in_transaction_session_timeout', '1min', true),
+               set_config('plan_cache_mode', 'force_custom_plan', true)`
       yield* sql`select pg_advisory_xact_lock(${settlementLock})`
       const found = yield* terms(sql`
         select c.open_price::text, coalesce(c.dead_zone_pct, t.dead_zone_pct)::text as dead_zone_pct, c.target, t.category

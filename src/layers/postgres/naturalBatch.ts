@@ -1,0 +1,106 @@
+/**
+ * Natural batching: a lone request starts at once; those that arrive while statements run go together in the next one.
+ * So it costs no time when idle, and under load one statement serves many requests.
+ */
+import { Array as Arr, Cause, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
+import type { Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { StoreUnavailable } from "../../services/errors.ts"
+
+interface Waiting<In, Out> {
+  readonly item: In
+  readonly answer: Deferred.Deferred<Out>
+  /** The request's own, so that the statement stands in the trace of a request it serves. */
+  readonly context: Context.Context<never>
+}
+
+type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Waiting<In, Out>>
+
+export interface Options<In, Out> {
+  /** Answers each item at its place. */
+  readonly run: (items: Arr.NonEmptyReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>>
+  /** Items of one key never share a batch. */
+  readonly exclusive?: (item: In) => string
+  /** The largest batch; 1 turns batching off. */
+  readonly largest: number
+}
+
+/** While the disk writes what one batch did, the next one is computed; a third would only make the batches smaller. */
+const inFlight = 2
+
+/** The database is away for the whole batch: each alone would wait for it once more. */
+const isAway = (cause: Cause.Cause<never>): boolean =>
+  cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof StoreUnavailable)
+
+/** The first of each key, and the others, which come next. */
+const apart = <In, Out>(
+  batch: Batch<In, Out>,
+  keyOf: (item: In) => string
+): { readonly now: Batch<In, Out>; readonly later: ReadonlyArray<Waiting<In, Out>> } => {
+  const [first, ...others] = batch
+  const seen = new Set([keyOf(first.item)])
+  const [now, later] = [[] as Array<Waiting<In, Out>>, [] as Array<Waiting<In, Out>>]
+  for (const each of others) {
+    const key = keyOf(each.item)
+    ;(seen.has(key) ? later : now).push(each)
+    seen.add(key)
+  }
+  return { now: [first, ...now], later }
+}
+
+/**
+ * A function that answers one item, by batches. What fails in company is tried alone, so that it fails nobody else. A
+ * caller that is in a transaction is served alone, within it.
+ */
+export const make = Effect.fnUntraced(function* <In, Out>(
+  options: Options<In, Out>
+): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient> {
+  const { transactionService } = yield* SqlClient.SqlClient
+  const queue = yield* Queue.unbounded<Waiting<In, Out>>()
+
+  const attempt = (batch: Batch<In, Out>) =>
+    options.run(Arr.map(batch, ({ item }) => item)).pipe(
+      Effect.filterOrElse(
+        (outs) => outs.length === batch.length,
+        (outs) => Effect.die(new Error(`a batch of ${batch.length} got ${outs.length} answers`))
+      ),
+      Effect.provideContext(batch[0].context),
+      Effect.exit
+    )
+
+  const serve = (batch: Batch<In, Out>): Effect.Effect<void> =>
+    Effect.flatMap(attempt(batch), (exit) => {
+      if (Exit.isSuccess(exit)) {
+        for (const [index, out] of exit.value.entries()) {
+          const waiting = batch[index]
+          if (waiting !== undefined) Deferred.doneUnsafe(waiting.answer, Effect.succeed(out))
+        }
+        return Effect.void
+      }
+      if (batch.length > 1 && !isAway(exit.cause)) {
+        return Effect.forEach(batch, (each) => serve([each]), { discard: true })
+      }
+      for (const { answer } of batch) Deferred.doneUnsafe(answer, Exit.failCause(exit.cause))
+      return Effect.void
+    })
+
+  const work = Effect.gen(function* () {
+    let next: ReadonlyArray<Waiting<In, Out>> = yield* Queue.takeBetween(queue, 1, options.largest)
+    while (Arr.isReadonlyArrayNonEmpty(next)) {
+      const { later, now } =
+        options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
+      yield* serve(now)
+      next = later
+    }
+  })
+
+  for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
+
+  return (item) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const waiting = { item, answer: Deferred.makeUnsafe<Out>(), context }
+      const alone = options.largest === 1 || Option.isSome(Context.getOption(context, transactionService))
+      if (!alone) Queue.offerUnsafe(queue, waiting)
+      return Effect.andThen(alone ? serve([waiting]) : Effect.void, Deferred.await(waiting.answer))
+    })
+})
