@@ -80,6 +80,14 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_TOKEN_SECRET: ["x".repeat(31)],
   AUSPEX_ADMIN_TOKEN: ["x".repeat(15)],
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
+  AUSPEX_OIDC_ISSUER: [
+    "accounts.example.org",
+    "http://accounts.example.org",
+    "https://accounts.example.org?x=1",
+    "https://accounts.example.org#x",
+    "https://user@accounts.example.org",
+    "ftp://localhost"
+  ],
   AUSPEX_SMTP_URL: ["mail.example.org", "http://mail.example.org", "smtp:///h", "smtp://h/?pool=true"],
   AUSPEX_MAIL_FROM: [
     "Auspex",
@@ -103,8 +111,9 @@ const wrongOf = (name: string): ReadonlyArray<string> => {
 }
 
 const all = Object.values(settings)
-// Any text names a host or a directory.
-const fallible = all.filter(({ name }) => name !== "AUSPEX_HOST" && name !== "AUSPEX_DATA_DIR")
+// Any text names a host, a directory or a client, and may be a client's secret.
+const free = new Set(["AUSPEX_HOST", "AUSPEX_DATA_DIR", "AUSPEX_OIDC_CLIENT_ID", "AUSPEX_OIDC_CLIENT_SECRET"])
+const fallible = all.filter(({ name }) => !free.has(name))
 
 describe("Settings", () => {
   it("have the defaults that were decided", () => {
@@ -182,6 +191,28 @@ describe("Settings", () => {
           else assert.include(message, JSON.stringify(value))
         }
       })
+  )
+
+  it.effect("an identity provider needs its issuer and a client id, and may have a secret", () =>
+    Effect.gen(function* () {
+      const issuer = { AUSPEX_OIDC_ISSUER: "https://accounts.example.org" }
+      const client = { AUSPEX_OIDC_CLIENT_ID: "auspex" }
+      const secret = { AUSPEX_OIDC_CLIENT_SECRET: "the-client-secret" }
+      assert.isTrue(Option.isNone((yield* loaded({})).openId))
+      const { openId } = yield* loaded({ ...issuer, ...client, ...secret })
+      assert.deepStrictEqual(
+        Option.map(openId, ({ clientId, issuer }) => [issuer.href, clientId]),
+        Option.some(["https://accounts.example.org/", "auspex"])
+      )
+      assert.notInclude(JSON.stringify(openId), "the-client-secret")
+      assert.isTrue(Option.isSome((yield* loaded({ ...issuer, ...client })).openId))
+      assert.isTrue(
+        Option.isSome((yield* loaded({ AUSPEX_OIDC_ISSUER: "http://127.0.0.1:9000", ...client })).openId)
+      )
+      assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
+      for (const partial of [client, secret, { ...client, ...secret }])
+        assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
   )
 
   it.effect("secrets are echoed nowhere, neither when wrong nor when printed", () =>

@@ -95,6 +95,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
       yield* does((page) => page.getByRole("link", { name: "See your agents" }).click())
       yield* sees(agent.agentId)
       yield* does((page) => page.getByRole("button", { name: "Sign out" }).click())
+      yield* sees("For the people behind the agents")
       yield* does((page) => page.goto("/account"))
       yield* sees("Send me a sign-in link")
     }).pipe(Effect.scoped)
