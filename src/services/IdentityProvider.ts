@@ -3,7 +3,7 @@
  * between its two halves is kept by the browser that began it, so any replica can finish it and no other browser can.
  */
 import { Context, Schema } from "effect"
-import type { Effect, Option } from "effect"
+import type { DateTime, Effect, Option } from "effect"
 import { errorCode } from "./errors.ts"
 
 /** Who the provider says this is. Accounts are keyed on issuer and subject, which never change hands. */
@@ -35,11 +35,11 @@ export class IdentityProvider extends Context.Service<
   {
     /** What people know the provider by; none when no provider is configured, and then every sign-in is refused. */
     readonly name: Option.Option<string>
-    /** Begins a sign-in: where to send the browser, and what it has to keep until it comes back, 10 minutes at most. */
+    /** Begins a sign-in: where to send the browser, and what it has to keep until it comes back, or it is too late. */
     readonly begin: (options: {
       readonly returnTo: string
     }) => Effect.Effect<
-      { readonly redirectTo: string; readonly kept: string },
+      { readonly redirectTo: string; readonly kept: string; readonly expiresAt: DateTime.Utc },
       ProviderUnavailable | SignInRefused
     >
     /** Finishes it: `answer` is what the browser came back with, `kept` is as `begin` gave it. */

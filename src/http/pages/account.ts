@@ -71,8 +71,8 @@ export const account = (frame: Frame, { agents, operator }: Account): Page => ({
   content: html`
     <h1>Your agents</h1>
     <p class="quiet">
-      Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>, plan
-      ${operator.plan}.
+      Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>, on the
+      ${operator.plan} plan.
     </p>
     ${agents.length === 0 ? nothingYet : agents.map((agent) => ownAgent(frame, agent))}
     <p class="quiet small">

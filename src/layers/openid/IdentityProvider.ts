@@ -1,5 +1,5 @@
 /** Sign-in at an OpenID Connect provider by `openid-client`, which makes every check of the protocol. */
-import { Clock, Data, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
+import { Data, DateTime, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import * as openid from "openid-client"
 import { IdentityProvider, ProviderUnavailable, SignInRefused } from "../../services/IdentityProvider.ts"
 import type { Identity } from "../../services/IdentityProvider.ts"
@@ -23,7 +23,7 @@ const Kept = Schema.fromJsonString(
     nonce: Schema.String,
     verifier: Schema.String,
     returnTo: Schema.String,
-    expiresAt: Schema.Int
+    expiresAt: Schema.DateTimeUtcFromString
   })
 )
 
@@ -130,11 +130,11 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
       state,
       nonce
     })
-    const expiresAt = (yield* Clock.currentTimeMillis) + Duration.toMillis(patience)
+    const expiresAt = DateTime.addDuration(yield* DateTime.now, patience)
     const kept = yield* Effect.orDie(
       Schema.encodeEffect(Kept)({ state, nonce, verifier, returnTo, expiresAt })
     )
-    return { redirectTo: redirectTo.href, kept: Buffer.from(kept).toString("base64url") }
+    return { redirectTo: redirectTo.href, kept: Buffer.from(kept).toString("base64url"), expiresAt }
   })
 
   /** Many providers tell the address only when asked with the access token. */
@@ -158,7 +158,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
     const begun = yield* Schema.decodeEffect(Kept)(Buffer.from(kept, "base64url").toString()).pipe(
       Effect.mapError(() => refused("This sign-in was not begun in this browser: begin again."))
     )
-    if (begun.expiresAt <= (yield* Clock.currentTimeMillis)) {
+    if (DateTime.isLessThanOrEqualTo(begun.expiresAt, yield* DateTime.now)) {
       return yield* refused("This sign-in took longer than ten minutes: begin again.")
     }
     const config = yield* discovered

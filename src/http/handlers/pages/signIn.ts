@@ -1,5 +1,5 @@
 /** Signing in and out: by a link in a mail, or at the identity provider. */
-import { DateTime, Duration, Effect, Layer, Option, Result, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import { EmailAddress, emailAddressOf } from "../../../services/emails.ts"
@@ -41,9 +41,6 @@ const query = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
 )
-
-/** How long a browser keeps what a sign-in at the provider needs; the provider's own patience is checked again there. */
-const providerPatience = Duration.minutes(10)
 
 /** Begins a session in the browser, and ends the one it was in. */
 export const enter = Effect.gen(function* () {
@@ -161,10 +158,9 @@ const byProvider = HttpRouter.use(
           if (Option.isNone(returnTo)) {
             return yield* InvalidRequest.of("return_to", "Expected /account or the path of a claim page.")
           }
-          const { kept, redirectTo } = yield* provider.begin({ returnTo: returnTo.value })
-          const now = yield* DateTime.now
+          const { expiresAt, kept, redirectTo } = yield* provider.begin({ returnTo: returnTo.value })
           return goTo(site, redirectTo).pipe(
-            cookies.set("provider", kept, { from: now, until: DateTime.addDuration(now, providerPatience) })
+            cookies.set("provider", kept, { from: yield* DateTime.now, until: expiresAt })
           )
         })
       )
