@@ -7,8 +7,6 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted } from "effect"
 import PostalMime from "postal-mime"
-import type { Email } from "postal-mime"
-import { SMTPServer } from "smtp-server"
 import type { SMTPServerOptions } from "smtp-server"
 import * as Files from "../../src/layers/mail/Files.ts"
 import * as Smtp from "../../src/layers/mail/Smtp.ts"
@@ -17,6 +15,7 @@ import { MailTransport } from "../../src/services/MailTransport.ts"
 import type { Message } from "../../src/services/MailTransport.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { address } from "../support/operators.ts"
+import { smtpServer } from "../support/smtpServer.ts"
 
 const sender = { name: "Auspex", address: "auspex@auspex.example" }
 
@@ -28,51 +27,6 @@ const message = (fields: Partial<Message> = {}): Message => ({
   unsubscribeUrl: null,
   createdAt: DateTime.makeUnsafe("2026-03-02T12:00:00Z"),
   ...fields
-})
-
-interface Received {
-  readonly from: string
-  readonly to: ReadonlyArray<string>
-  readonly raw: string
-  readonly email: Email
-}
-
-/** A mail server on a free loopback port; `options` say how it differs from one that takes everything. */
-const smtpServer = Effect.fnUntraced(function* (options: SMTPServerOptions = {}) {
-  const received: Array<Received> = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ["STARTTLS"],
-    logger: false,
-    onData: (stream, session, callback) => {
-      const chunks: Array<Buffer> = []
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk))
-      stream.on("end", () => {
-        const raw = Buffer.concat(chunks).toString()
-        const { mailFrom, rcptTo } = session.envelope
-        void PostalMime.parse(raw).then((email) => {
-          received.push({
-            from: mailFrom === false ? "" : mailFrom.address,
-            to: rcptTo.map((recipient) => recipient.address),
-            raw,
-            email
-          })
-          callback()
-        })
-      })
-    },
-    ...options
-  })
-  const port = yield* Effect.acquireRelease(
-    Effect.callback<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
-        const bound = server.server.address()
-        resume(Effect.succeed(typeof bound === "object" && bound !== null ? bound.port : 0))
-      })
-    }),
-    () => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
-  )
-  return { received, port }
 })
 
 const through = (url: string) => Smtp.layer({ url: Redacted.make(url), sender })
