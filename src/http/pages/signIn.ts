@@ -41,7 +41,8 @@ export const signInForms = (
           spellcheck: "false",
           ...(options.refused !== undefined && { value: options.refused.value })
         }
-      })} <button class=${frame.providerName === null ? "" : "secondary"}>Send me a sign-in link</button>`
+      })}
+      <button class=${frame.providerName === null ? undefined : "secondary"}>Send me a sign-in link</button>`
   )
   return html`${byProvider}${byMail}`
 }
