@@ -56,8 +56,8 @@ interface Refusal {
 /** Writes a refusal so that whoever asked can read it. */
 type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse
 
-const asJson: Refuse = ({ headers, status, ...body }) =>
-  HttpServerResponse.jsonUnsafe(body, { status, headers })
+const asJson: Refuse = ({ code, detail, headers, status, ...more }) =>
+  HttpServerResponse.jsonUnsafe({ detail, code, ...more }, { status, headers })
 
 const asPage = (site: Site, requestId: string, refusal: Refusal) =>
   refuseAsPage(site, { ...refusal, requestId })
