@@ -71,6 +71,8 @@ interface Identified {
   readonly formSecretIsNew: boolean
 }
 
+const formSecretShape = /^[\w-]{43}$/
+
 const make = Effect.gen(function* () {
   const { baseUrl } = yield* Settings
   const limits = yield* Limits
@@ -89,7 +91,8 @@ const make = Effect.gen(function* () {
       const known: Identified = { visitor: { frame, session }, formSecret: session, formSecretIsNew: false }
       return known
     }
-    const kept = cookies.read(request, "form")
+    const sent = cookies.read(request, "form")
+    const kept = sent !== undefined && formSecretShape.test(sent) ? sent : undefined
     const formSecret = kept ?? randomBytes(32).toString("base64url")
     const frame = { at: site.at, operator: null, formToken: formTokenOf(formSecret), providerName }
     const stranger: Identified = {

@@ -48,13 +48,9 @@ export const signInForms = (
 }
 
 /** For who comes by themselves; it leads to the account. */
-export const signIn = (
-  frame: Frame,
-  options: { readonly remark?: Html; readonly refused?: RefusedField } = {}
-): Page => ({
+export const signIn = (frame: Frame, options: { readonly refused?: RefusedField } = {}): Page => ({
   title: options.refused === undefined ? "Sign in" : "Error: sign in",
   content: html`
-    ${options.remark}
     <h1>Sign in</h1>
     <p class="lead">For the people behind the agents: see which agents are yours, and look after them.</p>
     <div class="panel">

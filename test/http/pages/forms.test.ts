@@ -1,6 +1,7 @@
 /** What other sites, replays and malformed bodies try at the forms; and the headers of every page. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
+import { formTokenOf } from "../../../src/http/browser/crossSite.ts"
 import { pageMethods } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
 import { Claims } from "../../../src/services/Claims.ts"
@@ -95,6 +96,12 @@ layer(testServer())("Forms", (it) => {
           (yield* visitor.ask("POST", form.action, { headers: sameOrigin, body })).status,
           403
         )
+        for (const cookie of ["auspex_form=", "auspex_form=x"]) {
+          const form_token = formTokenOf(cookie.replace("auspex_form=", ""))
+          const guessed = new URLSearchParams({ ...form.fields, ...fields, form_token })
+          const answer = yield* post(form.action, { headers: { ...sameOrigin, cookie }, body: guessed })
+          assert.strictEqual(answer.status, 403)
+        }
         const cookieless = new URLSearchParams({ ...form.fields, ...fields })
         assert.strictEqual((yield* post(form.action, { headers: sameOrigin, body: cookieless })).status, 403)
       }
