@@ -5,9 +5,9 @@
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { identitySettings } from "./identitySettings.ts"
-import type { Sender } from "./identitySettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
+import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,

@@ -1,15 +1,9 @@
 /** The settings of claims, operators and mail; part of the table in `src/config.ts`. */
 import { Option, Redacted } from "effect"
 import { emailAddressOf } from "./services/emails.ts"
-import type { EmailAddress } from "./services/emails.ts"
+import type { Sender } from "./services/MailTransport.ts"
 import { duration, integer, limit, plain } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
-
-/** Whom mails come from. */
-export interface Sender {
-  readonly name: string
-  readonly address: EmailAddress
-}
 
 const senderShape = /^(?:(?<name>[\p{L}\p{N} ._-]{1,80}) )?<(?<boxed>[^<>]+)>$|^(?<bare>[^<>]+)$/u
 

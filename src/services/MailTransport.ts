@@ -3,6 +3,12 @@ import { Context, Data } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { EmailAddress } from "./emails.ts"
 
+/** Whom mails come from. */
+export interface Sender {
+  readonly name: string
+  readonly address: string
+}
+
 export interface Message {
   /** The outbox row's: names the file, and makes the Message-ID, by which a receiver knows a mail sent twice. */
   readonly id: string

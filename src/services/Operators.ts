@@ -11,6 +11,7 @@ import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import type { Plan } from "./Owners.ts"
+import { accountPage } from "./pages.ts"
 import type { AuthMethod, RotatedSecret } from "./Registry.ts"
 
 /** Where a sign-in leads afterwards: the account, or the claim page it began on. Never a path somebody else chose. */
@@ -22,7 +23,7 @@ export const ReturnTo = Schema.String.check(
 export type ReturnTo = typeof ReturnTo.Type
 
 /** The account page. */
-export const toAccount = ReturnTo.make("/account")
+export const toAccount = ReturnTo.make(accountPage)
 
 export interface Operator {
   readonly operatorId: OperatorId

@@ -1,6 +1,6 @@
 /** What the database itself refuses, whoever asks: changes to records, and records that cannot be true. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Predicate } from "effect"
+import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -279,6 +279,25 @@ layer(testServices())("an agent in the database", (it) => {
         yield* change("claimed_at = created_at, prediction_limit = null"),
         "agents_claimed_by_owner"
       )
+    })
+  )
+
+  it.effect("is claimed once: neither its owner nor the moment changes, nor does a claim end", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "a" }))
+      const owner = yield* someOperator
+      yield* sql`
+        update agents set claimed_at = created_at, owner_id = ${owner}::uuid, prediction_limit = null
+         where id = ${agent_id}::uuid`
+      for (const change of [
+        "claimed_at = null, owner_id = null",
+        "claimed_at = claimed_at + interval '1 day'"
+      ]) {
+        const tampering = sql`update agents set ${sql.literal(change)} where id = ${agent_id}::uuid`
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(tampering)), change)
+      }
+      yield* sql`update agents set claimed_at = claimed_at, bio = 'x' where id = ${agent_id}::uuid`
     })
   )
 })

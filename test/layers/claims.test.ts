@@ -7,6 +7,7 @@ import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import {
   anOperator,
   claimable,
@@ -21,15 +22,6 @@ import {
 import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/builders.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
-
-const times = <A>(count: number, make: (index: number) => A) =>
-  Array.from({ length: count }, (_, index) => make(index))
-
-const atOnce = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
-  Effect.forEach(effects, Effect.result, { concurrency: "unbounded" })
-
-const codesOf = (results: ReadonlyArray<Result.Result<unknown, { readonly code: string }>>) =>
-  results.filter(Result.isFailure).map((result) => result.failure.code)
 
 const stateOf = (token: string) =>
   Effect.map(
@@ -242,7 +234,7 @@ layer(testServices())("A claim", (it) => {
         agents.slice(49).map(({ token, code }) => claimWithCode(token, code, operator))
       )
       assert.deepStrictEqual(codesOf(results), ["agent_limit"])
-      const [left] = agents.filter((_, index) => index === 49 + results.findIndex(Result.isFailure))
+      const left = agents[49 + results.findIndex(Result.isFailure)]
       assert(left !== undefined)
       const view = yield* Claims.use((claims) => claims.view(left.token))
       assert.strictEqual(member(view, "triesLeft"), 5)

@@ -6,15 +6,13 @@ import { TestClock } from "effect/testing"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
 import { Owners } from "../../src/services/Owners.ts"
+import { times } from "../support/atOnce.ts"
 import { countOf, freshWeek, moveTo, plus } from "../support/builders.ts"
 import { claimable, claimWithCode, newMails, signedIn, tokenOf } from "../support/claims.ts"
 import { linksIn } from "../support/mailbox.ts"
 import { address } from "../support/operators.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
-
-const times = <A>(count: number, make: (index: number) => A) =>
-  Array.from({ length: count }, (_, index) => make(index))
 
 const request = (email: string, from: string = "192.0.2.1", returnTo: ReturnTo = toAccount) =>
   Operators.use((operators) => operators.requestSignIn({ email: address(email), returnTo, address: from }))

@@ -1,16 +1,17 @@
 /** A real mail server on loopback, which keeps what it gets. */
 import { Effect } from "effect"
 import PostalMime from "postal-mime"
-import type { Email } from "postal-mime"
 import { SMTPServer } from "smtp-server"
 import type { SMTPServerOptions } from "smtp-server"
 
-export interface Received {
+interface Received {
   readonly from: string
   readonly to: ReadonlyArray<string>
   readonly raw: string
-  readonly email: Email
 }
+
+/** A mail as a mail program shows it. */
+export const read = (raw: string) => Effect.promise(() => PostalMime.parse(raw))
 
 /** A mail server on a free loopback port; `options` say how it differs from one that takes everything. */
 export const smtpServer = Effect.fnUntraced(function* (options: SMTPServerOptions = {}) {
@@ -23,17 +24,13 @@ export const smtpServer = Effect.fnUntraced(function* (options: SMTPServerOption
       const chunks: Array<Buffer> = []
       stream.on("data", (chunk: Buffer) => chunks.push(chunk))
       stream.on("end", () => {
-        const raw = Buffer.concat(chunks).toString()
         const { mailFrom, rcptTo } = session.envelope
-        void PostalMime.parse(raw).then((email) => {
-          received.push({
-            from: mailFrom === false ? "" : mailFrom.address,
-            to: rcptTo.map((recipient) => recipient.address),
-            raw,
-            email
-          })
-          callback()
+        received.push({
+          from: mailFrom === false ? "" : mailFrom.address,
+          to: rcptTo.map((recipient) => recipient.address),
+          raw: Buffer.concat(chunks).toString()
         })
+        callback()
       })
     },
     ...options

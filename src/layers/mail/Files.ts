@@ -2,8 +2,8 @@
 import { Effect, FileSystem, Layer, Path } from "effect"
 import { createTransport } from "nodemailer"
 import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
+import type { Sender } from "../../services/MailTransport.ts"
 import { composed } from "./composition.ts"
-import type { Sender } from "./composition.ts"
 
 const failed = (error: unknown) =>
   new DeliveryFailed({ reason: error instanceof Error ? error.message : String(error), permanent: false })

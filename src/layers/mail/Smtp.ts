@@ -2,8 +2,8 @@
 import { Effect, Layer, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
+import type { Sender } from "../../services/MailTransport.ts"
 import { composed } from "./composition.ts"
-import type { Sender } from "./composition.ts"
 
 /** A server that does not answer must not hold up the mails behind it; in milliseconds. */
 const patience = {
@@ -13,11 +13,15 @@ const patience = {
   socketTimeout: 10_000
 }
 
-/** RFC 5321 4.2.1: replies from 500 on are final. Those to our login are not: they are ours to put right. */
+/** Steps at which the server judges this mail; what it says before is about us, and ours to put right. */
+const aboutTheMail: ReadonlySet<unknown> = new Set(["RCPT TO", "DATA"])
+
+/** RFC 5321 4.2.1: replies from 500 on are final. */
 const isPermanent = (error: unknown): boolean =>
   Predicate.hasProperty(error, "responseCode") &&
   Number(error.responseCode) >= 500 &&
-  !(Predicate.hasProperty(error, "code") && error.code === "EAUTH")
+  Predicate.hasProperty(error, "command") &&
+  aboutTheMail.has(error.command)
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

@@ -1,13 +1,7 @@
 /** How a message is written down, whichever way it then goes. */
 import { DateTime } from "effect"
 import type { SendMailOptions } from "nodemailer"
-import type { Message } from "../../services/MailTransport.ts"
-
-/** Whom mails come from. */
-export interface Sender {
-  readonly name: string
-  readonly address: string
-}
+import type { Message, Sender } from "../../services/MailTransport.ts"
 
 /** Addresses are objects and the envelope is said: in a text, a comma would make two recipients of one. */
 export const composed = (message: Message, sender: Sender): SendMailOptions => ({

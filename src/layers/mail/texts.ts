@@ -24,7 +24,13 @@ interface Text {
   readonly text: string
 }
 
-const paragraphs = (...parts: ReadonlyArray<string>): string => `${parts.join("\n\n")}\n`
+const width = 72
+
+/** In lines as plain text has them; a link stays in one piece. */
+const wrapped = (paragraph: string): string =>
+  paragraph.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, "g"), "$1\n")
+
+const paragraphs = (...parts: ReadonlyArray<string>): string => `${parts.map(wrapped).join("\n\n")}\n`
 
 export const signInText = (mail: {
   readonly baseUrl: string

@@ -85,7 +85,8 @@ const make = Effect.gen(function* () {
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.sealed, m.attempts, m.created_at, m.expires_at`)
-  })
+    // Asked twice a second, mostly in vain: a trace of it would tell nobody anything.
+  }, Effect.withTracerEnabled(false))
 
   const deliver = Effect.fnUntraced(function* (mail: Leased) {
     if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, mail.expires_at)) {
@@ -156,7 +157,7 @@ const make = Effect.gen(function* () {
     }
     const having = (wanted: Outcome) => seen.filter((outcome) => outcome === wanted).length
     return { sent: having("sent"), deferred: having("deferred"), failed: having("failed") }
-  }).pipe(Effect.withSpan("Mailer.drain"))
+  })
 
   const trim: Mailer["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now

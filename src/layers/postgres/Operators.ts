@@ -7,13 +7,12 @@ import { AgentId, isUuid, OperatorId } from "../../services/identifiers.ts"
 import { Operators } from "../../services/Operators.ts"
 import type { Operator } from "../../services/Operators.ts"
 import { Plan } from "../../services/Owners.ts"
-import { AuthMethod } from "../../services/Registry.ts"
 import { Settings } from "../../services/Settings.ts"
 import { isToken, makeClientSecret, sha256 } from "../secrets.ts"
-import { statusAt } from "./agentStanding.ts"
 import { makeAccounts } from "./operators/accounts.ts"
+import { makeOwnedAgents } from "./operators/ownedAgents.ts"
 import { makeSignInLinks } from "./operators/signInLinks.ts"
-import { at, many, maybe, one, orDefect, run } from "./query.ts"
+import { at, maybe, one, orDefect, run } from "./query.ts"
 
 /** A session's use is noted this often at most, so that a page view is rarely a write. */
 const useNoted = Duration.minutes(1)
@@ -24,18 +23,6 @@ const instant = Schema.DateTimeUtcFromDate
 
 const OperatorRow = Schema.Struct({ id: OperatorId, email: Schema.NullOr(EmailAddress), plan: Plan })
 const SessionRow = Schema.Struct({ ...OperatorRow.fields, last_used_at: instant })
-const AgentRow = Schema.Struct({
-  id: AgentId,
-  name: Schema.String,
-  auth_method: AuthMethod,
-  model_provider: Schema.NullOr(Schema.String),
-  model_name: Schema.NullOr(Schema.String),
-  created_at: instant,
-  claimed_at: instant,
-  challenge_passed_at: Schema.NullOr(instant),
-  provisional_until: instant,
-  suspended_at: Schema.NullOr(instant)
-})
 const IdRow = Schema.Struct({ id: OperatorId })
 
 const operatorOf = ({ id, email, plan }: typeof OperatorRow.Type): Operator => ({
@@ -50,9 +37,9 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const accounts = yield* makeAccounts
   const links = yield* makeSignInLinks
+  const ownedAgents = yield* makeOwnedAgents
   const sessionRow = maybe(SessionRow)
   const operatorRow = maybe(OperatorRow)
-  const agentRows = many(AgentRow)
   const identityRow = maybe(IdRow)
   const createdRow = one(IdRow)
 
@@ -121,26 +108,7 @@ const make = Effect.gen(function* () {
       ? yield* operatorRow(sql`select id::text, email, plan from operators where id = ${operatorId}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* new NotFound({ detail: "There is no such operator." })
-    const now = yield* DateTime.now
-    // As many as one may own, so a page of them is all of them.
-    const agents = yield* agentRows(sql`
-      select id::text, name, auth_method, model_provider, model_name, created_at, claimed_at, challenge_passed_at,
-             provisional_until, suspended_at
-        from agents where owner_id = ${operatorId}::uuid
-       order by claimed_at desc, id`)
-    return {
-      operator: operatorOf(found.value),
-      agents: agents.map((agent) => ({
-        agentId: agent.id,
-        name: agent.name,
-        status: statusAt(agent, now),
-        authMethod: agent.auth_method,
-        modelProvider: agent.model_provider,
-        modelName: agent.model_name,
-        createdAt: agent.created_at,
-        claimedAt: agent.claimed_at
-      }))
-    }
+    return { operator: operatorOf(found.value), agents: yield* ownedAgents(operatorId) }
   })
 
   const rotateSecret: Operators["Service"]["rotateSecret"] = Effect.fn("Operators.rotateSecret")(function* ({

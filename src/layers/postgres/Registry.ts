@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Cause, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../services/Claims.ts"
@@ -212,7 +212,12 @@ const make = Effect.gen(function* () {
         contact: agent.operator_contact,
         provisionalUntil: agent.provisional_until
       })
-      .pipe(Effect.catchCause((cause) => Effect.logError("a claim mail could not be written", cause)))
+      .pipe(
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) => Effect.logError("a claim mail could not be written", cause)
+        )
+      )
 
   const resendSecret: Registry["Service"]["resendSecret"] = Effect.fn("Registry.resendSecret")(
     function* (request) {

@@ -3,7 +3,6 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ClaimLinkEnded, ClaimLocked, NotClaimableYet, WrongPairingCode } from "../../../services/Claims.ts"
 import type { Claims, ClaimView } from "../../../services/Claims.ts"
-import { NotFound } from "../../../services/errors.ts"
 import { AgentId } from "../../../services/identifiers.ts"
 import { Limits } from "../../../services/Limits.ts"
 import { claimPage } from "../../../services/pages.ts"
@@ -11,8 +10,8 @@ import { Settings } from "../../../services/Settings.ts"
 import { isToken, makePairingCode, makeToken, pairingCodeHmac, sameHash, sha256 } from "../../secrets.ts"
 import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "../query.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
-import { alreadyClaimed } from "./ownership.ts"
 import type { Ownership } from "./ownership.ts"
+import { alreadyClaimed, noLink } from "./refusals.ts"
 
 const LinkRow = Schema.Struct({ ...linkFields, wrong_codes: Schema.Int })
 const Try = Schema.Struct({ agent_id: AgentId, code_hmac: Schema.Uint8Array, wrong_codes: Schema.Int })
@@ -22,8 +21,6 @@ const RefreshedRow = Schema.Struct({
   passed: Schema.Boolean,
   claimed: Schema.Boolean
 })
-
-const noLink = () => new NotFound({ detail: "There is no such claim link." })
 
 const ended = (reason: "expired" | "replaced") =>
   new ClaimLinkEnded({

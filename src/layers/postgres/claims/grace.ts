@@ -61,8 +61,9 @@ export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient
   const dueRows = many(DueRow)
 
+  // The index is on agents with a notice to come, which has to be said for it to be used.
   const isDue = (notice: NoticeKind, next: NoticeKind | undefined, now: DateTime.Utc) => sql`
-    a.claimed_at is null and a.challenge_passed_at is not null
+    a.claimed_at is null and a.challenge_passed_at is not null and a.grace_notices < 3
     and a.grace_notices = any(${Array.from({ length: notice.number }, (_, index) => index)}::int[])
     and a.provisional_until <= ${at(DateTime.addDuration(now, notice.lead))}
     ${next === undefined ? sql`` : sql`and a.provisional_until > ${at(DateTime.addDuration(now, next.lead))}`}`

@@ -4,7 +4,6 @@ import { SqlClient } from "effect/sql"
 import { ClaimLinkEnded } from "../../../services/Claims.ts"
 import type { Claims, MailClaimView } from "../../../services/Claims.ts"
 import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/emails.ts"
-import { NotFound } from "../../../services/errors.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
 import { Limits } from "../../../services/Limits.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -17,8 +16,8 @@ import { isToken, makeToken, sha256 } from "../../secrets.ts"
 import { makeAccounts } from "../operators/accounts.ts"
 import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "../query.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
-import { alreadyClaimed } from "./ownership.ts"
 import type { Ownership } from "./ownership.ts"
+import { alreadyClaimed, noLink } from "./refusals.ts"
 
 const LinkRow = Schema.Struct({ ...linkFields, email: EmailAddress, declined: Schema.Boolean })
 
@@ -31,8 +30,6 @@ export interface Notice {
   readonly kind: MailKind
   readonly text: (about: AboutAgent) => { readonly subject: string; readonly text: string }
 }
-
-const noLink = () => new NotFound({ detail: "There is no such claim link." })
 
 const reasons: Record<ClaimLinkEnded["reason"], string> = {
   expired: "This link is too old: a newer mail has one that works, or ask the agent for its claim link.",

@@ -2,15 +2,13 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { AgentLimitReached, AlreadyClaimed } from "../../../services/Claims.ts"
+import { AgentLimitReached } from "../../../services/Claims.ts"
 import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
+import { alreadyClaimed } from "./refusals.ts"
 
 const Owned = Schema.Struct({ agents: Schema.Int })
-
-export const alreadyClaimed = () =>
-  new AlreadyClaimed({ detail: "This agent is already claimed: it has an owner." })
 
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -33,7 +31,7 @@ export const makeOwnership = Effect.gen(function* () {
   const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
     const now = yield* DateTime.now
     // An operator's claims take turns, so that they are counted right.
-    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for update`)
+    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
     const { agents } = yield* owned(sql`
       select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
     if (agents >= settings.agentsPerOperator) {

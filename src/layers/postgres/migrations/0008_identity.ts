@@ -62,6 +62,16 @@ export const identity = Effect.gen(function* () {
         constraint agents_grace_notices check (grace_notices between 0 and 3),
       add column issuance_paused_at timestamptz,
       add constraint agents_claimed_by_owner check ((claimed_at is null) = (owner_id is null))`
+  yield* sql`
+    create function agents_claimed_once() returns trigger language plpgsql as $$
+    begin
+      raise exception 'an agent is claimed once' using errcode = 'restrict_violation';
+    end
+    $$`
+  yield* sql`
+    create trigger agents_claimed_once before update of claimed_at, owner_id on agents for each row
+      when ((new.claimed_at, new.owner_id) is distinct from (old.claimed_at, old.owner_id) and old.claimed_at is not null)
+      execute function agents_claimed_once()`
   yield* sql`create index agents_owner_id on agents (owner_id, claimed_at desc, id) where owner_id is not null`
   yield* sql`create index agents_claimed_at on agents (claimed_at) where claimed_at is not null`
   yield* sql`
