@@ -113,7 +113,7 @@ export const settings = {
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
-    "How often due challenges are closed and settled."
+    "How often due challenges are closed and settled, and grace windows looked at."
   ),
   closePriceWithin: duration(
     "AUSPEX_CLOSE_PRICE_WITHIN",

@@ -25,7 +25,7 @@ const start = Effect.gen(function* () {
   const operators = yield* Operators
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
-  yield* Effect.forkScoped(everyTick("grace", aMinute, claims.remindDue))
+  yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
   yield* Effect.forkScoped(
     everyTick(
       "housekeeping",

@@ -208,9 +208,9 @@ layer(testServices())("The end of the grace window", (it) => {
         for (const { subject } of yield* newMails) told.push([hours, subject])
       }
       assert.deepStrictEqual(told, [
-        [120, 'Two days left to claim "Grace"'],
-        [144, 'One day left to claim "Grace"'],
-        [168, '"Grace" is paused until you claim it']
+        [120, "Two days left to claim your agent: Grace"],
+        [144, "One day left to claim your agent: Grace"],
+        [168, "Paused until you claim it: Grace"]
       ])
       assert.isNotNull(member(yield* standing(ada.agentId), "issuance_paused_at"))
     })
@@ -275,7 +275,7 @@ layer(testServices())("The end of the grace window", (it) => {
       const mails = yield* newMails
       assert.deepStrictEqual(
         mails.map(({ subject }) => subject),
-        ['"Late" is paused until you claim it']
+        ["Paused until you claim it: Late"]
       )
     })
   )
@@ -310,8 +310,8 @@ layer(testServices({ AUSPEX_PROVISIONAL_GRACE: "36 hours" }))("A short grace win
         for (const { subject } of yield* newMails) told.push([hours, subject])
       }
       assert.deepStrictEqual(told, [
-        [12, 'One day left to claim "Short"'],
-        [36, '"Short" is paused until you claim it']
+        [12, "One day left to claim your agent: Short"],
+        [36, "Paused until you claim it: Short"]
       ])
     })
   )

@@ -232,7 +232,7 @@ describe("An agent's name in a mail", () => {
   ])("%j is shown as %j", (name, shown) => {
     assert.strictEqual(printableName(name), shown)
     const { subject, text } = claimText({ ...about, agentName: name })
-    assert.strictEqual(subject, `Claim your agent "${shown}"`)
+    assert.strictEqual(subject, `Claim your agent: ${shown}`)
     const links = text.match(/https?:\/\/\S+/g) ?? []
     assert.deepStrictEqual(links, [about.baseUrl, about.link, about.notMine])
   })

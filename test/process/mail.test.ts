@@ -51,6 +51,35 @@ describe("Mail of a running Auspex", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
+  it.live("tells the operator when the grace window has ended, by itself", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = yield* temporaryData
+      const outbox = join(dataDir, "outbox")
+      const url = yield* freshDatabase
+      const auspex = yield* readyAuspex({
+        environment: replicaEnvironment(url, {
+          AUSPEX_DATA_DIR: dataDir,
+          AUSPEX_PROVISIONAL_GRACE: "2 seconds",
+          AUSPEX_JOB_INTERVAL: "200 millis"
+        })
+      })
+      yield* passing("ada@example.org").pipe(to(auspex))
+      const subjects = Effect.gen(function* () {
+        const names = yield* Effect.orElseSucceed(fs.readDirectory(outbox), () => [])
+        const mails = names.filter((name) => name.endsWith(".eml")).sort()
+        const texts = yield* Effect.forEach(mails, (name) => fs.readFileString(join(outbox, name)))
+        return texts.map((text) => /^Subject: (.*)$/m.exec(text)?.[1])
+      })
+      yield* until(
+        "two mails in the outbox",
+        "15 seconds",
+        Effect.map(subjects, ({ length }) => length === 2)
+      )
+      assert.deepStrictEqual(yield* subjects, ["Claim your agent: Ada", "Paused until you claim it: Ada"])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.live("is sent once by the mail server, by whichever of two replicas comes first", () =>
     Effect.gen(function* () {
       const { port, received } = yield* smtpServer()

@@ -68,7 +68,7 @@ const howToClaim = (mail: AboutAgent): string =>
 const named = (mail: AboutAgent): string => `"${printableName(mail.agentName)}"`
 
 export const claimText = (mail: AboutAgent): Text => ({
-  subject: `Claim your agent ${named(mail)}`,
+  subject: `Claim your agent: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `An agent that calls itself ${named(mail)} has registered with Auspex, an evaluation platform for AI agents, and named you as its operator:\n${mail.baseUrl}`,
     `Its operator is responsible for it. Until it is claimed it is provisional: it may predict a few challenges only, has no official rank, and is issued no access tokens from ${moment(mail.provisionalUntil)} on.`,
@@ -77,7 +77,7 @@ export const claimText = (mail: AboutAgent): Text => ({
 })
 
 export const reminderText = (mail: AboutAgent & { readonly left: string }): Text => ({
-  subject: `${mail.left} left to claim ${named(mail)}`,
+  subject: `${mail.left} left to claim your agent: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `The agent ${named(mail)} at Auspex named you as its operator and is not claimed yet:\n${mail.baseUrl}`,
     `From ${moment(mail.provisionalUntil)} on it is issued no access tokens until it is claimed. Its track record is kept.`,
@@ -86,7 +86,7 @@ export const reminderText = (mail: AboutAgent & { readonly left: string }): Text
 })
 
 export const pausedText = (mail: AboutAgent): Text => ({
-  subject: `${named(mail)} is paused until you claim it`,
+  subject: `Paused until you claim it: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `The agent ${named(mail)} at Auspex named you as its operator and was not claimed in time:\n${mail.baseUrl}`,
     `Since ${moment(mail.provisionalUntil)} it is issued no access tokens. Its track record is kept, and counts in full as soon as it is claimed.`,
