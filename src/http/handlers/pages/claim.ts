@@ -14,6 +14,7 @@ import { goTo, show } from "../../browser/responses.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import * as views from "../../pages/claim.ts"
 import type { Frame } from "../../pages/layout.ts"
+import * as mailViews from "../../pages/mailClaim.ts"
 import { mailOnItsWay } from "../../pages/signIn.ts"
 import { emailOf, enter } from "./signIn.ts"
 
@@ -121,7 +122,7 @@ const byMail = HttpRouter.use(
 
     const page = Effect.fnUntraced(function* (frame: Frame, token: string) {
       const view = yield* Effect.mapError(claims.viewMailClaim(token), unknownLink)
-      return show(site, frame, views.mailClaim(frame, token, view), { status: statuses[view.state] })
+      return show(site, frame, mailViews.mailClaim(frame, token, view), { status: statuses[view.state] })
     })
 
     yield* router.add(
@@ -163,7 +164,7 @@ const byMail = HttpRouter.use(
           const { token = "" } = yield* HttpRouter.params
           const view = yield* Effect.mapError(claims.viewMailClaim(token), unknownLink)
           const shownPage =
-            view.state === "declined" ? views.declined(view.email) : views.notMine(frame, token, view)
+            view.state === "declined" ? mailViews.declined(view.email) : mailViews.notMine(frame, token, view)
           return show(site, frame, shownPage)
         })
       )
@@ -177,7 +178,7 @@ const byMail = HttpRouter.use(
         Effect.fnUntraced(function* ({ frame }) {
           const { token = "" } = yield* HttpRouter.params
           const email = yield* Effect.mapError(claims.notMine(token), unknownLink)
-          return show(site, frame, views.declined(email))
+          return show(site, frame, mailViews.declined(email))
         })
       )
     )
