@@ -14,15 +14,19 @@ import {
 export const agents = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(agentPrefix, "n"))
+  const owner = "0190f000-0000-7000-8000-000000000001"
+  yield* sql`insert into operators (id, created_at) values (${owner}::uuid, now() - interval '90 days')
+    on conflict do nothing`
   yield* sql`
     insert into agents
       (id, name, type, languages, model_provider, model_name, model_capability_tag, hosting_mode, policy_profile,
        disclosure_level, default_spaces, auth_method, requested_scopes, secret_hash, created_at, provisional_until,
-       challenge_passed_at, first_token_at, claimed_at)
+       challenge_passed_at, first_token_at, claimed_at, owner_id)
     select ${id}::uuid, 'Bench agent ' || n, 'trader', '{en}', 'Acme', 'acme-' || n % 40, 'general', 'self_hosted',
            'standard', 'public', '{macro}', 'client_credentials', '{prediction:submit,challenge:read}',
            sha256(convert_to(n::text, 'UTF8')), now() - interval '90 days', now() - interval '83 days',
-           now() - interval '90 days', now() - interval '90 days', now() - interval '89 days'
+           now() - interval '90 days', now() - interval '90 days', now() - interval '89 days',
+           ${owner}::uuid
       from generate_series(0, ${count}::int) as n`
   yield* sql`vacuum (analyze) agents`
 })

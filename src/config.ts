@@ -4,6 +4,10 @@
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
+import { identitySettings } from "./identitySettings.ts"
+import { openIdOf, openIdSettings } from "./openIdSettings.ts"
+import type { OpenIdSettings } from "./openIdSettings.ts"
+import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
@@ -67,7 +71,7 @@ export const settings = {
     "AUSPEX_DATA_DIR",
     ".auspex",
     "a directory",
-    "Where the embedded database and the created secrets are kept."
+    "Where the embedded database, the created secrets and, without AUSPEX_SMTP_URL, the outbox are kept."
   ),
   roles: plain({
     name: "AUSPEX_ROLES",
@@ -99,6 +103,8 @@ export const settings = {
     "Challenges an unclaimed agent may predict, over all types.",
     [0, 1_000_000]
   ),
+  ...openIdSettings,
+  ...identitySettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -108,7 +114,7 @@ export const settings = {
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
-    "How often due challenges are closed and settled."
+    "How often due challenges are closed and settled, and grace windows looked at."
   ),
   closePriceWithin: duration(
     "AUSPEX_CLOSE_PRICE_WITHIN",
@@ -227,9 +233,12 @@ export interface Composition {
   readonly roles: ReadonlyArray<Role>
   readonly tokenSecret: Option.Option<Redacted.Redacted>
   readonly adminToken: Option.Option<Redacted.Redacted>
+  readonly smtpUrl: Option.Option<Redacted.Redacted>
+  readonly mailFrom: Option.Option<Sender>
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
+  readonly openId: Option.Option<OpenIdSettings>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -249,14 +258,29 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     roles: yield* orDefault(settings.roles),
     tokenSecret: yield* given(settings.tokenSecret),
     adminToken: yield* given(settings.adminToken),
+    smtpUrl: yield* given(settings.smtpUrl),
+    mailFrom: yield* given(settings.mailFrom),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint,
+    openId: yield* Effect.fromResult(
+      openIdOf({
+        issuer: yield* given(settings.oidcIssuer),
+        clientId: yield* given(settings.oidcClientId),
+        clientSecret: yield* given(settings.oidcClientSecret)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: Option.getOrElse(baseUrl, () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
       tokenTtl: yield* orDefault(settings.tokenTtl),
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
+      pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
+      claimGrant: yield* orDefault(settings.claimGrant),
+      agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
+      signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
+      sessionIdle: yield* orDefault(settings.sessionIdle),
+      sessionTtl: yield* orDefault(settings.sessionTtl),
       provisionalGrace: yield* orDefault(settings.provisionalGrace),
       provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
       registrationAttempts: yield* orDefault(settings.registrationAttempts),
@@ -273,6 +297,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),
+        claim_refresh: yield* orDefault(settings.limitClaimRefresh),
+        claim_mails: yield* orDefault(settings.limitClaimMails),
+        sign_in_mails: yield* orDefault(settings.limitSignInMails),
+        sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
       traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,

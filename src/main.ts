@@ -2,7 +2,7 @@
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer, Option, Predicate, Redacted } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Option, Path, Predicate, Redacted } from "effect"
 import type { Runtime } from "effect"
 import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
@@ -10,7 +10,10 @@ import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
 import * as Jobs from "./jobs/Jobs.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
+import * as MailFiles from "./layers/mail/Files.ts"
+import * as Smtp from "./layers/mail/Smtp.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
+import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as telemetry from "./layers/telemetry.ts"
@@ -56,6 +59,30 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
   return made
 })
 
+/** Without a name of its own the service writes as the host it is reached at. */
+const senderOf = (config: Composition) =>
+  Option.getOrElse(config.mailFrom, () => {
+    const { hostname } = new URL(config.rules.baseUrl)
+    const isName = /[a-z]\.[a-z]/.test(hostname)
+    return { name: "Auspex", address: `auspex@${isName ? hostname : "localhost"}` }
+  })
+
+/** How mail leaves, and what the banner says of it. */
+const post = Effect.fn("post")(function* (config: Composition) {
+  const sender = senderOf(config)
+  if (Option.isSome(config.smtpUrl)) {
+    return {
+      layer: Smtp.layer({ url: config.smtpUrl.value, sender }),
+      remark: "Mail         by the server of AUSPEX_SMTP_URL"
+    }
+  }
+  const directory = (yield* Path.Path).join(config.dataDir, "outbox")
+  return {
+    layer: MailFiles.layer({ directory, sender }),
+    remark: `Mail         ${directory} (set AUSPEX_SMTP_URL to send it)`
+  }
+})
+
 const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
   const { baseUrl, site } = config.rules
   return [
@@ -77,6 +104,7 @@ const application = (config: Composition) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { databaseUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
+      const mail = yield* post(config)
       const settings = Layer.succeed(Settings, { ...config.rules, tokenSecret, adminToken })
       const serving = drainFirst.pipe(
         Layer.provideMerge(httpLayer),
@@ -93,9 +121,11 @@ const application = (config: Composition) =>
         config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
-      return Layer.effectDiscard(Console.log(banner(config, remarks))).pipe(
+      return Layer.effectDiscard(Console.log(banner(config, [...remarks, mail.remark]))).pipe(
         Layer.provideMerge(running),
+        Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(services),
+        Layer.provide(mail.layer),
         Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),
         Layer.provide(settings)
       )

@@ -18,6 +18,8 @@ const decided: Environment = {
   AUSPEX_ROLES: "api,jobs",
   AUSPEX_TOKEN_TTL: "60 minutes",
   AUSPEX_CLAIM_LINK_TTL: "48 hours",
+  AUSPEX_CLAIM_GRANT: "500",
+  AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day",
   AUSPEX_PROVISIONAL_GRACE: "7 days",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "10",
   AUSPEX_REGISTRATION_ATTEMPTS: "5",
@@ -38,7 +40,12 @@ const absent = [
   "AUSPEX_BASE_URL",
   "AUSPEX_TOKEN_SECRET",
   "AUSPEX_ADMIN_TOKEN",
+  "AUSPEX_SMTP_URL",
+  "AUSPEX_MAIL_FROM",
   "AUSPEX_LOG_FORMAT",
+  "AUSPEX_OIDC_ISSUER",
+  "AUSPEX_OIDC_CLIENT_ID",
+  "AUSPEX_OIDC_CLIENT_SECRET",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
 
@@ -50,7 +57,15 @@ const further: Environment = {
   AUSPEX_LARGEST_BATCH: "500",
   AUSPEX_PUBLIC_CACHE: "1 second",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
-  AUSPEX_LOG_LEVEL: "Info"
+  AUSPEX_LOG_LEVEL: "Info",
+  AUSPEX_PAIRING_CODE_TRIES: "5",
+  AUSPEX_AGENTS_PER_OPERATOR: "50",
+  AUSPEX_SIGN_IN_LINK_TTL: "10 minutes",
+  AUSPEX_SESSION_IDLE: "12 hours",
+  AUSPEX_SESSION_TTL: "7 days",
+  AUSPEX_LIMIT_CLAIM_MAILS: "3/day",
+  AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour",
+  AUSPEX_LIMIT_SIGN_INS: "20/hour"
 }
 
 const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -68,6 +83,22 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_TOKEN_SECRET: ["x".repeat(31)],
   AUSPEX_ADMIN_TOKEN: ["x".repeat(15)],
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
+  AUSPEX_OIDC_ISSUER: [
+    "accounts.example.org",
+    "http://accounts.example.org",
+    "https://accounts.example.org?x=1",
+    "https://accounts.example.org#x",
+    "https://user@accounts.example.org",
+    "ftp://localhost"
+  ],
+  AUSPEX_SMTP_URL: ["mail.example.org", "http://mail.example.org", "smtp:///h", "smtp://h/?pool=true"],
+  AUSPEX_MAIL_FROM: [
+    "Auspex",
+    "a@example.org, b@example.org",
+    "Auspex <a@example.org>, b@example.org",
+    "Auspex\nBcc: b@example.org <a@example.org>",
+    "Auspex <a@localhost>"
+  ],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
   OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
@@ -84,8 +115,9 @@ const wrongOf = (name: string): ReadonlyArray<string> => {
 }
 
 const all = Object.values(settings)
-// Any text names a host or a directory.
-const fallible = all.filter(({ name }) => name !== "AUSPEX_HOST" && name !== "AUSPEX_DATA_DIR")
+// Any text names a host, a directory or a client, and may be a client's secret.
+const free = new Set(["AUSPEX_HOST", "AUSPEX_DATA_DIR", "AUSPEX_OIDC_CLIENT_ID", "AUSPEX_OIDC_CLIENT_SECRET"])
+const fallible = all.filter(({ name }) => !free.has(name))
 
 describe("Settings", () => {
   it("have the defaults that were decided", () => {
@@ -139,6 +171,10 @@ describe("Settings", () => {
         tokens: "20 in 60 s",
         token_failures: "60 in 60 s",
         registrations: "20 in 3600 s",
+        claim_refresh: "5 in 3600 s,20 in 86400 s",
+        claim_mails: "3 in 86400 s",
+        sign_in_mails: "5 in 3600 s",
+        sign_ins: "20 in 3600 s",
         reads: "600 in 60 s"
       })
     })
@@ -161,16 +197,39 @@ describe("Settings", () => {
       })
   )
 
+  it.effect("an identity provider needs its issuer and a client id, and may have a secret", () =>
+    Effect.gen(function* () {
+      const issuer = { AUSPEX_OIDC_ISSUER: "https://accounts.example.org" }
+      const client = { AUSPEX_OIDC_CLIENT_ID: "auspex" }
+      const secret = { AUSPEX_OIDC_CLIENT_SECRET: "the-client-secret" }
+      assert.isTrue(Option.isNone((yield* loaded({})).openId))
+      const { openId } = yield* loaded({ ...issuer, ...client, ...secret })
+      assert.deepStrictEqual(
+        Option.map(openId, ({ clientId, issuer }) => [issuer.href, clientId]),
+        Option.some(["https://accounts.example.org/", "auspex"])
+      )
+      assert.notInclude(JSON.stringify(openId), "the-client-secret")
+      assert.isTrue(Option.isSome((yield* loaded({ ...issuer, ...client })).openId))
+      assert.isTrue(
+        Option.isSome((yield* loaded({ AUSPEX_OIDC_ISSUER: "http://127.0.0.1:9000", ...client })).openId)
+      )
+      assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
+      for (const partial of [client, secret, { ...client, ...secret }])
+        assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
+  )
+
   it.effect("secrets are echoed nowhere, neither when wrong nor when printed", () =>
     Effect.gen(function* () {
       const url = "postgres://auspex:the-password@localhost/auspex"
       const config = yield* loaded({
         DATABASE_URL: url,
         AUSPEX_TOKEN_SECRET: "a-token-secret-of-32-bytes-or-more",
-        AUSPEX_ADMIN_TOKEN: "the-admin-token-x"
+        AUSPEX_ADMIN_TOKEN: "the-admin-token-x",
+        AUSPEX_SMTP_URL: "smtp://auspex:the-mail-password@mail.example.org:587"
       })
       const printed = `${JSON.stringify(config)} ${String(config.databaseUrl)}`
-      for (const secret of ["the-password", "a-token-secret", "the-admin-token"])
+      for (const secret of ["the-password", "a-token-secret", "the-admin-token", "the-mail-password"])
         assert.notInclude(printed, secret)
       assert.deepStrictEqual(Option.map(config.databaseUrl, Redacted.value), Option.some(url))
       assert.notInclude(yield* refusal({ DATABASE_URL: "mysql://auspex:the-password@h/d" }), "the-password")
@@ -227,6 +286,20 @@ describe("Settings", () => {
         ]
       )
       assert.deepStrictEqual(rules.trustedProxies, ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::1/128"])
+    })
+  )
+
+  it.effect("mails come from an address, with or without a name", () =>
+    Effect.gen(function* () {
+      for (const [text, sender] of [
+        ["Post@Example.org", "Auspex <post@example.org>"],
+        ["<post@example.org>", "Auspex <post@example.org>"],
+        ["Auspex am Main <post@example.org>", "Auspex am Main <post@example.org>"]
+      ] as const) {
+        const { mailFrom } = yield* loaded({ AUSPEX_MAIL_FROM: text })
+        const shown = Option.map(mailFrom, ({ name, address }) => `${name} <${address}>`)
+        assert.deepStrictEqual(shown, Option.some(sender))
+      }
     })
   )
 

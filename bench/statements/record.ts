@@ -10,6 +10,7 @@ import { services } from "../../src/layers/postgres/layer.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { Limits } from "../../src/services/Limits.ts"
+import { MailTransport } from "../../src/services/MailTransport.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
@@ -116,7 +117,10 @@ const recording = <A, E>(
   return parts.pipe(
     Effect.provideService(Statement.CurrentTransformer, recorder(into)),
     Effect.provide(
-      services.pipe(Layer.provide(Layer.mergeAll(database, settings(url))), Layer.provide(transformer))
+      services.pipe(
+        Layer.provide(Layer.mergeAll(database, settings(url), Layer.mock(MailTransport, {}))),
+        Layer.provide(transformer)
+      )
     )
   )
 }

@@ -3,6 +3,7 @@ import { Command } from "effect/cli"
 import { agents } from "./agents.ts"
 import { challenges, settle } from "./challenges.ts"
 import { events } from "./events.ts"
+import { owners } from "./owners.ts"
 import { prices } from "./prices.ts"
 import { layer, sessionFlags } from "./session.ts"
 import { audit, figures, leaderboard, targets } from "./standing.ts"
@@ -10,6 +11,17 @@ import { audit, figures, leaderboard, targets } from "./standing.ts"
 export const admin = Command.make("admin").pipe(
   Command.withDescription("Administration of an Auspex server, through its API."),
   Command.withSharedFlags(sessionFlags),
-  Command.withSubcommands([events, prices, challenges, settle, targets, agents, audit, figures, leaderboard]),
+  Command.withSubcommands([
+    events,
+    prices,
+    challenges,
+    settle,
+    targets,
+    agents,
+    owners,
+    audit,
+    figures,
+    leaderboard
+  ]),
   Command.provide(layer)
 )

@@ -3,7 +3,7 @@ import { Layer } from "effect"
 import { UrlParams } from "effect/http"
 
 /** Secrets of ours are recognised by their prefix wherever they turn up. */
-const secrets = /aus_(cs|cl|gw)_[\w-]+/g
+const secrets = /aus_(cs|cl|gw|mc|si|ss)_[\w-]+/g
 
 /** Members that hold a secret, whatever it looks like. */
 const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s*:\s*"(?:[^"\\]|\\.)*"/g

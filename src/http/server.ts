@@ -12,6 +12,7 @@ import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as health from "./handlers/health.ts"
+import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
 import * as authentication from "./middleware/authentication.ts"
@@ -47,6 +48,7 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 
 const routes = Layer.mergeAll(
   api,
+  pages.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer

@@ -22,3 +22,20 @@ export const everyTick = Effect.fnUntraced(function* (
   )
   return yield* Effect.repeat(run, Schedule.fixed(interval)).pipe(Effect.asVoid)
 })
+
+/** So long nothing is tried after a failure, or an outage of the database would fill the log. */
+const pauseAfterFailure = Duration.seconds(10)
+
+/** Work that any number of replicas may do at once, because its rows say who does which: no tick is claimed. */
+export const repeatedly = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
+  work.pipe(
+    Effect.catchCause((cause) =>
+      Effect.andThen(
+        Effect.logError("job failed; it runs again shortly", cause),
+        Effect.sleep(pauseAfterFailure)
+      )
+    ),
+    Effect.annotateLogs({ job }),
+    Effect.repeat(Schedule.spaced(interval)),
+    Effect.asVoid
+  )

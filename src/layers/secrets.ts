@@ -5,6 +5,7 @@
 import { createHash, createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { Redacted } from "effect"
+import { tokenPrefixes } from "../services/pages.ts"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -25,8 +26,13 @@ export const makeClientSecret = (): string => {
   return body + checksum(body)
 }
 
-/** A new claim token: `aus_cl_` and 32 random bytes in base64url. */
-export const makeClaimToken = (): string => `aus_cl_${randomBytes(32).toString("base64url")}`
+/** A new secret for a link or a cookie: its prefix and 32 random bytes in base64url. */
+export const makeToken = (kind: keyof typeof tokenPrefixes): string =>
+  `${tokenPrefixes[kind]}${randomBytes(32).toString("base64url")}`
+
+/** Whether this could be a secret of that kind at all. */
+export const isToken = (kind: keyof typeof tokenPrefixes, text: string): boolean =>
+  text.startsWith(tokenPrefixes[kind]) && /^[\w-]{50}$/.test(text)
 
 /** Without characters that are mistaken for one another. */
 const pairingAlphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -46,11 +52,11 @@ export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other)
 
 /** A key for one purpose, derived from the platform's secret. */
-const derivedKey = (secret: Redacted.Redacted, purpose: string): Buffer =>
+export const derivedKey = (secret: Redacted.Redacted, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", Redacted.value(secret), "auspex", purpose, 32))
 
 /** A pairing code has 29 bits only: a bare hash could be guessed offline, a keyed one cannot. */
 export const pairingCodeHmac = (secret: Redacted.Redacted): ((code: string) => Buffer) => {
   const key = derivedKey(secret, "pairing-code")
-  return (code) => createHmac("sha256", key).update(code.toUpperCase().replaceAll("-", "")).digest()
+  return (code) => createHmac("sha256", key).update(code.toUpperCase().replaceAll(/[\s-]/g, "")).digest()
 }

@@ -1,10 +1,16 @@
 /**
  * The link between an agent and its human operator. The claim link and the pairing code are for the operator only;
- * the database keeps a hash of the one and a keyed hash of the other.
+ * the database keeps a hash of the one and a keyed hash of the other. An operator whose e-mail address the agent gave
+ * also gets a mail with a link of its own, which signs in and claims in one step, without a pairing code.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import type { AgentId } from "./identifiers.ts"
+import type { EmailAddress } from "./emails.ts"
+import { errorCode } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
+import type { AgentId, OperatorId } from "./identifiers.ts"
+import type { TooManyRequests } from "./Limits.ts"
+import type { NewSession } from "./Operators.ts"
 import { Timestamp } from "./text.ts"
 
 /** What passing the registration challenge, and refreshing the claim link, answer. */
@@ -15,6 +21,94 @@ export const ClaimLink = Schema.Struct({
   provisional_prediction_limit: Schema.Int
 })
 export type ClaimLink = typeof ClaimLink.Type
+
+/** Who an agent is, as far as anybody may know: its texts are its own and untrusted. */
+export interface ClaimableAgent {
+  readonly agentId: AgentId
+  readonly name: string
+  readonly bio: string | null
+  readonly modelProvider: string | null
+  readonly modelName: string | null
+  readonly ownerOrg: string | null
+  readonly createdAt: DateTime.Utc
+  readonly provisionalUntil: DateTime.Utc
+  readonly challengesPredicted: number
+}
+
+/**
+ * Where a link stands. A claimed agent's links are all `claimed`, whoever did it and however; `claimedBy` lets a page
+ * tell the owner that it is done.
+ */
+export type ClaimState =
+  | { readonly state: "open"; readonly triesLeft: number; readonly expiresAt: DateTime.Utc }
+  | { readonly state: "locked" | "expired" | "replaced" }
+  | { readonly state: "claimed"; readonly claimedBy: OperatorId }
+
+export type ClaimView = ClaimState & { readonly agent: ClaimableAgent }
+
+/** The link of a mail takes no code, so it is never locked; `declined` once its receiver said "not mine". */
+export type MailClaimState =
+  | { readonly state: "open"; readonly expiresAt: DateTime.Utc }
+  | { readonly state: "expired" | "replaced" | "declined" }
+  | { readonly state: "claimed"; readonly claimedBy: OperatorId }
+
+export type MailClaimView = MailClaimState & {
+  readonly agent: ClaimableAgent
+  /** Whom the mail went to, and who would be signed in. */
+  readonly email: EmailAddress
+}
+
+/** 400: the agent has an owner already. */
+export class AlreadyClaimed extends Schema.Error<AlreadyClaimed>("AlreadyClaimed")(
+  { detail: Schema.String, code: errorCode("already_claimed") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "AlreadyClaimed"
+}
+
+/** 400: there is no claim link before the registration challenge is passed. */
+export class NotClaimableYet extends Schema.Error<NotClaimableYet>("NotClaimableYet")(
+  { detail: Schema.String, code: errorCode("challenge_pending") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "NotClaimableYet"
+}
+
+/** 403: too many wrong pairing codes; a refresh makes a new link. */
+export class ClaimLocked extends Schema.Error<ClaimLocked>("ClaimLocked")(
+  { detail: Schema.String, code: errorCode("claim_locked") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "ClaimLocked"
+}
+
+/** 400: this link can no longer claim: its time is over, or a newer one took its place, or it was declined. */
+export class ClaimLinkEnded extends Schema.Error<ClaimLinkEnded>("ClaimLinkEnded")(
+  {
+    detail: Schema.String,
+    code: errorCode("claim_link_ended"),
+    reason: Schema.Literals(["expired", "replaced", "declined"])
+  },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ClaimLinkEnded"
+}
+
+/** 400: not the code of this link; `tries_left` is at least 1, else the link is locked. */
+export class WrongPairingCode extends Schema.Error<WrongPairingCode>("WrongPairingCode")(
+  { detail: Schema.String, code: errorCode("wrong_pairing_code"), tries_left: Schema.Int },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "WrongPairingCode"
+}
+
+/** 403: an operator owns as many agents as one may. */
+export class AgentLimitReached extends Schema.Error<AgentLimitReached>("AgentLimitReached")(
+  { detail: Schema.String, code: errorCode("agent_limit") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "AgentLimitReached"
+}
 
 export class Claims extends Context.Service<
   Claims,
@@ -28,5 +122,52 @@ export class Claims extends Context.Service<
       readonly provisionalUntil: DateTime.Utc
       readonly predictionLimit: number
     }) => Effect.Effect<ClaimLink>
+    /**
+     * Mails a one-click link to the operator when `contact` is an e-mail address; in the caller's transaction. Best
+     * effort: addresses that declined, or had their share of such mails for the day, get none.
+     */
+    readonly inviteOperator: (agent: {
+      readonly agentId: AgentId
+      readonly name: string
+      readonly contact: string | null
+      readonly provisionalUntil: DateTime.Utc
+    }) => Effect.Effect<void>
+    /** A fresh link and code for an agent that has proved who it is. Ends the old link; extends no grace window. */
+    readonly refresh: (
+      agentId: AgentId
+    ) => Effect.Effect<ClaimLink, AlreadyClaimed | NotClaimableYet | TooManyRequests>
+    readonly view: (token: string) => Effect.Effect<ClaimView, NotFound>
+    /** Counts the try, then compares the code; the first right one makes the operator the agent's owner. */
+    readonly claimWithCode: (claim: {
+      readonly token: string
+      readonly pairingCode: string
+      readonly operatorId: OperatorId
+    }) => Effect.Effect<
+      ClaimableAgent,
+      NotFound | AlreadyClaimed | ClaimLocked | ClaimLinkEnded | WrongPairingCode | AgentLimitReached
+    >
+    readonly viewMailClaim: (token: string) => Effect.Effect<MailClaimView, NotFound>
+    /** Signs in the operator of the mail's address, who is made if new, and claims the agent: both or neither. */
+    readonly claimByMail: (
+      token: string
+    ) => Effect.Effect<
+      { readonly agent: ClaimableAgent; readonly session: NewSession },
+      NotFound | AlreadyClaimed | ClaimLinkEnded | AgentLimitReached
+    >
+    /** "Not mine": ends the mail's link and every further mail that agents would cause to this mailbox. */
+    readonly notMine: (token: string) => Effect.Effect<EmailAddress, NotFound>
+    /** Records which grace windows draw to their end or have ended, and tells the operators by mail, once each. */
+    readonly remindDue: Effect.Effect<GraceReport>
+    /**
+     * Housekeeping: gives official ranks to agents claimed while a settlement was writing their first figures, which
+     * neither the claim nor the settlement could see of the other.
+     */
+    readonly confirmRanks: Effect.Effect<void>
   }
 >()("auspex/services/Claims") {}
+
+/** What one run found: agents told of a window that ends, and agents whose window has. */
+export interface GraceReport {
+  readonly reminded: number
+  readonly paused: number
+}

@@ -4,11 +4,13 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
+import { AgentStatus } from "./agentStatus.ts"
 import { ClaimLink } from "./Claims.ts"
 import { errorCode } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
+import { OwnerOfAgent } from "./Owners.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
 import { Scope } from "./Scopes.ts"
 import { slug, text, Timestamp } from "./text.ts"
@@ -94,15 +96,6 @@ export const SubmissionOutcome = Schema.Union([
 ])
 export type SubmissionOutcome = typeof SubmissionOutcome.Type
 
-export const AgentStatus = Schema.Literals([
-  "challenge_pending",
-  "active_provisional",
-  "issuance_paused",
-  "active",
-  "suspended"
-])
-export type AgentStatus = typeof AgentStatus.Type
-
 /** What an agent sees of itself. `status` is the one authoritative word on where it stands. */
 export const SelfProfile = Schema.Struct({
   agent_id: AgentId,
@@ -124,7 +117,7 @@ export const SelfProfile = Schema.Struct({
   site: Schema.Literals(["global", "cn"]),
   status: AgentStatus,
   verification_status: Schema.Literals(["unverified", "verified"]),
-  owner: Schema.NullOr(Schema.Struct({ owner_id: Schema.String, plan: Schema.String })),
+  owner: Schema.NullOr(OwnerOfAgent),
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope),
   withheld_scopes: Schema.Array(Scope),

@@ -21,6 +21,14 @@ export interface RateLimits {
   readonly token_failures: ReadonlyArray<RateLimit>
   /** Registrations, per address. */
   readonly registrations: ReadonlyArray<RateLimit>
+  /** Renewed claim links, per agent. */
+  readonly claim_refresh: ReadonlyArray<RateLimit>
+  /** Mails that agents cause (claim mails and reminders), per mailbox. */
+  readonly claim_mails: ReadonlyArray<RateLimit>
+  /** Sign-in mails, per mailbox. */
+  readonly sign_in_mails: ReadonlyArray<RateLimit>
+  /** Sign-in mails, per address of who asks. */
+  readonly sign_ins: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
 }
@@ -40,6 +48,17 @@ export class Settings extends Context.Service<
     readonly adminToken: Redacted.Redacted
     readonly tokenTtl: Duration.Duration
     readonly claimLinkTtl: Duration.Duration
+    /** Wrong pairing codes that lock a claim link. */
+    readonly pairingCodeTries: number
+    /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
+    readonly claimGrant: number
+    /** Agents that one operator may own. */
+    readonly agentsPerOperator: number
+    readonly signInLinkTtl: Duration.Duration
+    /** A session that is unused for so long ends. */
+    readonly sessionIdle: Duration.Duration
+    /** A session ends after so long even if it is used all the time. */
+    readonly sessionTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number
     readonly registrationAttempts: number

@@ -41,3 +41,9 @@ export const EventId = Schema.String.check(
   .annotate({ description: "identifier of a market event (news_id and event_id are the same)" })
   .pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
+
+/** An operator is a human's account. The operator that claimed an agent is its owner, so this is `owner_id` too. */
+export const OperatorId = described("identifier of an operator, who is the owner of the agents claimed").pipe(
+  Schema.brand("OperatorId")
+)
+export type OperatorId = typeof OperatorId.Type

@@ -10,7 +10,7 @@ import { TestClock } from "effect/testing"
 import { admin } from "../../cli/admin/command.ts"
 import { instantOf } from "../../cli/admin/instant.ts"
 import { table } from "../../cli/client/table.ts"
-import { onboard } from "../support/agents.ts"
+import { claim, onboard } from "../support/agents.ts"
 import { runCommand } from "../support/commands.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -266,6 +266,25 @@ layer(testServer())("npm run admin", (it) => {
       assert.include(nothing.err, "Say what to set")
       const unknown = yield* run("targets", "set", "XX", "--paused", "false")
       assert.include(unknown.err, 'admin: There is no target "XX"')
+    })
+  )
+
+  it.effect("shows an owner with its agents, and puts it on a plan", () =>
+    Effect.gen(function* () {
+      const { agentId } = yield* onboard({ name: "Ada" })
+      yield* claim(agentId)
+      const shown = yield* run("agents", "show", agentId)
+      const ownerId = ids(shown.out.match(/owner\s+.*/)?.[0] ?? "")[0] ?? "none"
+      assert.match(shown.out, /owner\s+[0-9a-f-]{36} \(free\)/)
+      const owner = yield* run("owners", "show", ownerId)
+      assert.match(owner.out, /plan\s+free/)
+      assert.match(owner.out, new RegExp(`agent\\s+${agentId} active Ada`))
+      assert.match((yield* run("owners", "set-plan", ownerId, "pro")).out, /plan\s+pro/)
+      assert.match((yield* run("agents", "show", agentId)).out, /\(pro\)/)
+      assert.match((yield* run("audit")).out, /changeOwner\s+200/)
+      assert.include((yield* run("owners", "set-plan", ownerId, "gold")).err, "gold")
+      const unknown = yield* run("owners", "show", "nobody")
+      assert.strictEqual(unknown.err, "admin: There is no owner nobody.")
     })
   )
 

@@ -1,6 +1,6 @@
 /** What the database itself refuses, whoever asks: changes to records, and records that cannot be true. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Predicate } from "effect"
+import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -17,6 +17,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 
 const textMember = (value: unknown, name: string): string =>
@@ -271,7 +272,32 @@ layer(testServices())("an agent in the database", (it) => {
       const change = (set: string) =>
         refusal((sql) => sql`update agents set ${sql.literal(set)} where id = ${agent_id}::uuid`)
       assert.strictEqual(yield* change("predictions_used = prediction_limit + 1"), "agents_provisional_limit")
-      assert.strictEqual(yield* change("claimed_at = created_at"), "agents_claimed_without_limit")
+      const owner = yield* someOperator
+      const claimed = `claimed_at = created_at, owner_id = '${owner}'`
+      assert.strictEqual(yield* change(claimed), "agents_claimed_without_limit")
+      assert.strictEqual(
+        yield* change("claimed_at = created_at, prediction_limit = null"),
+        "agents_claimed_by_owner"
+      )
+    })
+  )
+
+  it.effect("is claimed once: neither its owner nor the moment changes, nor does a claim end", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "a" }))
+      const owner = yield* someOperator
+      yield* sql`
+        update agents set claimed_at = created_at, owner_id = ${owner}::uuid, prediction_limit = null
+         where id = ${agent_id}::uuid`
+      for (const change of [
+        "claimed_at = null, owner_id = null",
+        "claimed_at = claimed_at + interval '1 day'"
+      ]) {
+        const tampering = sql`update agents set ${sql.literal(change)} where id = ${agent_id}::uuid`
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(tampering)), change)
+      }
+      yield* sql`update agents set claimed_at = claimed_at, bio = 'x' where id = ${agent_id}::uuid`
     })
   )
 })

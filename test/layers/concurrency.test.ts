@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import {
   claimedAgent,
   claimedAgents,
@@ -24,16 +25,6 @@ import { testServices } from "../support/services.ts"
 const services = (largest: number) => layer(testServices({ AUSPEX_LARGEST_BATCH: String(largest) }))
 
 type Sent = Parameters<typeof predict>[2]
-
-const atOnce = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
-  Effect.forEach(effects, Effect.result, { concurrency: "unbounded" })
-
-const times = <A>(count: number, make: (index: number) => A) =>
-  Array.from({ length: count }, (_, index) => make(index))
-
-/** What was refused, by the code of the error. */
-const codesOf = (results: ReadonlyArray<Result.Result<unknown, { readonly code: string }>>) =>
-  results.filter(Result.isFailure).map((result) => result.failure.code)
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 

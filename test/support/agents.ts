@@ -5,6 +5,7 @@ import { Challenge } from "../../src/services/Challenges.ts"
 import { Registered, SubmissionOutcome } from "../../src/services/Registry.ts"
 import { IssuedToken } from "../../src/services/Tokens.ts"
 import { passingAnswer } from "./answers.ts"
+import { someOperator } from "./operators.ts"
 import { post } from "./server.ts"
 import { testAdminToken } from "./settings.ts"
 
@@ -55,8 +56,10 @@ export const onboard = Effect.fnUntraced(function* (fields: Readonly<Record<stri
 /** As if its operator had claimed the agent. */
 export const claim = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
+  const owner = yield* someOperator
   yield* sql`
-    update agents set claimed_at = provisional_until, prediction_limit = null where id = ${agentId}::uuid`
+    update agents set claimed_at = provisional_until, owner_id = ${owner}::uuid, prediction_limit = null
+     where id = ${agentId}::uuid`
 })
 
 /** An open challenge on gold, in a far future that the tests' clock does not reach. */

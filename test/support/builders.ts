@@ -11,6 +11,7 @@ import type { AgentId } from "../../src/services/identifiers.ts"
 import type { Page, PageOf } from "../../src/services/paging.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
+import { someOperator } from "./operators.ts"
 
 /** A Monday. Tests of a block share one clock, which only ever moves on: each begins with a week of its own. */
 const firstMonday = DateTime.makeUnsafe("2026-03-02T00:00:00Z")
@@ -49,8 +50,10 @@ export const claimedAgent = Effect.fnUntraced(function* (name: string = "agent")
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
   const agentId = yield* provisionalAgent(name)
+  const owner = yield* someOperator
   yield* sql`
-    update agents set claimed_at = ${DateTime.toDateUtc(now)}, prediction_limit = null where id = ${agentId}::uuid`
+    update agents set claimed_at = ${DateTime.toDateUtc(now)}, owner_id = ${owner}::uuid, prediction_limit = null
+     where id = ${agentId}::uuid`
   return agentId
 })
 

@@ -5,6 +5,7 @@ import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
+import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
 import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
@@ -77,6 +78,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: HttpApiSchema.WithHeaders(RotatedSecret, { "cache-control": Schema.Literal("no-store") }),
       error: NotFound
     }).annotate(OpenApi.Summary, "A new client_secret, shown once; held tokens end within 5 s"),
+    HttpApiEndpoint.get("getOwner", "/admin/owners/:owner_id", {
+      params: { owner_id: Schema.String },
+      success: Owner,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "An owner: an operator with its plan and the agents it claimed"),
+    HttpApiEndpoint.patch("changeOwner", "/admin/owners/:owner_id", {
+      params: { owner_id: Schema.String },
+      payload: OwnerChange,
+      success: Owner,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "Put an owner on a plan"),
     HttpApiEndpoint.get("audit", "/admin/audit", {
       query: pageQuery,
       success: AuditEntries,

@@ -1,6 +1,7 @@
 /** Registration, the registration challenge, lost secrets, and the token endpoint. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AlreadyClaimed, ClaimLink, NotClaimableYet } from "../../services/Claims.ts"
 import { NotFound } from "../../services/errors.ts"
 import { RegistrationAnswer } from "../../services/RegistrationJudge.ts"
 import {
@@ -34,6 +35,11 @@ const TokenRequest = Schema.Struct({
   client_secret: text({ minimum: 1, maximum: 1000 })
 }).annotate({ identifier: "TokenRequest" })
 
+const ClaimLinkRequest = Schema.Struct({
+  agent_id: id,
+  client_secret: text({ minimum: 1, maximum: 1000 })
+}).annotate({ identifier: "ClaimLinkRequest" })
+
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
 export class RegistrationApi extends HttpApiGroup.make("registration")
@@ -55,6 +61,13 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       success: HttpApiSchema.WithHeaders(RotatedSecret, noStore),
       error: [NotFound, SecretAlreadyUsed]
     }).annotate(OpenApi.Summary, "Rotate a lost client_secret, before the first token was issued"),
+    HttpApiEndpoint.post("refreshClaimLink", "/agent/registry/claim-link/refresh", {
+      payload: ClaimLinkRequest,
+      success: HttpApiSchema.WithHeaders(ClaimLink, noStore),
+      error: [InvalidClient, NotClaimableYet, AlreadyClaimed, TooManyRequestsResponse]
+    })
+      .annotate(CountsTowards, null)
+      .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],
       success: HttpApiSchema.WithHeaders(IssuedToken, noStore),

@@ -3,6 +3,7 @@ import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Events } from "../../services/Events.ts"
+import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
@@ -17,6 +18,7 @@ export const layer = HttpApiBuilder.group(
     const arenas = yield* Arenas
     const audit = yield* Audit
     const events = yield* Events
+    const owners = yield* Owners
     const prices = yield* Prices
     const registry = yield* Registry
     const scoring = yield* Scoring
@@ -37,6 +39,8 @@ export const layer = HttpApiBuilder.group(
         Effect.map(registry.rotateSecret(params.agent_id), (body) =>
           HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
         ),
+      getOwner: ({ params }) => owners.get(params.owner_id),
+      changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit
     })

@@ -1,5 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { AgentCredentials } from "../../services/AgentCredentials.ts"
+import { Claims } from "../../services/Claims.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { Api } from "../api/Api.ts"
@@ -13,6 +15,8 @@ export const layer = HttpApiBuilder.group(
   Api,
   "registration",
   Effect.fnUntraced(function* (handlers) {
+    const claims = yield* Claims
+    const credentials = yield* AgentCredentials
     const registry = yield* Registry
     const tokens = yield* Tokens
     return handlers.handleAll({
@@ -23,6 +27,16 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentRequest, ({ address }) =>
           registry.resendSecret({ agentId: payload.agent_id, challengeId: payload.challenge_id, address })
         ).pipe(Effect.map(unstored)),
+      refreshClaimLink: ({ payload }) =>
+        Effect.gen(function* () {
+          const { address } = yield* CurrentRequest
+          const agentId = yield* credentials.verifySecret({
+            agentId: payload.agent_id,
+            clientSecret: payload.client_secret,
+            address
+          })
+          return unstored(yield* claims.refresh(agentId))
+        }),
       issueToken: ({ payload }) =>
         Effect.flatMap(CurrentRequest, ({ address }) =>
           tokens.issue({ agentId: payload.agent_id, clientSecret: payload.client_secret, address })

@@ -19,6 +19,10 @@ const what: Record<LimitName, string> = {
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",
+  claim_refresh: "renewed claim links",
+  claim_mails: "claim mails to this mailbox",
+  sign_in_mails: "sign-in mails to this mailbox",
+  sign_ins: "sign-in mails asked for",
   reads: "requests"
 }
 

@@ -1,10 +1,11 @@
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Cause, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../services/Claims.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { AgentId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
+import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
 import { Limits } from "../../services/Limits.ts"
+import { Plan } from "../../services/Owners.ts"
 import {
   ChallengeAlreadyPassed,
   ChallengeLocked,
@@ -35,7 +36,9 @@ const ProfileRow = Schema.Struct({
   grace_ends: instant,
   challenge_passed_at: Schema.NullOr(instant),
   claimed_at: Schema.NullOr(instant),
-  suspended_at: Schema.NullOr(instant)
+  suspended_at: Schema.NullOr(instant),
+  owner_id: Schema.NullOr(OperatorId),
+  plan: Schema.NullOr(Plan)
 })
 
 const Attempt = Schema.Struct({
@@ -44,7 +47,9 @@ const Attempt = Schema.Struct({
   attempts: Schema.Int,
   max_attempts: Schema.Int,
   provisional_until: instant,
-  prediction_limit: Schema.Int
+  prediction_limit: Schema.Int,
+  name: Schema.String,
+  operator_contact: Schema.NullOr(Schema.String)
 })
 
 const make = Effect.gen(function* () {
@@ -133,7 +138,7 @@ const make = Effect.gen(function* () {
         from agents a
        where c.id = ${challengeId}::uuid and a.id = c.agent_id and c.passed_at is null and c.attempts < c.max_attempts
       returning c.agent_id::text, c.event_slug, c.attempts, c.max_attempts, a.provisional_until,
-                coalesce(a.prediction_limit, 0) as prediction_limit`)
+                coalesce(a.prediction_limit, 0) as prediction_limit, a.name, a.operator_contact`)
     if (Option.isSome(taken)) return taken.value
     const state = yield* challengeState(sql`
       select passed_at is not null as passed, max_attempts from registration_challenges
@@ -191,8 +196,28 @@ const make = Effect.gen(function* () {
       })
       return { passed: true as const, ...outcome, ...link }
     })
-    return yield* sql.withTransaction(recorded).pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+    const recordedOutcome = yield* sql
+      .withTransaction(recorded)
+      .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+    if (recordedOutcome.passed) yield* invite(attempt)
+    return recordedOutcome
   })
+
+  /** Best effort: the agent has the claim link in its answer in any case. */
+  const invite = (agent: typeof Attempt.Type) =>
+    claims
+      .inviteOperator({
+        agentId: agent.agent_id,
+        name: agent.name,
+        contact: agent.operator_contact,
+        provisionalUntil: agent.provisional_until
+      })
+      .pipe(
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) => Effect.logError("a claim mail could not be written", cause)
+        )
+      )
 
   const resendSecret: Registry["Service"]["resendSecret"] = Effect.fn("Registry.resendSecret")(
     function* (request) {
@@ -230,15 +255,18 @@ const make = Effect.gen(function* () {
   const profile: Registry["Service"]["profile"] = Effect.fn("Registry.profile")(function* (agentId) {
     if (!isUuid(agentId)) return yield* noAgent(agentId)
     const found = yield* profileRow(sql`
-      select id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
+      select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
              model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
              default_spaces, auth_method, requested_scopes, ${settings.site} as site,
              ${iso(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
-             ${iso(sql, "created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at
-        from agents where id = ${agentId}::uuid`)
+             ${iso(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
+             owner_id::text, o.plan
+        from agents a left join operators o on o.id = a.owner_id
+       where a.id = ${agentId}::uuid`)
     if (Option.isNone(found)) return yield* noAgent(agentId)
-    const { grace_ends, challenge_passed_at, claimed_at, suspended_at, ...shown } = found.value
+    const { grace_ends, challenge_passed_at, claimed_at, suspended_at, owner_id, plan, ...shown } =
+      found.value
     const effective = effectiveScopes(shown.requested_scopes, claimed_at === null ? "provisional" : "claimed")
     const held = new Set(effective)
     return {
@@ -248,7 +276,7 @@ const make = Effect.gen(function* () {
         yield* DateTime.now
       ),
       verification_status: claimed_at === null ? "unverified" : "verified",
-      owner: null,
+      owner: owner_id === null || plan === null ? null : { owner_id, plan },
       effective_scopes: effective,
       withheld_scopes: shown.requested_scopes.filter((scope) => !held.has(scope))
     }

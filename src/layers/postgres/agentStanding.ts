@@ -3,7 +3,7 @@
  * place where the states of interface.md "Agent" are told apart.
  */
 import { DateTime } from "effect"
-import type { AgentStatus } from "../../services/Registry.ts"
+import type { AgentStatus } from "../../services/agentStatus.ts"
 
 export interface AgentTimes {
   readonly challenge_passed_at: DateTime.Utc | null

@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
+import * as AgentCredentials from "./AgentCredentials.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -9,6 +10,9 @@ import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
+import * as Mailer from "./Mailer.ts"
+import * as Operators from "./Operators.ts"
+import * as Owners from "./Owners.ts"
 import * as Prices from "./Prices.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
@@ -17,17 +21,22 @@ import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
   Audit.layer,
-  Claims.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,
   Limits.layer,
+  Mailer.layer,
+  Owners.layer,
   Prices.layer,
   Targets.layer,
   RubricJudge.layer
 ).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 
-/** Needs the database client and the settings. */
-export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)
+)
+
+/** Needs the database client, the settings, and a way for mail to leave. */
+export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+  Layer.provideMerge(identity)
 )

@@ -3,6 +3,7 @@ import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many, one } from "../../../src/layers/postgres/query.ts"
 import { sha256 } from "../../../src/layers/secrets.ts"
+import { someOperator } from "../operators.ts"
 
 /** Everybody's. */
 export const secret = "aus_cs_fault-harness"
@@ -15,13 +16,14 @@ const at = (millis: number) => DateTime.toDateUtc(DateTime.makeUnsafe(millis))
 export const makeAgents = Effect.fnUntraced(function* (kind: string, count: number) {
   const sql = yield* SqlClient.SqlClient
   const now = at(yield* Clock.currentTimeMillis)
+  const owner = yield* someOperator
   const rows = yield* many(Id)(sql`
     insert into agents
       (id, name, type, languages, model_capability_tag, hosting_mode, policy_profile, disclosure_level, default_spaces,
-       auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at)
+       auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at, owner_id)
     select uuidv7(), ${kind} || ' ' || n, 'commenter', '{}', 'reasoning', 'cloud', 'standard', 'public', '{}',
            'client_credentials', '{challenge:read,prediction:submit,profile:read:self}', ${sha256(secret)},
-           ${now}, ${now}, ${now}, ${now}
+           ${now}, ${now}, ${now}, ${now}, ${owner}::uuid
       from generate_series(1, ${count}::int) as n
     returning id::text`)
   return rows.map(({ id }) => id)

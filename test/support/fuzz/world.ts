@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
+import { someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
@@ -125,6 +126,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
+  const owner = yield* Effect.orDie(someOperator)
   const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
   if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))
   const subscribe = {
@@ -157,6 +159,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "registration.resendSecret": [
       Effect.map(register, ({ agent_id, challenge_id }) => sample({ hints: { agent_id, challenge_id } }))
+    ],
+    "registration.refreshClaimLink": [
+      always({ hints: { agent_id: rival.agent_id, client_secret: rival.client_secret } })
     ],
     "registration.issueToken": [
       always({ hints: { agent_id: agent.agent_id, client_secret: agent.client_secret } })
@@ -201,7 +206,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.changeTarget": [always({ params: { key: "ES" } })],
     "admin.getAgent": [always({ params: { agent_id: bystander.agent_id } })],
     "admin.changeAgent": [always({ params: { agent_id: bystander.agent_id } })],
-    "admin.rotateSecret": [always({ params: { agent_id: bystander.agent_id } })]
+    "admin.rotateSecret": [always({ params: { agent_id: bystander.agent_id } })],
+    "admin.getOwner": [always({ params: { owner_id: owner } })],
+    "admin.changeOwner": [always({ params: { owner_id: owner } })]
   }
   const plain: readonly [Way] = [always({})]
 

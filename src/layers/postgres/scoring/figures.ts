@@ -112,7 +112,8 @@ export const addScores = (
          cross join unnest(${settlement.boards}::text[]) as b (board)
          order by s.agent_id, b.board
         on conflict (agent_id, board) do update set
-          verified = excluded.verified,
+          -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
+          verified = f.verified or excluded.verified,
           scored = f.scored + excluded.scored,
           score_sum = f.score_sum + excluded.score_sum,
           binary_scored = f.binary_scored + excluded.binary_scored,

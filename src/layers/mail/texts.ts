@@ -1,0 +1,95 @@
+/** What mails say. Plain text, with nothing of an agent's own in it but its name, made harmless. */
+import { DateTime } from "effect"
+
+const longestName = 60
+
+/**
+ * An agent's name as it may stand in a mail to somebody who never asked for one: letters, digits and spaces, so that
+ * it is never a link, an address or a line of its own.
+ */
+export const printableName = (name: string): string => {
+  const words = name
+    .replaceAll(/[^\p{L}\p{M}\p{N}' _-]+/gu, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+  return Array.from(words).slice(0, longestName).join("").trim() || "without a name"
+}
+
+/** For humans: to the minute, in UTC. */
+const moment = (instant: DateTime.Utc): string =>
+  `${DateTime.formatIso(instant).slice(0, 16).replace("T", " ")} UTC`
+
+interface Text {
+  readonly subject: string
+  readonly text: string
+}
+
+const width = 72
+
+/** In lines as plain text has them; a link stays in one piece. */
+const wrapped = (paragraph: string): string =>
+  paragraph.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, "g"), "$1\n")
+
+const paragraphs = (...parts: ReadonlyArray<string>): string => `${parts.map(wrapped).join("\n\n")}\n`
+
+export const signInText = (mail: {
+  readonly baseUrl: string
+  readonly link: string
+  readonly expiresAt: DateTime.Utc
+}): Text => ({
+  subject: "Sign in to Auspex",
+  text: paragraphs(
+    `Somebody, we hope you, asked to sign in with this address at\n${mail.baseUrl}`,
+    `Open this page and press its button. It works once, until ${moment(mail.expiresAt)}:`,
+    mail.link,
+    "If it was not you, ignore this mail: nobody is signed in without that button."
+  )
+})
+
+export interface AboutAgent {
+  readonly baseUrl: string
+  readonly agentName: string
+  /** Shows the agent, and claims it. */
+  readonly link: string
+  readonly expiresAt: DateTime.Utc
+  readonly provisionalUntil: DateTime.Utc
+  /** Ends all such mail. */
+  readonly notMine: string
+}
+
+const howToClaim = (mail: AboutAgent): string =>
+  paragraphs(
+    `If the agent is yours, claim it: the page below shows it, and one button there signs you in and makes you its owner. The link works once, until ${moment(mail.expiresAt)}:`,
+    mail.link,
+    "If it is not yours, do not press that button. This page ends every mail that agents cause to this address:",
+    mail.notMine
+  )
+
+const named = (mail: AboutAgent): string => `"${printableName(mail.agentName)}"`
+
+export const claimText = (mail: AboutAgent): Text => ({
+  subject: `Claim your agent: ${printableName(mail.agentName)}`,
+  text: paragraphs(
+    `An agent that calls itself ${named(mail)} has registered with Auspex, an evaluation platform for AI agents, and named you as its operator:\n${mail.baseUrl}`,
+    `Its operator is responsible for it. Until it is claimed it is provisional: it may predict a few challenges only, has no official rank, and is issued no access tokens from ${moment(mail.provisionalUntil)} on.`,
+    howToClaim(mail).trimEnd()
+  )
+})
+
+export const reminderText = (mail: AboutAgent & { readonly left: string }): Text => ({
+  subject: `${mail.left} left to claim your agent: ${printableName(mail.agentName)}`,
+  text: paragraphs(
+    `The agent ${named(mail)} at Auspex named you as its operator and is not claimed yet:\n${mail.baseUrl}`,
+    `From ${moment(mail.provisionalUntil)} on it is issued no access tokens until it is claimed. Its track record is kept.`,
+    howToClaim(mail).trimEnd()
+  )
+})
+
+export const pausedText = (mail: AboutAgent): Text => ({
+  subject: `Paused until you claim it: ${printableName(mail.agentName)}`,
+  text: paragraphs(
+    `The agent ${named(mail)} at Auspex named you as its operator and was not claimed in time:\n${mail.baseUrl}`,
+    `Since ${moment(mail.provisionalUntil)} it is issued no access tokens. Its track record is kept, and counts in full as soon as it is claimed.`,
+    howToClaim(mail).trimEnd()
+  )
+})

@@ -1,0 +1,172 @@
+import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { EmailAddress } from "../../services/emails.ts"
+import { Mailer, mailKinds } from "../../services/Mailer.ts"
+import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
+import { Settings } from "../../services/Settings.ts"
+import { sealing } from "../sealing.ts"
+import { at, many, run } from "./query.ts"
+
+const batch = 20
+const atOnce = 5
+/** Longer than a batch takes when every mail of it runs into its time limit. */
+const lease = Duration.minutes(3)
+const patience = Duration.seconds(30)
+const firstPause = Duration.seconds(30)
+const longestPause = Duration.hours(1)
+/** How long a row that was sent or given up is kept, for whoever looks for a mail that did not arrive. */
+const memory = Duration.days(7)
+const longestError = 500
+
+const LeasedRow = Schema.Struct({
+  id: Schema.String,
+  kind: Schema.Literals(mailKinds),
+  recipient: EmailAddress,
+  sealed: Schema.Uint8Array,
+  attempts: Schema.Int,
+  created_at: Schema.DateTimeUtcFromDate,
+  expires_at: Schema.DateTimeUtcFromDate
+})
+type Leased = typeof LeasedRow.Type
+
+const Content = Schema.Struct({
+  subject: Schema.String,
+  text: Schema.String,
+  unsubscribeUrl: Schema.NullOr(Schema.String)
+})
+const contentText = Schema.fromJsonString(Content)
+
+const outcomes = Metric.counter("mails_total", {
+  description: "Attempts to send a mail, by kind and outcome",
+  incremental: true
+})
+
+type Outcome = "sent" | "deferred" | "failed"
+
+/** Twice as long after every attempt. */
+const pauseAfter = (attempts: number): Duration.Duration =>
+  Duration.min(Duration.times(firstPause, 2 ** Math.min(attempts - 1, 20)), longestPause)
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const transport = yield* MailTransport
+  const { seal, open } = sealing((yield* Settings).tokenSecret, "mail")
+  const leasedRows = many(LeasedRow)
+  const decodeContent = Schema.decodeUnknownOption(contentText)
+
+  const enqueue: Mailer["Service"]["enqueue"] = Effect.fn("Mailer.enqueue")(function* (mail) {
+    const id = yield* random.uuidV7()
+    const now = yield* DateTime.now
+    const content = JSON.stringify({
+      subject: mail.subject,
+      text: mail.text,
+      unsubscribeUrl: mail.unsubscribeUrl ?? null
+    })
+    yield* run(sql`
+      insert into mails (id, kind, recipient, sealed, created_at, expires_at, due_at)
+      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${seal(content)}, ${at(now)}, ${at(mail.expiresAt)}, ${at(now)})`)
+  })
+
+  /** Takes mails for as long as the lease lasts. The attempt is counted here, so that a mail that kills us runs out. */
+  const leaseDue = Effect.fnUntraced(function* () {
+    const now = yield* DateTime.now
+    return yield* leasedRows(sql`
+      with due as (
+        select id from mails
+         where sent_at is null and failed_at is null and due_at <= ${at(now)}
+         order by due_at, id
+         limit ${batch}
+           for update skip locked
+      )
+      update mails m
+         set attempts = m.attempts + 1, due_at = ${at(DateTime.addDuration(now, lease))}
+        from due
+       where m.id = due.id
+      returning m.id::text, m.kind, m.recipient, m.sealed, m.attempts, m.created_at, m.expires_at`)
+    // Asked twice a second, mostly in vain: a trace of it would tell nobody anything.
+  }, Effect.withTracerEnabled(false))
+
+  const deliver = Effect.fnUntraced(function* (mail: Leased) {
+    if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, mail.expires_at)) {
+      return yield* new DeliveryFailed({ reason: "what it links to has ended", permanent: true })
+    }
+    const content = Option.flatMap(open(mail.sealed), decodeContent)
+    if (Option.isNone(content)) {
+      return yield* new DeliveryFailed({
+        reason: "it was sealed under another AUSPEX_TOKEN_SECRET",
+        permanent: true
+      })
+    }
+    yield* transport
+      .deliver({ id: mail.id, to: mail.recipient, createdAt: mail.created_at, ...content.value })
+      .pipe(
+        Effect.timeoutOrElse({
+          duration: patience,
+          orElse: () => new DeliveryFailed({ reason: "the mail server took too long", permanent: false })
+        })
+      )
+  })
+
+  const record = Effect.fnUntraced(function* (mail: Leased, failure: Option.Option<DeliveryFailed>) {
+    const now = yield* DateTime.now
+    // Whose lease has run out meanwhile has nothing to say any more.
+    const ours = sql`id = ${mail.id}::uuid and attempts = ${mail.attempts} and sent_at is null and failed_at is null`
+    if (Option.isNone(failure)) {
+      yield* run(sql`update mails set sent_at = ${at(now)}, sealed = null, last_error = null where ${ours}`)
+      return "sent" as const
+    }
+    const next = DateTime.addDuration(now, pauseAfter(mail.attempts))
+    const { permanent, reason } = failure.value
+    const error = reason.replaceAll("\0", "").slice(0, longestError)
+    if (permanent || DateTime.isGreaterThanOrEqualTo(next, mail.expires_at)) {
+      yield* run(sql`
+        update mails set failed_at = ${at(now)}, sealed = null, last_error = ${error} where ${ours}`)
+      return "failed" as const
+    }
+    yield* run(sql`update mails set due_at = ${at(next)}, last_error = ${error} where ${ours}`)
+    return "deferred" as const
+  })
+
+  const send = Effect.fn("Mailer.send")(function* (mail: Leased) {
+    const failure = yield* deliver(mail).pipe(Effect.flip, Effect.option)
+    const outcome: Outcome = yield* record(mail, failure)
+    yield* Metric.update(Metric.withAttributes(outcomes, { kind: mail.kind, outcome }), 1)
+    if (Option.isSome(failure)) {
+      yield* Effect.logWarning(
+        outcome === "failed" ? "a mail was given up" : "a mail was not taken; it is sent again later"
+      ).pipe(
+        Effect.annotateLogs({
+          mail_id: mail.id,
+          kind: mail.kind,
+          attempt: mail.attempts,
+          reason: failure.value.reason
+        })
+      )
+    }
+    return outcome
+  })
+
+  const drain: Mailer["Service"]["drain"] = Effect.gen(function* () {
+    const seen: Array<Outcome> = []
+    let leased = yield* leaseDue()
+    while (leased.length > 0) {
+      seen.push(...(yield* Effect.forEach(leased, send, { concurrency: atOnce })))
+      leased = leased.length < batch ? [] : yield* leaseDue()
+    }
+    const having = (wanted: Outcome) => seen.filter((outcome) => outcome === wanted).length
+    return { sent: having("sent"), deferred: having("deferred"), failed: having("failed") }
+  })
+
+  const trim: Mailer["Service"]["trim"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    yield* run(sql`
+      delete from mails
+       where (sent_at is not null or failed_at is not null) and created_at < ${at(DateTime.subtractDuration(now, memory))}`)
+  }).pipe(Effect.withSpan("Mailer.trim"))
+
+  return Mailer.of({ enqueue, drain, trim })
+})
+
+export const layer = Layer.effect(Mailer, make)

@@ -1,0 +1,150 @@
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { EmailAddress } from "../../services/emails.ts"
+import { NotFound } from "../../services/errors.ts"
+import { AgentId, isUuid, OperatorId } from "../../services/identifiers.ts"
+import { Operators } from "../../services/Operators.ts"
+import type { Operator } from "../../services/Operators.ts"
+import { Plan } from "../../services/Owners.ts"
+import { Settings } from "../../services/Settings.ts"
+import { isToken, makeClientSecret, sha256 } from "../secrets.ts"
+import { makeAccounts } from "./operators/accounts.ts"
+import { makeOwnedAgents } from "./operators/ownedAgents.ts"
+import { makeSignInLinks } from "./operators/signInLinks.ts"
+import { at, maybe, one, orDefect, run } from "./query.ts"
+
+/** A session's use is noted this often at most, so that a page view is rarely a write. */
+const useNoted = Duration.minutes(1)
+/** How long ended links are kept: one that is clicked late still says what became of it. */
+const memory = Duration.days(7)
+
+const instant = Schema.DateTimeUtcFromDate
+
+const OperatorRow = Schema.Struct({ id: OperatorId, email: Schema.NullOr(EmailAddress), plan: Plan })
+const SessionRow = Schema.Struct({ ...OperatorRow.fields, last_used_at: instant })
+const IdRow = Schema.Struct({ id: OperatorId })
+
+const operatorOf = ({ id, email, plan }: typeof OperatorRow.Type): Operator => ({
+  operatorId: id,
+  email,
+  plan
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const random = yield* SecureRandom.SecureRandom
+  const accounts = yield* makeAccounts
+  const links = yield* makeSignInLinks
+  const ownedAgents = yield* makeOwnedAgents
+  const sessionRow = maybe(SessionRow)
+  const operatorRow = maybe(OperatorRow)
+  const identityRow = maybe(IdRow)
+  const createdRow = one(IdRow)
+
+  const accountOf = (issuer: string, subject: string) =>
+    identityRow(sql`
+      select operator_id::text as id from operator_identities where issuer = ${issuer} and subject = ${subject}`)
+
+  /** Of two first sign-ins at once one makes the account: the other waits for it, and its own operator is not kept. */
+  const createAccount = Effect.fnUntraced(function* (issuer: string, subject: string) {
+    const id = yield* random.uuidV7()
+    const now = yield* DateTime.now
+    yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify([issuer, subject])}, 0))`)
+    const existing = yield* accountOf(issuer, subject)
+    if (Option.isSome(existing)) return existing.value.id
+    yield* run(sql`insert into operators (id, created_at) values (${id}::uuid, ${at(now)})`)
+    const created = yield* createdRow(sql`
+      insert into operator_identities (issuer, subject, operator_id, created_at)
+      values (${issuer}, ${subject}, ${id}::uuid, ${at(now)})
+      returning operator_id::text as id`)
+    return created.id
+  })
+
+  const signInWithIdentity: Operators["Service"]["signInWithIdentity"] = Effect.fn(
+    "Operators.signInWithIdentity"
+  )(function* ({ issuer, subject, email }) {
+    const known = yield* accountOf(issuer, subject)
+    const operatorId = Option.isSome(known)
+      ? known.value.id
+      : yield* sql.withTransaction(createAccount(issuer, subject)).pipe(orDefect)
+    if (email !== null) {
+      // An address that another account has stays there: only a link in a mail proves whose it is today.
+      yield* sql`
+        update operators set email = ${email}
+         where id = ${operatorId}::uuid and email is null
+           and not exists (select 1 from operators where email = ${email})`.pipe(
+        Effect.catchReason("SqlError", "UniqueViolation", () => Effect.void),
+        orDefect
+      )
+    }
+    return yield* accounts.startSession(operatorId)
+  })
+
+  const session: Operators["Service"]["session"] = Effect.fn("Operators.session")(function* (secret) {
+    if (!isToken("session", secret)) return Option.none()
+    const now = yield* DateTime.now
+    const found = yield* sessionRow(sql`
+      select o.id::text, o.email, o.plan, s.last_used_at
+        from operator_sessions s join operators o on o.id = s.operator_id
+       where s.secret_hash = ${sha256(secret)} and s.expires_at > ${at(now)}
+         and s.last_used_at > ${at(DateTime.subtractDuration(now, settings.sessionIdle))}`)
+    if (Option.isNone(found)) return Option.none()
+    if (DateTime.isLessThan(found.value.last_used_at, DateTime.subtractDuration(now, useNoted))) {
+      yield* run(sql`
+        update operator_sessions set last_used_at = greatest(last_used_at, ${at(now)})
+         where secret_hash = ${sha256(secret)}`)
+    }
+    return Option.some(operatorOf(found.value))
+  })
+
+  const signOut: Operators["Service"]["signOut"] = Effect.fn("Operators.signOut")(function* (secret) {
+    yield* run(sql`delete from operator_sessions where secret_hash = ${sha256(secret)}`)
+  })
+
+  const account: Operators["Service"]["account"] = Effect.fn("Operators.account")(function* (operatorId) {
+    const found = isUuid(operatorId)
+      ? yield* operatorRow(sql`select id::text, email, plan from operators where id = ${operatorId}::uuid`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* new NotFound({ detail: "There is no such operator." })
+    return { operator: operatorOf(found.value), agents: yield* ownedAgents(operatorId) }
+  })
+
+  const rotateSecret: Operators["Service"]["rotateSecret"] = Effect.fn("Operators.rotateSecret")(function* ({
+    operatorId,
+    agentId
+  }) {
+    const secret = makeClientSecret()
+    const rotated =
+      isUuid(agentId) && isUuid(operatorId)
+        ? yield* sql`
+              update agents set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
+               where id = ${agentId}::uuid and owner_id = ${operatorId}::uuid
+              returning 1`.pipe(orDefect)
+        : []
+    // Somebody else's agent is as unknown as one that does not exist.
+    if (rotated.length === 0) return yield* new NotFound({ detail: "You own no agent with this identifier." })
+    return { agent_id: AgentId.make(agentId), client_secret: secret }
+  })
+
+  const trim: Operators["Service"]["trim"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    yield* links.trim(memory)
+    yield* run(sql`delete from operator_sessions where expires_at <= ${at(now)}`)
+  }).pipe(Effect.withSpan("Operators.trim"))
+
+  return Operators.of({
+    requestSignIn: links.requestSignIn,
+    viewSignIn: links.viewSignIn,
+    signIn: links.signIn,
+    signInWithIdentity,
+    session,
+    signOut,
+    account,
+    rotateSecret,
+    trim
+  })
+})
+
+export const layer = Layer.effect(Operators, make)

@@ -1,0 +1,63 @@
+/** The moment an agent gets its owner, whichever link led there. Joins the caller's transaction. */
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { AgentLimitReached } from "../../../services/Claims.ts"
+import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { at, one, run } from "../query.ts"
+import { alreadyClaimed } from "./refusals.ts"
+
+const Owned = Schema.Struct({ agents: Schema.Int })
+
+export const makeOwnership = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const owned = one(Owned)
+
+  /** Official ranks at once: rows in the order in which settlement takes them, or the two could wait for each other. */
+  const takeRanks = (agents: Statement.Fragment) =>
+    run(sql`
+      with held as (
+        select f.board, f.agent_id from agent_figures f
+         where not f.verified and ${agents}
+         order by f.board, f.agent_id
+           for update
+      )
+      update agent_figures f set verified = true
+        from held where f.board = held.board and f.agent_id = held.agent_id`)
+
+  /** Makes `operatorId` the owner. Exactly one caller ever succeeds for an agent. */
+  const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
+    const now = yield* DateTime.now
+    // An operator's claims take turns, so that they are counted right.
+    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
+    const { agents } = yield* owned(sql`
+      select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
+    if (agents >= settings.agentsPerOperator) {
+      return yield* new AgentLimitReached({
+        detail: `An operator may own ${settings.agentsPerOperator} agents at most, and you own as many.`
+      })
+    }
+    const claimed = yield* sql`
+      update agents set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
+       where id = ${agentId}::uuid and claimed_at is null
+      returning 1`
+    if (claimed.length === 0) return yield* alreadyClaimed()
+    yield* takeRanks(sql`f.agent_id = ${agentId}::uuid`)
+  })
+
+  /**
+   * Marks figures that a settlement wrote while the claim committed: neither saw the other. Housekeeping, since the
+   * rank is otherwise there at once.
+   */
+  const confirmRanks = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const since = DateTime.subtract(now, { hours: 1 })
+    yield* takeRanks(sql`f.agent_id in (select id from agents where claimed_at >= ${at(since)})`)
+  }).pipe(Effect.withSpan("Claims.confirmRanks"))
+
+  return { own, confirmRanks }
+})
+
+export type Ownership = Effect.Success<typeof makeOwnership>

@@ -1,0 +1,45 @@
+/** The agents of an owner, claimed last first. As many as one may own, so a page of them is all of them. */
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { AgentId } from "../../../services/identifiers.ts"
+import { AuthMethod } from "../../../services/Registry.ts"
+import { statusAt } from "../agentStanding.ts"
+import { many } from "../query.ts"
+
+const instant = Schema.DateTimeUtcFromDate
+
+const AgentRow = Schema.Struct({
+  id: AgentId,
+  name: Schema.String,
+  auth_method: AuthMethod,
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  created_at: instant,
+  claimed_at: instant,
+  challenge_passed_at: Schema.NullOr(instant),
+  provisional_until: instant,
+  suspended_at: Schema.NullOr(instant)
+})
+
+export const makeOwnedAgents = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = many(AgentRow)
+  return Effect.fnUntraced(function* (ownerId: string) {
+    const now = yield* DateTime.now
+    const agents = yield* rows(sql`
+      select id::text, name, auth_method, model_provider, model_name, created_at, claimed_at, challenge_passed_at,
+             provisional_until, suspended_at
+        from agents where owner_id = ${ownerId}::uuid
+       order by claimed_at desc, id`)
+    return agents.map((agent) => ({
+      agentId: agent.id,
+      name: agent.name,
+      status: statusAt(agent, now),
+      authMethod: agent.auth_method,
+      modelProvider: agent.model_provider,
+      modelName: agent.model_name,
+      createdAt: agent.created_at,
+      claimedAt: agent.claimed_at
+    }))
+  })
+})

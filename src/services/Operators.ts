@@ -1,0 +1,112 @@
+/**
+ * Operators: the humans responsible for agents. They sign in by a link in a mail, or by an identity provider, and have a
+ * session afterwards. Secrets (links, sessions) are 256 random bits of which only a hash is kept.
+ */
+import { Context, Schema } from "effect"
+import type { DateTime, Effect, Option } from "effect"
+import type { AgentStatus } from "./agentStatus.ts"
+import type { EmailAddress } from "./emails.ts"
+import { errorCode } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
+import type { AgentId, OperatorId } from "./identifiers.ts"
+import type { TooManyRequests } from "./Limits.ts"
+import type { Plan } from "./Owners.ts"
+import { accountPage } from "./pages.ts"
+import type { AuthMethod, RotatedSecret } from "./Registry.ts"
+
+/** Where a sign-in leads afterwards: the account, or the claim page it began on. Never a path somebody else chose. */
+export const ReturnTo = Schema.String.check(
+  Schema.isPattern(/^\/(account|claim\/aus_cl_[A-Za-z0-9_-]{43})$/u, {
+    message: "Expected /account or the path of a claim page"
+  })
+).pipe(Schema.brand("ReturnTo"))
+export type ReturnTo = typeof ReturnTo.Type
+
+/** The account page. */
+export const toAccount = ReturnTo.make(accountPage)
+
+export interface Operator {
+  readonly operatorId: OperatorId
+  /** Verified; null for who came by an identity provider that vouches for none. */
+  readonly email: EmailAddress | null
+  readonly plan: Plan
+}
+
+/** A session as it begins: `secret` is for the browser's cookie, and is not kept here. */
+export interface NewSession {
+  readonly operatorId: OperatorId
+  readonly secret: string
+  /** When it ends even if it is used all the time. */
+  readonly expiresAt: DateTime.Utc
+}
+
+export type SignInView =
+  | { readonly state: "open"; readonly email: EmailAddress; readonly returnTo: ReturnTo }
+  | { readonly state: "expired" | "replaced" | "used" }
+
+/** 400: a sign-in link works once, within minutes, and only the newest does. */
+export class SignInLinkEnded extends Schema.Error<SignInLinkEnded>("SignInLinkEnded")(
+  {
+    detail: Schema.String,
+    code: errorCode("sign_in_link_ended"),
+    reason: Schema.Literals(["expired", "replaced", "used"])
+  },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "SignInLinkEnded"
+}
+
+export interface OwnAgent {
+  readonly agentId: AgentId
+  readonly name: string
+  readonly status: AgentStatus
+  readonly authMethod: typeof AuthMethod.Type
+  readonly modelProvider: string | null
+  readonly modelName: string | null
+  readonly createdAt: DateTime.Utc
+  readonly claimedAt: DateTime.Utc
+}
+
+export interface Account {
+  readonly operator: Operator
+  /** Claimed last, first. */
+  readonly agents: ReadonlyArray<OwnAgent>
+}
+
+export class Operators extends Context.Service<
+  Operators,
+  {
+    /** Mails a sign-in link, and answers the same whether anybody has an account with this address. */
+    readonly requestSignIn: (request: {
+      readonly email: EmailAddress
+      readonly returnTo: ReturnTo
+      /** Where the request comes from. */
+      readonly address: string
+    }) => Effect.Effect<void, TooManyRequests>
+    readonly viewSignIn: (token: string) => Effect.Effect<SignInView, NotFound>
+    /** Uses up the link. Who has no account gets one: the link proves the address. */
+    readonly signIn: (
+      token: string
+    ) => Effect.Effect<
+      { readonly session: NewSession; readonly returnTo: ReturnTo },
+      NotFound | SignInLinkEnded
+    >
+    /** The account is that of issuer and subject. `email` only if the provider vouches for it. */
+    readonly signInWithIdentity: (identity: {
+      readonly issuer: string
+      readonly subject: string
+      readonly email: EmailAddress | null
+    }) => Effect.Effect<NewSession>
+    /** Who has this session, unless it ended: unused for too long, over, or signed out. */
+    readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
+    readonly signOut: (secret: string) => Effect.Effect<void>
+    readonly account: (operatorId: OperatorId) => Effect.Effect<Account, NotFound>
+    /** A new client_secret for an agent of this operator, shown once; every token it holds ends. */
+    readonly rotateSecret: (request: {
+      readonly operatorId: OperatorId
+      readonly agentId: string
+    }) => Effect.Effect<RotatedSecret, NotFound>
+    /** Forgets links and sessions that ended long ago. */
+    readonly trim: Effect.Effect<void>
+  }
+>()("auspex/services/Operators") {}

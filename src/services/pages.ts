@@ -1,0 +1,19 @@
+/** The paths of the pages that mails and answers link to; behind a base URL they are whole links. */
+
+/** Secrets in these paths are recognised by their prefix, and redacted wherever they are logged. */
+export const tokenPrefixes = {
+  claimLink: "aus_cl_",
+  mailClaim: "aus_mc_",
+  signIn: "aus_si_",
+  session: "aus_ss_"
+} as const
+
+export const accountPage = "/account"
+/** Of a claim link: shows the agent; a signed-in operator enters the pairing code. */
+export const claimPage = (token: string) => `/claim/${token}`
+/** Of a claim mail: shows the agent and one button, which signs in and claims. */
+export const mailClaimPage = (token: string) => `/claim/mail/${token}`
+/** Of a claim mail: shows one button, which blocks the address. Mail programs post to it by themselves (RFC 8058). */
+export const notMinePage = (token: string) => `/claim/mail/${token}/not-mine`
+/** Of a sign-in mail: shows one button, which signs in. */
+export const signInPage = (token: string) => `/sign-in/${token}`

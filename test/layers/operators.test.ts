@@ -1,0 +1,369 @@
+/** Operators: signing in by mail or by an identity provider, and how long it lasts. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option, Result, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { OperatorId } from "../../src/services/identifiers.ts"
+import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
+import { Owners } from "../../src/services/Owners.ts"
+import { times } from "../support/atOnce.ts"
+import { countOf, freshWeek, moveTo, plus } from "../support/builders.ts"
+import { claimable, claimWithCode, newMails, signedIn, tokenOf } from "../support/claims.ts"
+import { linksIn } from "../support/mailbox.ts"
+import { address } from "../support/operators.ts"
+import { member } from "../support/server.ts"
+import { testServices } from "../support/services.ts"
+
+const request = (email: string, from: string = "192.0.2.1", returnTo: ReturnTo = toAccount) =>
+  Operators.use((operators) => operators.requestSignIn({ email: address(email), returnTo, address: from }))
+
+/** Asks for a link, and answers its token as the mail has it. */
+const linkFor = Effect.fnUntraced(function* (email: string, returnTo?: ReturnTo) {
+  yield* request(email, "192.0.2.1", returnTo)
+  return tokenOf(linksIn((yield* newMails).at(-1))[1])
+})
+
+const signIn = (token: string) => Operators.use((operators) => operators.signIn(token))
+const view = (token: string) => Operators.use((operators) => operators.viewSignIn(token))
+const whoHas = (secret: string) =>
+  Effect.map(
+    Operators.use((operators) => operators.session(secret)),
+    Option.map(({ operatorId }) => operatorId)
+  )
+const isSignedIn = (secret: string) => Effect.map(whoHas(secret), Option.isSome)
+
+layer(testServices())("A sign-in link", (it) => {
+  it.effect("makes an account at first, and is the way back to it ever after", () =>
+    Effect.gen(function* () {
+      const first = yield* signedIn("ada@example.org")
+      const second = yield* signedIn(" ADA@Example.org ")
+      assert.strictEqual(first.operatorId, second.operatorId)
+      assert.notStrictEqual(first.secret, second.secret)
+      const operator = yield* Operators.use((operators) => operators.session(second.secret))
+      assert.deepStrictEqual(Option.getOrNull(operator), {
+        operatorId: first.operatorId,
+        email: address("ada@example.org"),
+        plan: "free"
+      })
+    })
+  )
+
+  it.effect("shows whom it signs in and where it leads, as often as a mail scanner looks", () =>
+    Effect.gen(function* () {
+      const claimPage = ReturnTo.make(`/claim/aus_cl_${"A".repeat(43)}`)
+      const token = yield* linkFor("scanned@example.org", claimPage)
+      for (const _ of times(3, () => 0)) {
+        assert.deepStrictEqual(yield* view(token), {
+          state: "open",
+          email: address("scanned@example.org"),
+          returnTo: claimPage
+        })
+      }
+      assert.strictEqual((yield* signIn(token)).returnTo, claimPage)
+    })
+  )
+
+  it.effect("leads only to the account or to a claim page", () =>
+    Effect.gen(function* () {
+      const decode = Schema.decodeUnknownEffect(ReturnTo)
+      for (const path of [
+        "https://evil.example",
+        "//evil.example",
+        "/claim/../evil",
+        "/account/../../evil",
+        "/account\n",
+        "/account?next=//evil.example",
+        "\\\\evil.example",
+        "javascript:alert(1)",
+        "",
+        "/claim/",
+        `/claim/aus_cl_${"A".repeat(44)}`
+      ]) {
+        assert.isTrue(Result.isFailure(yield* Effect.result(decode(path))), path)
+      }
+    })
+  )
+
+  it.effect("works once, also for 20 at once", () =>
+    Effect.gen(function* () {
+      const token = yield* linkFor("once@example.org")
+      const results = yield* Effect.forEach(
+        times(20, () => signIn(token)),
+        Effect.result,
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      for (const each of results.filter(Result.isFailure)) {
+        assert.strictEqual(member(each.failure, "reason"), "used")
+      }
+      assert.deepStrictEqual(yield* view(token), { state: "used" })
+    })
+  )
+
+  it.effect("works for ten minutes, to the millisecond", () =>
+    Effect.gen(function* () {
+      const early = yield* linkFor("early@example.org")
+      const late = yield* linkFor("late@example.org")
+      yield* TestClock.adjust("10 minutes")
+      yield* TestClock.adjust("-1 millis")
+      yield* signIn(early)
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* view(late), { state: "expired" })
+      const error = yield* Effect.flip(signIn(late))
+      assert.strictEqual(member(error, "reason"), "expired")
+    })
+  )
+
+  it.effect("ends with the next one to the same address", () =>
+    Effect.gen(function* () {
+      const older = yield* linkFor("twice@example.org")
+      const other = yield* linkFor("other@example.org")
+      const newer = yield* linkFor("twice@example.org")
+      assert.deepStrictEqual(yield* view(older), { state: "replaced" })
+      assert.strictEqual(member(yield* Effect.flip(signIn(older)), "reason"), "replaced")
+      yield* signIn(newer)
+      yield* signIn(other)
+    })
+  )
+
+  it.effect("of ten asked for at once one works", () =>
+    Effect.gen(function* () {
+      yield* Effect.all(
+        times(10, () => request("crowd@example.org")),
+        { concurrency: "unbounded" }
+      )
+      const tokens = (yield* newMails).map((mail) => tokenOf(linksIn(mail)[1]))
+      assert.strictEqual(tokens.length, 10)
+      const states = yield* Effect.forEach(tokens, view)
+      assert.strictEqual(states.filter(({ state }) => state === "open").length, 1)
+    })
+  )
+
+  it.effect("that nobody made is NotFound, whatever it looks like", () =>
+    Effect.gen(function* () {
+      for (const token of ["", "x", "\0", `aus_si_${"A".repeat(43)}`, `aus_cl_${"A".repeat(43)}`]) {
+        assert.strictEqual((yield* Effect.flip(view(token))).code, "not_found")
+        assert.strictEqual((yield* Effect.flip(signIn(token))).code, "not_found")
+      }
+    })
+  )
+
+  it.effect("is the same mail for who has an account and who has none", () =>
+    Effect.gen(function* () {
+      yield* signedIn("known@example.org")
+      yield* request("known@example.org")
+      yield* request("strange@example.org")
+      const [known, strange] = (yield* newMails).map(({ subject, text }) =>
+        `${subject} ${text}`.replace(/aus_si_\S+/, "")
+      )
+      assert.isNotEmpty(known)
+      assert.strictEqual(known, strange)
+    })
+  )
+
+  it.effect("is stored as a hash, and where it leads sealed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const returnTo = ReturnTo.make(`/claim/aus_cl_${"B".repeat(43)}`)
+      const token = yield* linkFor("stored@example.org", returnTo)
+      const { session } = yield* signIn(token)
+      const rows = yield* sql`
+        select encode(token_hash, 'escape') || encode(return_to, 'escape') as text from sign_in_links
+        union all select encode(secret_hash, 'escape') from operator_sessions
+        union all select coalesce(encode(sealed, 'escape'), '') from mails`
+      const stored = JSON.stringify(rows)
+      for (const secret of [token, session.secret, returnTo, "BBBB"]) assert.notInclude(stored, secret)
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour", AUSPEX_LIMIT_SIGN_INS: "20/hour" }))(
+  "Sign-in mails",
+  (it) => {
+    it.effect("are 5 an hour to a mailbox, whatever suffix it is written with", () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        for (const n of times(5, (index) => index)) yield* request(`ada+${n}@example.org`, `192.0.2.${n}`)
+        const error = yield* Effect.flip(request("ada@example.org", "192.0.2.9"))
+        assert.strictEqual(error._tag, "TooManyRequests")
+        yield* request("bob@example.org", "192.0.2.9")
+        assert.strictEqual((yield* newMails).length, 6)
+        yield* moveTo(plus(now, "2 hours"))
+        yield* request("ada@example.org", "192.0.2.9")
+      })
+    )
+
+    it.effect("are 20 an hour from an address", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        for (const n of times(20, (index) => index)) yield* request(`n${n}@example.org`, "198.51.100.1")
+        const error = yield* Effect.flip(request("n21@example.org", "198.51.100.1"))
+        assert.strictEqual(error._tag, "TooManyRequests")
+        yield* request("n21@example.org", "198.51.100.2")
+      })
+    )
+  }
+)
+
+layer(testServices())("A session", (it) => {
+  it.effect("ends when it is unused for 12 hours, and each use lets it last longer", () =>
+    Effect.gen(function* () {
+      const { secret } = yield* signedIn("idle@example.org")
+      for (const _ of times(3, () => 0)) {
+        yield* TestClock.adjust("11 hours")
+        assert.isTrue(yield* isSignedIn(secret))
+      }
+      yield* TestClock.adjust("12 hours")
+      assert.isFalse(yield* isSignedIn(secret))
+    })
+  )
+
+  it.effect("ends after 7 days even if it is used all the time", () =>
+    Effect.gen(function* () {
+      const { secret } = yield* signedIn("busy@example.org")
+      for (const _ of times(16, () => 0)) {
+        assert.isTrue(yield* isSignedIn(secret))
+        yield* TestClock.adjust("10 hours")
+      }
+      assert.isTrue(yield* isSignedIn(secret))
+      yield* TestClock.adjust("8 hours")
+      assert.isFalse(yield* isSignedIn(secret))
+    })
+  )
+
+  it.effect("ends with signing out, and no other does", () =>
+    Effect.gen(function* () {
+      const [here, there] = [yield* signedIn("out@example.org"), yield* signedIn("out@example.org")]
+      yield* Operators.use((operators) => operators.signOut(here.secret))
+      assert.isFalse(yield* isSignedIn(here.secret))
+      assert.isTrue(yield* isSignedIn(there.secret))
+      yield* Operators.use((operators) => operators.signOut(here.secret))
+    })
+  )
+
+  it.effect("is nobody's when its secret is made up", () =>
+    Effect.gen(function* () {
+      for (const secret of ["", "\0", "aus_ss_", `aus_ss_${"A".repeat(43)}`, "A".repeat(100_000)]) {
+        assert.isFalse(yield* isSignedIn(secret))
+      }
+    })
+  )
+
+  it.effect("that is over is forgotten by housekeeping, and a link a week after it ended", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from operator_sessions`
+      yield* sql`delete from sign_in_links`
+      yield* signedIn("trim@example.org")
+      const left = Effect.all([
+        countOf((query) => query`select count(*)::int as count from operator_sessions`),
+        countOf((query) => query`select count(*)::int as count from sign_in_links`)
+      ])
+      const trim = Operators.use((operators) => operators.trim)
+      yield* TestClock.adjust("7 days")
+      yield* TestClock.adjust("-1 millis")
+      yield* trim
+      assert.deepStrictEqual(yield* left, [1, 1])
+      yield* TestClock.adjust("1 hour")
+      yield* trim
+      assert.deepStrictEqual(yield* left, [0, 0])
+    })
+  )
+})
+
+layer(testServices())("An identity provider's account", (it) => {
+  const identify = (issuer: string, subject: string, email: string | null = null) =>
+    Operators.use((operators) =>
+      operators.signInWithIdentity({
+        issuer,
+        subject,
+        email: email === null ? null : address(email)
+      })
+    ).pipe(Effect.map(({ operatorId }) => operatorId))
+
+  const emailOf = (operatorId: OperatorId) =>
+    Effect.map(
+      Owners.use((owners) => owners.get(operatorId)),
+      ({ email }) => email
+    )
+
+  it.effect("is that of issuer and subject, letter by letter", () =>
+    Effect.gen(function* () {
+      const ada = yield* identify("https://id.example", "ada")
+      assert.strictEqual(yield* identify("https://id.example", "ada"), ada)
+      const others = yield* Effect.all([
+        identify("https://id.example/", "ada"),
+        identify("https://id.example", "Ada"),
+        identify("https://other.example", "ada")
+      ])
+      assert.strictEqual(new Set([ada, ...others]).size, 4)
+    })
+  )
+
+  it.effect("of 20 first sign-ins at once is one", () =>
+    Effect.gen(function* () {
+      const found = yield* Effect.all(
+        times(20, () => identify("https://id.example", "crowd")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(found).size, 1)
+    })
+  )
+
+  it.effect(
+    "takes a verified address that nobody has, so that a mail to it signs in to the same account",
+    () =>
+      Effect.gen(function* () {
+        const ada = yield* identify("https://id.example", "with-mail", "idp@example.org")
+        assert.strictEqual(yield* emailOf(ada), "idp@example.org")
+        assert.strictEqual((yield* signedIn("idp@example.org")).operatorId, ada)
+      })
+  )
+
+  it.effect("is never merged with another account for having the same address", () =>
+    Effect.gen(function* () {
+      const { operatorId } = yield* signedIn("taken@example.org")
+      const stranger = yield* identify("https://id.example", "stranger", "taken@example.org")
+      assert.notStrictEqual(stranger, operatorId)
+      assert.isNull(yield* emailOf(stranger))
+      assert.strictEqual((yield* signedIn("taken@example.org")).operatorId, operatorId)
+    })
+  )
+
+  it.effect("keeps the address it has when the provider says another", () =>
+    Effect.gen(function* () {
+      const ada = yield* identify("https://id.example", "moving", "before@example.org")
+      yield* identify("https://id.example", "moving", "after@example.org")
+      assert.strictEqual(yield* emailOf(ada), "before@example.org")
+    })
+  )
+})
+
+layer(testServices())("An owner", (it) => {
+  it.effect("is shown with plan and agents, and put on a plan", () =>
+    Effect.gen(function* () {
+      const owners = yield* Owners
+      const { operatorId } = yield* signedIn("owner@example.org")
+      const ada = yield* claimable({ name: "Ada" })
+      yield* claimWithCode(ada.token, ada.code, operatorId)
+      const owner = yield* owners.get(operatorId)
+      assert.deepInclude(owner, { owner_id: operatorId, plan: "free", email: "owner@example.org" })
+      assert.deepStrictEqual(
+        owner.agents.map(({ agent_id, name, status }) => [agent_id, name, status]),
+        [[ada.agentId, "Ada", "active"]]
+      )
+      assert.strictEqual((yield* owners.change(operatorId, { plan: "team" })).plan, "team")
+      assert.strictEqual((yield* owners.get(operatorId)).plan, "team")
+    })
+  )
+
+  it.effect("that does not exist is NotFound", () =>
+    Effect.gen(function* () {
+      const owners = yield* Owners
+      for (const id of ["", "nobody", "0190f000-0000-7000-8000-000000000000"]) {
+        assert.strictEqual((yield* Effect.flip(owners.get(id)))._tag, "NotFound")
+        assert.strictEqual((yield* Effect.flip(owners.change(id, { plan: "pro" })))._tag, "NotFound")
+      }
+    })
+  )
+})

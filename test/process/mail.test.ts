@@ -1,0 +1,115 @@
+/** Mail as operators get it, from Auspex as it is run: a file within a second, or one mail however many replicas send. */
+import { join } from "node:path"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Console, Effect, FileSystem, Schema } from "effect"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { pass, register } from "../support/agents.ts"
+import { rowsOf } from "../support/builders.ts"
+import { freshDatabase } from "../support/database.ts"
+import { readyAuspex, replicaEnvironment, temporaryData, timed, until } from "../support/process.ts"
+import type { Auspex } from "../support/process.ts"
+import { TestServer } from "../support/server.ts"
+import { smtpServer } from "../support/smtpServer.ts"
+
+const to = (auspex: Auspex) => Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
+
+const passing = (contact: string) =>
+  Effect.flatMap(register({ name: "Ada", operator_contact: contact }), pass)
+
+describe("Mail of a running Auspex", () => {
+  it.live("is a file in the outbox, which banner and log name, within a second", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = yield* temporaryData
+      const outbox = join(dataDir, "outbox")
+      const url = yield* freshDatabase
+      const auspex = yield* readyAuspex({
+        environment: replicaEnvironment(url, { AUSPEX_DATA_DIR: dataDir })
+      })
+      assert.include(auspex.stdout(), outbox)
+      yield* passing("ada@example.org").pipe(to(auspex))
+      const files = Effect.orElseSucceed(fs.readDirectory(outbox), () => [])
+      const [millis] = yield* timed(
+        until(
+          "a mail in the outbox",
+          "10 seconds",
+          Effect.map(files, (names) => names.some((name) => name.endsWith(".eml")))
+        )
+      )
+      yield* Console.log(`the mail was there after ${millis} ms`)
+      assert.isBelow(millis, 1000)
+      const [name = ""] = yield* files
+      assert.match(name, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.eml$/)
+      yield* until(
+        "a log line that names the file",
+        "5 seconds",
+        Effect.sync(() => auspex.stdout().includes(name))
+      )
+      assert.notMatch(auspex.stdout() + auspex.stderr(), /aus_(cl|mc)_/)
+      assert.include(yield* fs.readFileString(join(outbox, name)), `${auspex.url}/claim/mail/aus_mc_`)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("tells the operator when the grace window has ended, by itself", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = yield* temporaryData
+      const outbox = join(dataDir, "outbox")
+      const url = yield* freshDatabase
+      const auspex = yield* readyAuspex({
+        environment: replicaEnvironment(url, {
+          AUSPEX_DATA_DIR: dataDir,
+          AUSPEX_PROVISIONAL_GRACE: "2 seconds",
+          AUSPEX_JOB_INTERVAL: "200 millis"
+        })
+      })
+      yield* passing("ada@example.org").pipe(to(auspex))
+      const subjects = Effect.gen(function* () {
+        const names = yield* Effect.orElseSucceed(fs.readDirectory(outbox), () => [])
+        const mails = names.filter((name) => name.endsWith(".eml")).sort()
+        const texts = yield* Effect.forEach(mails, (name) => fs.readFileString(join(outbox, name)))
+        return texts.map((text) => /^Subject: (.*)$/m.exec(text)?.[1])
+      })
+      yield* until(
+        "two mails in the outbox",
+        "15 seconds",
+        Effect.map(subjects, ({ length }) => length === 2)
+      )
+      assert.deepStrictEqual(yield* subjects, ["Claim your agent: Ada", "Paused until you claim it: Ada"])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("is sent once by the mail server, by whichever of two replicas comes first", () =>
+    Effect.gen(function* () {
+      const { port, received } = yield* smtpServer()
+      const url = yield* freshDatabase
+      const environment = replicaEnvironment(url, {
+        AUSPEX_SMTP_URL: `smtp://127.0.0.1:${port}`,
+        AUSPEX_MAIL_FROM: "post@auspex.example",
+        AUSPEX_LIMIT_REGISTRATIONS: "1000/minute"
+      })
+      const replicas = yield* Effect.all([readyAuspex({ environment }), readyAuspex({ environment })], {
+        concurrency: "unbounded"
+      })
+      const contacts = Array.from({ length: 40 }, (_, index) => `operator-${index}@example.org`)
+      yield* Effect.forEach(
+        contacts,
+        (contact, index) => passing(contact).pipe(to(replicas[index % 2 === 0 ? 0 : 1])),
+        { concurrency: 8, discard: true }
+      )
+      const stored = rowsOf(
+        Schema.Struct({ attempts: Schema.Int }),
+        (sql) => sql`select attempts from mails where sent_at is not null`
+      ).pipe(Effect.provide(Database.client(url)))
+      yield* until(
+        "every mail is sent",
+        "10 seconds",
+        Effect.map(stored, (mails) => mails.length === contacts.length)
+      )
+      assert.deepStrictEqual(new Set((yield* stored).map(({ attempts }) => attempts)), new Set([1]))
+      assert.deepStrictEqual(received.map((mail) => mail.to.join()).sort(), [...contacts].sort())
+      assert.strictEqual(received[0]?.from, "post@auspex.example")
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})

@@ -1,0 +1,13 @@
+/** Many at once, for what must hold however requests race. */
+import { Effect, Result } from "effect"
+
+export const times = <A>(count: number, make: (index: number) => A) =>
+  Array.from({ length: count }, (_, index) => make(index))
+
+/** Each one's result, in order. */
+export const atOnce = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
+  Effect.forEach(effects, Effect.result, { concurrency: "unbounded" })
+
+/** What was refused, by the code of the error. */
+export const codesOf = (results: ReadonlyArray<Result.Result<unknown, { readonly code: string }>>) =>
+  results.filter(Result.isFailure).map((result) => result.failure.code)

@@ -1,0 +1,36 @@
+/** Mail that stays in the house: what was delivered, for a test to look at, by a server that can be told to refuse. */
+import { Context, Effect, Layer } from "effect"
+import { MailTransport } from "../../src/services/MailTransport.ts"
+import type { DeliveryFailed, Message } from "../../src/services/MailTransport.ts"
+
+export class Mailbox extends Context.Service<
+  Mailbox,
+  {
+    readonly delivered: ReadonlyArray<Message>
+    /** What becomes of deliveries from now on. */
+    readonly answer: (deliver: (message: Message) => Effect.Effect<void, DeliveryFailed>) => void
+  }
+>()("auspex/test/Mailbox") {}
+
+export const mailbox = Layer.effectContext(
+  Effect.sync(() => {
+    const delivered: Array<Message> = []
+    let answer: (message: Message) => Effect.Effect<void, DeliveryFailed> = () => Effect.void
+    const deliver = (message: Message) =>
+      Effect.suspend(() => answer(message)).pipe(
+        Effect.tap(() => Effect.sync(() => void delivered.push(message)))
+      )
+    return Context.make(MailTransport, { deliver }).pipe(
+      Context.add(Mailbox, {
+        delivered,
+        answer: (next) => {
+          answer = next
+        }
+      })
+    )
+  })
+)
+
+/** The links in a mail's text, in order. */
+export const linksIn = (message: Message | undefined): ReadonlyArray<string> =>
+  message?.text.match(/https?:\/\/\S+/g) ?? []
