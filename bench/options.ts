@@ -20,13 +20,13 @@ export interface Plan {
 const usual: Plan = {
   connections: [32, 64],
   rounds: 3,
-  rampSeconds: 1,
-  seconds: 5,
+  rampSeconds: 0.5,
+  seconds: 2.5,
   warmSeconds: 5,
-  settled: [100_000]
+  settled: [100_000, 1_000_000]
 }
 
-const quick: Plan = { ...usual, rounds: 1, rampSeconds: 0.5, seconds: 2, warmSeconds: 2 }
+const quick: Plan = { ...usual, rounds: 1, seconds: 2, warmSeconds: 2, settled: [100_000] }
 
 export interface Options {
   readonly plan: Plan
@@ -37,12 +37,11 @@ export interface Options {
 
 export const help = `npm run bench -- [options]
 
-  --quick              one short round each, under two minutes
+  --quick              one short round each, 100 000 settled, about two minutes
   --only SCENARIO      predict, leaderboard or settlement; may be repeated
   --rounds N           rounds of each contender (3)
-  --seconds N          counted seconds of each round (5)
+  --seconds N          counted seconds of each round (2.5)
   --connections N,N    32,64
-  --full               settles 1 000 000 predictions, too (some minutes more)
   --json FILE          writes every round and all ratios
   --profile FOLDER     instead: a .cpuprofile of the server under predict and leaderboard load, with its summary
   --help`
@@ -66,7 +65,6 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
     args: [...args],
     options: {
       quick: { type: "boolean", default: false },
-      full: { type: "boolean", default: false },
       only: { type: "string", multiple: true },
       rounds: { type: "string" },
       seconds: { type: "string" },
@@ -85,8 +83,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
       seconds: number("seconds", values.seconds, base.seconds),
       connections:
         values.connections?.split(",").map((each) => Math.round(number("connections", each, 1))) ??
-        base.connections,
-      settled: values.full ? [...base.settled, 1_000_000] : base.settled
+        base.connections
     },
     only: values.only?.map(scenario) ?? scenarios,
     json: values.json,

@@ -5,10 +5,13 @@
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { identitySettings } from "./identitySettings.ts"
+import { openIdOf, openIdSettings } from "./openIdSettings.ts"
+import type { OpenIdSettings } from "./openIdSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
+  durationOrOff,
   integer,
   limit,
   oneOf,
@@ -105,6 +108,7 @@ export const settings = {
     "Challenges an unclaimed agent may predict, over all types.",
     [0, 1_000_000]
   ),
+  ...openIdSettings,
   ...identitySettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
@@ -148,6 +152,11 @@ export const settings = {
     "500",
     "How many submissions that arrive together are written by one statement.",
     [1, 1000]
+  ),
+  publicCache: durationOrOff(
+    "AUSPEX_PUBLIC_CACHE",
+    "1 second",
+    "How long the leaderboard, the catalog and event lists are kept before they are made anew."
   ),
   limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
   limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
@@ -237,6 +246,7 @@ export interface Composition {
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
+  readonly openId: Option.Option<OpenIdSettings>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -250,6 +260,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
   )
   const otlpEndpoint = yield* given(settings.otlpEndpoint)
+  const traceRatio = yield* orDefault(settings.traceRatio)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -263,6 +274,13 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint,
+    openId: yield* Effect.fromResult(
+      openIdOf({
+        issuer: yield* given(settings.oidcIssuer),
+        clientId: yield* given(settings.oidcClientId),
+        clientSecret: yield* given(settings.oidcClientSecret)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
       site: yield* orDefault(settings.site),
       baseUrl: publicBase,
@@ -285,6 +303,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),
+      publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
@@ -297,7 +316,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)
       },
-      traceRatio: Option.isNone(otlpEndpoint) ? 0 : yield* orDefault(settings.traceRatio),
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

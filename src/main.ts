@@ -13,6 +13,7 @@ import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
+import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as telemetry from "./layers/telemetry.ts"
@@ -122,6 +123,7 @@ const application = (config: Composition) =>
       )
       return Layer.effectDiscard(Console.log(banner(config, [...remarks, mail.remark]))).pipe(
         Layer.provideMerge(running),
+        Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(services),
         Layer.provide(mail.layer),
         Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),

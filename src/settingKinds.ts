@@ -61,6 +61,16 @@ export const duration = (name: string, defaultText: string, meaning: string) =>
     parse: parseDuration
   })
 
+/** A duration, or `off`: zero. */
+export const durationOrOff = (name: string, defaultText: string, meaning: string) =>
+  plain({
+    name,
+    defaultText,
+    takes: 'a duration such as "1 second", or "off"',
+    meaning,
+    parse: (text) => (text === "off" ? Option.some(Duration.zero) : parseDuration(text))
+  })
+
 export const oneOf = <const Value extends string>(
   name: string,
   values: ReadonlyArray<Value>,

@@ -44,6 +44,9 @@ const absent = [
   "AUSPEX_SMTP_URL",
   "AUSPEX_MAIL_FROM",
   "AUSPEX_LOG_FORMAT",
+  "AUSPEX_OIDC_ISSUER",
+  "AUSPEX_OIDC_CLIENT_ID",
+  "AUSPEX_OIDC_CLIENT_SECRET",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
 
@@ -52,6 +55,9 @@ const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
   AUSPEX_CLOSE_GRACE: "1 second",
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
+  AUSPEX_LARGEST_BATCH: "500",
+  AUSPEX_PUBLIC_CACHE: "1 second",
+  OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info",
   AUSPEX_PAIRING_CODE_TRIES: "5",
   AUSPEX_AGENTS_PER_OPERATOR: "50",
@@ -79,6 +85,14 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_TOKEN_SECRET_PREVIOUS: ["x".repeat(31)],
   AUSPEX_ADMIN_TOKEN: ["x".repeat(15)],
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
+  AUSPEX_OIDC_ISSUER: [
+    "accounts.example.org",
+    "http://accounts.example.org",
+    "https://accounts.example.org?x=1",
+    "https://accounts.example.org#x",
+    "https://user@accounts.example.org",
+    "ftp://localhost"
+  ],
   AUSPEX_SMTP_URL: ["mail.example.org", "http://mail.example.org", "smtp:///h", "smtp://h/?pool=true"],
   AUSPEX_MAIL_FROM: [
     "Auspex",
@@ -89,7 +103,8 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
-  OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"]
+  OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
+  OTEL_TRACES_SAMPLER_ARG: ["1.5", "-0.1", "1%", "all", ".5"]
 }
 const wrongOf = (name: string): ReadonlyArray<string> => {
   if (name.startsWith("AUSPEX_LIMIT_"))
@@ -102,8 +117,9 @@ const wrongOf = (name: string): ReadonlyArray<string> => {
 }
 
 const all = Object.values(settings)
-// Any text names a host or a directory.
-const fallible = all.filter(({ name }) => name !== "AUSPEX_HOST" && name !== "AUSPEX_DATA_DIR")
+// Any text names a host, a directory or a client, and may be a client's secret.
+const free = new Set(["AUSPEX_HOST", "AUSPEX_DATA_DIR", "AUSPEX_OIDC_CLIENT_ID", "AUSPEX_OIDC_CLIENT_SECRET"])
+const fallible = all.filter(({ name }) => !free.has(name))
 
 describe("Settings", () => {
   it("have the defaults that were decided", () => {
@@ -124,7 +140,7 @@ describe("Settings", () => {
   it("say what they take and what they mean, each under a name of its own", () => {
     assert.strictEqual(new Set(all.map(({ name }) => name)).size, all.length)
     for (const { meaning, name, takes } of all) {
-      assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_EXPORTER_OTLP_ENDPOINT)$/)
+      assert.match(name, /^(AUSPEX_[A-Z_]+|DATABASE_URL|OTEL_[A-Z_]+)$/)
       assert.isNotEmpty(takes, name)
       assert.match(meaning, /\.$/, name)
     }
@@ -181,6 +197,28 @@ describe("Settings", () => {
           else assert.include(message, JSON.stringify(value))
         }
       })
+  )
+
+  it.effect("an identity provider needs its issuer and a client id, and may have a secret", () =>
+    Effect.gen(function* () {
+      const issuer = { AUSPEX_OIDC_ISSUER: "https://accounts.example.org" }
+      const client = { AUSPEX_OIDC_CLIENT_ID: "auspex" }
+      const secret = { AUSPEX_OIDC_CLIENT_SECRET: "the-client-secret" }
+      assert.isTrue(Option.isNone((yield* loaded({})).openId))
+      const { openId } = yield* loaded({ ...issuer, ...client, ...secret })
+      assert.deepStrictEqual(
+        Option.map(openId, ({ clientId, issuer }) => [issuer.href, clientId]),
+        Option.some(["https://accounts.example.org/", "auspex"])
+      )
+      assert.notInclude(JSON.stringify(openId), "the-client-secret")
+      assert.isTrue(Option.isSome((yield* loaded({ ...issuer, ...client })).openId))
+      assert.isTrue(
+        Option.isSome((yield* loaded({ AUSPEX_OIDC_ISSUER: "http://127.0.0.1:9000", ...client })).openId)
+      )
+      assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
+      for (const partial of [client, secret, { ...client, ...secret }])
+        assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
   )
 
   it.effect("secrets are echoed nowhere, neither when wrong nor when printed", () =>

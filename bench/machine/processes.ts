@@ -98,17 +98,20 @@ export interface Server {
   readonly process: Started
 }
 
+/** The settings of the contender `plain`. */
+export const plain = { AUSPEX_LARGEST_BATCH: "1", AUSPEX_PUBLIC_CACHE: "off" }
+
 /** The real server, as operators start it. */
 export const auspex = Effect.fnUntraced(function* (
   databaseUrl: string,
-  nodeArguments: ReadonlyArray<string> = []
+  nodeArguments: ReadonlyArray<string> = [],
+  environment: Readonly<Record<string, string>> = {}
 ) {
   const port = yield* freePort
-  const process_ = yield* program(
-    process.execPath,
-    [...nodeArguments, "src/main.ts"],
-    serverEnvironment(databaseUrl, port)
-  )
+  const process_ = yield* program(process.execPath, [...nodeArguments, "src/main.ts"], {
+    ...serverEnvironment(databaseUrl, port),
+    ...environment
+  })
   yield* Effect.gen(function* () {
     if (hasEnded(process_.child)) {
       return yield* new BenchFailed({ message: `the server did not start: ${process_.written()}` })

@@ -5,7 +5,7 @@ import type { Generator } from "../load/load.ts"
 import * as Pgbench from "../load/pgbench.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
-import { BenchFailed, auspex } from "../machine/processes.ts"
+import { BenchFailed, auspex, plain } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import type { Plan } from "../options.ts"
 import * as Seed from "../seed.ts"
@@ -87,7 +87,11 @@ export const leaderboard = Effect.fnUntraced(function* (
 ) {
   const url = yield* prepare(postgres, "bench_leaderboard")
   const statements = yield* recordLeaderboard(url, limit)
-  const servers = { auspex: yield* auspex(url), fastify: yield* yardstick(url, statements) }
+  const servers = {
+    auspex: yield* auspex(url),
+    plain: yield* auspex(url, [], plain),
+    fastify: yield* yardstick(url, statements)
+  }
   yield* sameAnswers(servers.auspex, servers.fastify)
   const { rampSeconds, seconds } = plan
 
@@ -119,12 +123,13 @@ export const leaderboard = Effect.fnUntraced(function* (
       ({ measurement }) => measurement
     )
 
-  for (const server of [servers.auspex, servers.fastify]) yield* serve(server, 64, plan.warmSeconds)
+  for (const server of Object.values(servers)) yield* serve(server, 64, plan.warmSeconds)
   const cases: Array<Case> = []
   for (const connections of plan.connections) {
     cases.push(
       yield* inTurn("leaderboard", "first page of 50", connections, plan.rounds, {
         auspex: serve(servers.auspex, connections),
+        plain: serve(servers.plain, connections),
         fastify: serve(servers.fastify, connections),
         ...(pgbench !== undefined && { pgbench: alone(pgbench, connections) })
       })

@@ -6,7 +6,7 @@ import type { Generator } from "../load/load.ts"
 import * as Pgbench from "../load/pgbench.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
-import { BenchFailed, auspex } from "../machine/processes.ts"
+import { BenchFailed, auspex, plain } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import type { Plan } from "../options.ts"
 import * as Seed from "../seed.ts"
@@ -116,7 +116,11 @@ export const predict = Effect.fnUntraced(function* (
 ) {
   const url = yield* prepare(postgres, "bench_predict")
   const statements = yield* recordPredict(url)
-  const servers = { auspex: yield* auspex(url), fastify: yield* yardstick(url, statements) }
+  const servers = {
+    auspex: yield* auspex(url),
+    plain: yield* auspex(url, [], plain),
+    fastify: yield* yardstick(url, statements)
+  }
   const insert = yield* pick("a prediction", statements.prediction.sent, "insert into predictions")
   const { hot, spread } = freshPairs()
   const { rampSeconds, seconds } = plan
@@ -159,7 +163,7 @@ export const predict = Effect.fnUntraced(function* (
       return measurement
     })
 
-  for (const server of [servers.auspex, servers.fastify]) yield* serve(server, "spread", 64, plan.warmSeconds)
+  for (const server of Object.values(servers)) yield* serve(server, "spread", 64, plan.warmSeconds)
 
   const cases: Array<Case> = []
   for (const kind of ["spread", "hot"] as const) {
@@ -167,6 +171,7 @@ export const predict = Effect.fnUntraced(function* (
       cases.push(
         yield* inTurn("predict", kind, connections, plan.rounds, {
           auspex: serve(servers.auspex, kind, connections),
+          plain: serve(servers.plain, kind, connections),
           fastify: serve(servers.fastify, kind, connections),
           ...(pgbench !== undefined && { pgbench: alone(pgbench, kind, connections) })
         })

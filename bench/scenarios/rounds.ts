@@ -2,7 +2,8 @@
 import { Console, Effect } from "effect"
 import type { Measurement } from "../measurement.ts"
 
-export const contenders = ["auspex", "fastify", "pgbench"] as const
+/** `plain` is the service without what it gains by company: each submission its own statement, no list kept for a second. */
+export const contenders = ["auspex", "plain", "fastify", "pgbench"] as const
 export type Contender = (typeof contenders)[number]
 
 /** All rounds of one load. */

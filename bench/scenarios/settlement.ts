@@ -21,9 +21,8 @@ const openChallenge = 1000
 
 export interface Settled {
   readonly predictions: number
-  /** Seconds. `fresh`: agents without figures so far; `again`: all have some. */
+  /** Seconds, agents having no figures so far. */
   readonly fresh: Readonly<Record<"service" | Floor, number>>
-  readonly again: Readonly<Record<"service" | Floor, number>>
   /** Milliseconds that predictions of others take, without and with a settlement beside them. */
   readonly alone: { readonly p99: number; readonly longest: number; readonly requests: number }
   readonly beside: {
@@ -79,8 +78,8 @@ const bare = Effect.fnUntraced(function* (challenge: number, floor: Floor) {
                (1 - s.score * 0.01) * (1 - s.score * 0.01), current_date, 1, s.score
           from ${scores} s cross join unnest(${[...floors[floor]]}::text[]) as b (board)
          where s.challenge_id = ${id}::uuid
-         order by b.board, s.agent_id
-        on conflict (board, agent_id) do update set
+         order by s.agent_id, b.board
+        on conflict (agent_id, board) do update set
           scored = f.scored + excluded.scored, score_sum = f.score_sum + excluded.score_sum,
           binary_scored = f.binary_scored + excluded.binary_scored, correct = f.correct + excluded.correct,
           brier_sum = f.brier_sum + excluded.brier_sum, day_count = f.day_count + excluded.day_count,
@@ -162,15 +161,14 @@ export const settlement = Effect.fnUntraced(function* (
     })
 
     const fresh = yield* compared(1)
-    const again = yield* compared(2)
-    yield* due(3)
+    yield* due(2)
     // Warms the server up, too.
     const warm = yield* generator.run(load(server, 0, 2), server)
     const alone = yield* generator.run(load(server, warm.sent, 5), server)
     const [beside, settlementSeconds] = yield* Effect.all(
       [
         generator.run(load(server, warm.sent + alone.sent, 900), server),
-        timed(settle(server, 3)).pipe(Effect.delay("1 second"), Effect.ensuring(generator.stop))
+        timed(settle(server, 2)).pipe(Effect.delay("1 second"), Effect.ensuring(generator.stop))
       ],
       { concurrency: 2 }
     )
@@ -181,7 +179,6 @@ export const settlement = Effect.fnUntraced(function* (
     const settled: Settled = {
       predictions,
       fresh,
-      again,
       alone: { p99: alone.p99, longest: alone.longest, requests: alone.requests },
       beside: { p99: beside.p99, longest: beside.longest, requests: beside.requests, settlementSeconds }
     }

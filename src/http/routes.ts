@@ -2,13 +2,17 @@
 import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { pageMethods } from "./browser/paths.ts"
+import { assets } from "./pages/assets.ts"
 
 /** Served beside the API. */
 export const documents = { openapi: "/openapi.json", docs: "/docs", metrics: "/metrics" } as const
 
-const methodsByPath = new Map<string, Set<string>>(
-  Object.values(documents).map((path) => [path, new Set(["GET"])])
-)
+const methodsByPath = new Map<string, Set<string>>([
+  ...Object.values(documents).map((path) => [path, new Set(["GET"])] as const),
+  ...assets.map(({ path }) => [path, new Set(["GET"])] as const),
+  ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
+])
 
 HttpApi.reflect(Api, {
   onGroup: () => {},

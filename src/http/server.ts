@@ -13,12 +13,15 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
+import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
+import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
+import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
 import { Health } from "../services/Health.ts"
 import { documents, knownPath, matching } from "./routes.ts"
@@ -37,14 +40,17 @@ const handlers = Layer.mergeAll(
     authentication.administrators,
     limits.byAddress,
     limits.byAgent,
+    conditional.layer,
     requestBody.layer
-  ])
+  ]),
+  Layer.provide(PublicCache.layer)
 )
 
 const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(
   api,
+  pages.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer

@@ -79,6 +79,8 @@ export class Settings extends Context.Service<
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly largestBatch: number
     readonly limits: RateLimits
+    /** How long the answer to a public read that is the same for everybody is kept; zero: not at all. */
+    readonly publicCache: Duration.Duration
     /** The share of requests that are traced, 0 to 1. */
     readonly traceRatio: number
     /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */

@@ -1,10 +1,10 @@
 /** Claims as agents and administrators see them over HTTP; the operators' pages have tests of their own. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { ClaimLink } from "../../src/services/Claims.ts"
 import { askForToken, issue, onboard, pass, register } from "../support/agents.ts"
+import { ecPair, onboardWithKey } from "../support/assertions.ts"
 import { anOperator, claimWithCode, newMails, tokenOf } from "../support/claims.ts"
 import { Observed, observed, spanText } from "../support/observed.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"

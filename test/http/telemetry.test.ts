@@ -122,7 +122,8 @@ layer(journey, { excludeTestServices: true })("Secrets", (it) => {
         const claimToken = outcome.claim_url.replace(/.*\//, "")
         secrets.push(claimToken, outcome.pairing_code, outcome.pairing_code.replace("-", ""))
         keep(yield* submit(challenge_id, passingAnswer(challenge_prompt)))
-        keep(yield* get(`/claim/${claimToken}`))
+        // A page that holds its own address, in the form that it shows.
+        yield* get(`/claim/${claimToken}`)
         keep(yield* get(`/nothing?claim_token=${claimToken}&pairing_code=${outcome.pairing_code}`))
 
         const resent = yield* post("/api/v1/agent/registry/resend-secret", {

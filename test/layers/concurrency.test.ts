@@ -22,6 +22,8 @@ import {
 } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
 
+const services = (largest: number) => layer(testServices({ AUSPEX_LARGEST_BATCH: String(largest) }))
+
 type Sent = Parameters<typeof predict>[2]
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
@@ -45,10 +47,17 @@ const countsOf = (challenge: { readonly id: string }) =>
                        where challenge_id = ${challenge.id}::uuid order by agent_id, revision desc) p) as latest`
   ).pipe(Effect.map((rows) => rows[0] ?? { kept: [], latest: [] }))
 
+/** The rules hold with every statement for one submission, and with any number of submissions in one. */
+const inBatches = (name: string, suite: Parameters<ReturnType<typeof services>>[1]) => {
+  for (const largest of [1, 2, 64, 500]) {
+    services(largest)(`${name}, in batches of at most ${largest}`, suite)
+  }
+}
+
 const directions = ["bullish", "bearish", "neutral"] as const
 const directionAt = (index: number) => directions[index % 3] ?? "neutral"
 
-layer(testServices())("submissions at once", (it) => {
+inBatches("submissions at once", (it) => {
   it.effect("50 identical predictions leave one, and 49 are duplicates", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -152,7 +161,7 @@ layer(testServices())("submissions at once", (it) => {
   )
 })
 
-layer(testServices())("the cap of a provisional agent", (it) => {
+inBatches("the cap of a provisional agent", (it) => {
   it.effect("40 predictions at once leave exactly ten, and the refused ones leave no trace", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -230,7 +239,7 @@ layer(testServices())("the cap of a provisional agent", (it) => {
   )
 })
 
-layer(testServices())("submissions at the moment of closing", (it) => {
+inBatches("submissions at the moment of closing", (it) => {
   /** Every agent predicts, and revises twice, all of it stamped in time; some of it arrives too late. */
   const submissionsOf = (
     agents: ReadonlyArray<AgentId>,

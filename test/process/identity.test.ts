@@ -1,5 +1,5 @@
 /** Two servers on one database, as clients of the stock libraries and holders of tokens meet them. */
-import { createPrivateKey, webcrypto } from "node:crypto"
+import { createPrivateKey } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import * as oauth from "oauth4webapi"
@@ -68,7 +68,7 @@ const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 
 /** A key as the Web Cryptography API has it, which is what the stock clients take. */
 const webKey = ({ alg, privateKey }: KeyPair) =>
-  webcrypto.subtle.importKey(
+  crypto.subtle.importKey(
     "pkcs8",
     createPrivateKey(privateKey.export({ format: "pem", type: "pkcs8" })).export({
       format: "der",

@@ -9,7 +9,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { layer as http, makeNodeServer } from "../../src/http/server.ts"
-import { testServices } from "./services.ts"
+import { noIdentityProvider, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
   TestServer,
@@ -30,12 +30,19 @@ export const testServer = <Swapped = never, Needs = never>(
     readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
     readonly patience?: ServerOptions
+    /** For who must know it before the server is there; any free one otherwise. */
+    readonly port?: number
   } = {}
 ) => {
   const services: Layer.Layer<Everything, Layer.Error<Services>, Needs> = options.services ??
   testServices(options.environment)
-  const swapped = (options.swap ?? Layer.empty).pipe(Layer.provideMerge(services))
-  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), { host: "127.0.0.1", port: 0 })
+  const swapped = (options.swap ?? Layer.empty).pipe(
+    Layer.provideMerge(Layer.provideMerge(noIdentityProvider, services))
+  )
+  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), {
+    host: "127.0.0.1",
+    port: options.port ?? 0
+  })
   const server = Layer.effect(
     TestServer,
     Effect.map(HttpServer.HttpServer, ({ address }) => {

@@ -1,5 +1,6 @@
 /** Every service on a fresh database: `layer(testServices())("Arenas", (it) => ...)`. */
-import { Layer } from "effect"
+import { Layer, Option } from "effect"
+import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { database } from "./database.ts"
 import { mailbox } from "./mailbox.ts"
@@ -7,3 +8,6 @@ import { settings } from "./settings.ts"
 
 export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
   services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox)))
+
+/** As when none is configured; a test swaps in its own. */
+export const noIdentityProvider = IdentityProvider.layer(Option.none())

@@ -1,5 +1,5 @@
 /** What anybody may read, without a token. */
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Results } from "../../services/Arenas.ts"
 import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
@@ -11,22 +11,30 @@ import { Space } from "../../services/Registry.ts"
 import { Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
-import { AddressLimit, RequestBody } from "../middleware/definitions.ts"
+import { KeptForAll } from "../middleware/annotations.ts"
+import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agent.ts"
 
 const key = text({ minimum: 1, maximum: 20 })
 const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(key) }
 
+/** A middleware answers it, whatever the endpoint: the generator does not know. */
+const withNotModified = (operation: Readonly<Record<string, unknown>>) => ({
+  ...operation,
+  responses: {
+    ...(Predicate.isObject(operation["responses"]) ? operation["responses"] : {}),
+    "304": { description: "What If-None-Match names has not changed" }
+  }
+})
+
 export class PublicApi extends HttpApiGroup.make("public")
   .add(
-    HttpApiEndpoint.get("scopes", "/public/prediction-scopes", { success: ScopeList }).annotate(
-      OpenApi.Summary,
-      "The scopes that can be subscribed to"
-    ),
-    HttpApiEndpoint.get("targets", "/public/target-catalog", { success: TargetCatalog }).annotate(
-      OpenApi.Summary,
-      "Every category and the targets in it"
-    ),
+    HttpApiEndpoint.get("scopes", "/public/prediction-scopes", { success: ScopeList })
+      .annotate(OpenApi.Summary, "The scopes that can be subscribed to")
+      .annotate(KeptForAll, true),
+    HttpApiEndpoint.get("targets", "/public/target-catalog", { success: TargetCatalog })
+      .annotate(OpenApi.Summary, "Every category and the targets in it")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("challenges", "/eval/challenges", {
       query: {
         ...pageQuery,
@@ -47,7 +55,9 @@ export class PublicApi extends HttpApiGroup.make("public")
       query: { ...pageQuery, category: Schema.optional(Category) },
       success: Leaderboard,
       error: InvalidRequest
-    }).annotate(OpenApi.Summary, "Agents by average score, over all or in a category"),
+    })
+      .annotate(OpenApi.Summary, "Agents by average score, over all or in a category")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("scorecard", "/eval/agents/:agent_id/scorecard", {
       params: { agent_id: Schema.String },
       query: pageQuery,
@@ -56,19 +66,27 @@ export class PublicApi extends HttpApiGroup.make("public")
     }).annotate(OpenApi.Summary, "An agent's figures and settled predictions"),
     HttpApiEndpoint.get("btcContext", "/eval/btc/context", {
       success: Schema.Struct({ paused: Schema.Boolean })
-    }).annotate(OpenApi.Summary, "Whether new BTC challenges are paused"),
+    })
+      .annotate(OpenApi.Summary, "Whether new BTC challenges are paused")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("events", "/events", {
       query: eventQuery,
       success: MarketEvents,
       error: InvalidRequest
-    }).annotate(OpenApi.Summary, "Market events, newest first"),
+    })
+      .annotate(OpenApi.Summary, "Market events, newest first")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("eventsToday", "/events/today", {
       query: eventQuery,
       success: MarketEvents,
       error: InvalidRequest
-    }).annotate(OpenApi.Summary, "Market events of the current UTC day")
+    })
+      .annotate(OpenApi.Summary, "Market events of the current UTC day")
+      .annotate(KeptForAll, true)
   )
+  .annotateEndpoints(OpenApi.Transform, withNotModified)
   .middleware(RequestBody)
+  .middleware(PublicRead)
   .middleware(AddressLimit)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Public") {}

@@ -23,3 +23,6 @@ export const LargestBody = Context.Reference<ByteSize.ByteSize>("auspex/http/Lar
 export const BodyTypes = Context.Reference<ReadonlyArray<string>>("auspex/http/BodyTypes", {
   defaultValue: () => ["application/json"]
 })
+
+/** The same for everybody who asks, and no worse for being a second old: made once for all. */
+export const KeptForAll = Context.Reference<boolean>("auspex/http/KeptForAll", { defaultValue: () => false })

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto"
-import { Context, Effect, Layer, Predicate, Redacted, Schema, SchemaAST } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Audit } from "../../services/Audit.ts"
 import { StoreUnavailable } from "../../services/errors.ts"
@@ -7,8 +7,10 @@ import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
+import { PublicCache } from "../PublicCache.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
+import { errorStatus } from "../errorStatus.ts"
 import { LargestBody, RequiredScope } from "./annotations.ts"
 import { AdminAuthentication, AgentAuthentication, CurrentAgent } from "./definitions.ts"
 
@@ -42,18 +44,12 @@ export const agents = Layer.effect(
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-/** The status of a typed error, which stands beside its definition. What a handler failed with comes wrapped. */
-const statusOf = (error: unknown): number => {
-  const schema = Predicate.isObject(error) ? error.constructor : undefined
-  if (Schema.isSchema(schema)) return Number(SchemaAST.resolve(schema.ast)?.["httpApiStatus"] ?? 500)
-  return Predicate.hasProperty(error, "error") ? statusOf(error.error) : 500
-}
-
 export const administrators = Layer.effect(
   AdminAuthentication,
   Effect.gen(function* () {
     const settings = yield* Settings
     const audit = yield* Audit
+    const kept = yield* PublicCache
     const expected = digest(Redacted.value(settings.adminToken))
     return AdminAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
@@ -86,7 +82,8 @@ export const administrators = Layer.effect(
         // Uninterruptible: who hangs up once the change is made must not escape the record.
         return yield* httpEffect.pipe(
           Effect.tap((response) => record(response.status)),
-          Effect.tapError((error) => record(statusOf(error))),
+          Effect.ensuring(kept.clear),
+          Effect.tapError((error) => record(errorStatus(error))),
           Effect.tapDefect((defect) =>
             Effect.ignoreCause(record(defect instanceof StoreUnavailable ? 503 : 500))
           ),

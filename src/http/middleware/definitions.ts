@@ -46,3 +46,6 @@ export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
   error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
 }) {}
+
+/** ETags and caching of what everybody may read. */
+export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}

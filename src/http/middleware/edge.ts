@@ -17,11 +17,16 @@ import { StoreUnavailable } from "../../services/errors.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
+import { isPage } from "../browser/paths.ts"
+import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
+import type { Site } from "../browser/responses.ts"
 import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
 import { asOAuth } from "./oauthErrors.ts"
+
+const pathOf = (url: string) => url.split("?", 1).join("")
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
@@ -42,14 +47,38 @@ const durationOf = (method: string, route: string, status: number) => {
   return made
 }
 
-const failure = (status: number, code: string, detail: string, headers?: Record<string, string>) =>
-  HttpServerResponse.jsonUnsafe({ detail, code }, { status, headers })
+interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly retry_after?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
 
-const unavailable = (detail: string) =>
-  HttpServerResponse.jsonUnsafe(
-    { detail, code: "unavailable", retry_after: 1 },
-    { status: 503, headers: { "retry-after": "1" } }
-  )
+/** Writes a refusal so that whoever asked can read it. */
+type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse
+
+const asJson: Refuse = ({ code, detail, headers, status, ...more }) =>
+  HttpServerResponse.jsonUnsafe({ detail, code, ...more }, { status, headers })
+
+const asPage = (site: Site, requestId: string, refusal: Refusal) =>
+  refuseAsPage(site, { ...refusal, requestId })
+
+/** Whether a person looks at the answer: at a page of ours, or where a browser shows what it gets. */
+const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
+  const path = pathOf(request.url)
+  if (isPage(path)) return true
+  const isRead = request.method === "GET" || request.method === "HEAD"
+  return isRead && !path.startsWith("/api/") && (request.headers["accept"] ?? "").includes("text/html")
+}
+
+const unavailable = (detail: string): Refusal => ({
+  status: 503,
+  code: "unavailable",
+  detail,
+  retry_after: 1,
+  headers: { "retry-after": "1" }
+})
 
 /** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
 const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean => {
@@ -61,20 +90,30 @@ const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean =>
   return hosts.length === 1 || (isOld && hosts.length === 0)
 }
 
-const nothingThere = () => failure(404, "not_found", "There is nothing at this path: see /docs.")
+const nothingThere: Refusal = {
+  status: 404,
+  code: "not_found",
+  detail: "There is nothing at this path: see /docs."
+}
 
-const notFound = (request: HttpServerRequest.HttpServerRequest) => {
+const notFound = (request: HttpServerRequest.HttpServerRequest, refuse: Refuse) => {
   const known = knownPath(request.url)
-  if (known === undefined) return nothingThere()
-  const allow = { allow: [...known.methods].join(", ") }
-  if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: allow })
-  return failure(405, "method_not_allowed", `This path takes ${allow.allow}.`, allow)
+  if (known === undefined) return refuse(nothingThere)
+  const allow = [...known.methods].join(", ")
+  if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: { allow } })
+  return refuse({
+    status: 405,
+    code: "method_not_allowed",
+    detail: `This path takes ${allow}.`,
+    headers: { allow }
+  })
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
 const responseToCause = Effect.fnUntraced(function* (
   cause: Cause.Cause<unknown>,
-  request: HttpServerRequest.HttpServerRequest
+  request: HttpServerRequest.HttpServerRequest,
+  refuse: Refuse
 ) {
   const failed = Cause.findErrorOption(cause)
   if (
@@ -82,7 +121,7 @@ const responseToCause = Effect.fnUntraced(function* (
     HttpServerError.isHttpServerError(failed.value) &&
     failed.value.reason._tag === "RouteNotFound"
   ) {
-    return notFound(request)
+    return notFound(request, refuse)
   }
   const defects = cause.reasons.filter(Cause.isDieReason).map((reason) => reason.defect)
   const away = defects.find((defect) => defect instanceof StoreUnavailable)
@@ -91,14 +130,14 @@ const responseToCause = Effect.fnUntraced(function* (
     yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
       Effect.annotateLogs({ reason: String(away.cause) })
     )
-    return unavailable("The service cannot reach its database just now: try again shortly.")
+    return refuse(unavailable("The service cannot reach its database just now: try again shortly."))
   }
   yield* Effect.logError("request failed", cause)
-  return failure(
-    500,
-    "internal_error",
-    "Something went wrong on our side; the request id names it in our log."
-  )
+  return refuse({
+    status: 500,
+    code: "internal_error",
+    detail: "Something went wrong on our side; the request id names it in our log."
+  })
 })
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
@@ -117,11 +156,10 @@ const finish = (response: HttpServerResponse.HttpServerResponse, requestId: stri
   })
 }
 
-const pathOf = (url: string) => url.split("?", 1).join("")
-
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const settings = yield* Settings
+    const site = siteOf(settings.baseUrl)
     const health = yield* Health
     const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
     const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
@@ -135,18 +173,22 @@ export const layer = HttpRouter.middleware(
         const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
         const path = pathOf(request.url)
         const isHealth = path.startsWith("/health/")
+        const refuse: Refuse = (refusal) =>
+          isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
         const respond = Effect.gen(function* () {
-          if (!hasOneHost(request)) return failure(400, "invalid_request", "Expected one Host header.")
+          if (!hasOneHost(request)) {
+            return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
+          }
           // The router would end the path there, which nothing in front of us does.
-          if (/[;#]/.test(path)) return nothingThere()
+          if (/[;#]/.test(path)) return refuse(nothingThere)
           if (!isHealth && (yield* health.draining)) {
-            return unavailable("This instance is shutting down: try again shortly.")
+            return refuse(unavailable("This instance is shutting down: try again shortly."))
           }
           return yield* httpEffect
         }).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, request)
+            (cause) => responseToCause(cause, request, refuse)
           ),
           Effect.annotateSpans("request.id", requestId),
           Effect.annotateLogs({ request_id: requestId }),
@@ -170,7 +212,8 @@ export const layer = HttpRouter.middleware(
             })
           )
         }
-        const publicRead = request.method === "GET" && request.headers["authorization"] === undefined
+        const publicRead =
+          request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
         return finish(response, requestId, publicRead)
       })
 

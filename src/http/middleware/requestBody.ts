@@ -22,8 +22,8 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
-/** Reads the body once; what decodes it later finds it read. */
-const checkBody = Effect.fnUntraced(function* (
+/** The body as text, read once: what decodes it later finds it read. */
+export const bodyText = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   types: ReadonlyArray<string>,
   largest: ByteSize.ByteSize
@@ -40,11 +40,19 @@ const checkBody = Effect.fnUntraced(function* (
         : whole("The body could not be read to its end.")
     )
   )
-  const text = yield* Effect.try({
+  return yield* Effect.try({
     try: () => strictUtf8.decode(bytes),
     catch: () => whole("Expected a body in UTF-8.")
   })
-  if (type !== "application/json") return
+})
+
+const checkBody = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  types: ReadonlyArray<string>,
+  largest: ByteSize.ByteSize
+) {
+  const text = yield* bodyText(request, types, largest)
+  if (mediaType(request.headers["content-type"]) !== "application/json") return
   if (text.trim() === "") return yield* whole("Expected a JSON body, got none.")
   const fault = jsonFault(text)
   if (fault !== undefined) {

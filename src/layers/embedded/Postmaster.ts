@@ -1,6 +1,7 @@
 /** One run of the server, from its start until it accepts connections, and down to its end with the scope. */
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { totalmem } from "node:os"
 import { Data, Deferred, Effect, Option, Schedule } from "effect"
 import * as Binaries from "./Binaries.ts"
 import type { Cluster } from "./Cluster.ts"
@@ -18,15 +19,24 @@ export interface Postmaster {
 /** Somebody else took the port between our finding it free and PostgreSQL's listening on it. */
 export class PortTaken extends Data.TaggedError("PortTaken")<{ readonly port: number }> {}
 
-/** For a small machine that it shares with Auspex itself. */
+const mebibyte = 1024 * 1024
+
+/** A sixteenth of the memory there is, so that a small machine has room for Auspex itself. */
+const sharedBuffers = (): string => {
+  const limit = process.constrainedMemory()
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
+  return `${Math.min(1024, Math.max(128, Math.floor(memory / 16 / mebibyte)))}MB`
+}
+
+/** For a machine that it shares with Auspex itself. */
 const settings = (port: number) => ({
   listen_addresses: "127.0.0.1",
   port: String(port),
   unix_socket_directories: "",
   max_connections: "100",
-  shared_buffers: "128MB",
+  shared_buffers: sharedBuffers(),
   // Recovery after a crash replays at most about this much, which keeps it well within `readyWithin`.
-  max_wal_size: "512MB",
+  max_wal_size: "1GB",
   // Short queries gain nothing from either, and a container's 64 MB of /dev/shm are too small for parallel ones.
   jit: "off",
   max_parallel_workers_per_gather: "0",

@@ -109,7 +109,7 @@ export const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
   ["accept", "text/html;q=0.1"],
   ["accept-encoding", "br, gzip;q=0"],
   ["content-encoding", "gzip"],
-  ["if-none-match", "*"],
+  ["if-none-match", '"nothing of ours"'],
   ["range", "bytes=0-1"],
   ["origin", "https://evil.example"],
   ["cookie", "session=1; session=2"],

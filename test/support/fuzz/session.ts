@@ -178,11 +178,11 @@ export const makeSession = (options: {
     tally.slowest = Math.max(tally.slowest, answer.milliseconds)
     if (status < 300) tally.accepted += 1
     else tally.refused += 1
-    const bodyless = outgoing.method === "HEAD" || status === 204
+    const bodyless = outgoing.method === "HEAD" || status === 204 || status === 304
     const wanted = expect(answer)
     const wrong = [
       ...(status >= 500 ? [`a fault of ours: ${status}`] : []),
-      ...(status >= 300 && status < 400 ? [`a redirection: ${status}`] : []),
+      ...(status >= 300 && status < 400 && status !== 304 ? [`a redirection: ${status}`] : []),
       ...(bodyless && answer.text !== "" ? ["a body where none may be"] : []),
       ...(operation === undefined || outgoing.method === "HEAD" || status === 431
         ? []

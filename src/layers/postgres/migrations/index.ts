@@ -6,8 +6,9 @@ import { arenas } from "./0004_arenas.ts"
 import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
 import { windows } from "./0007_windows.ts"
-import { identity } from "./0008_identity.ts"
-import { assertions } from "./0009_assertions.ts"
+import { figures } from "./0008_figures.ts"
+import { identity } from "./0009_identity.ts"
+import { assertions } from "./0010_assertions.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -17,6 +18,7 @@ export const migrations = {
   "0005_scoring": scoring,
   "0006_operations": operations,
   "0007_windows": windows,
-  "0008_identity": identity,
-  "0009_assertions": assertions
+  "0008_figures": figures,
+  "0009_identity": identity,
+  "0010_assertions": assertions
 }

@@ -1,10 +1,10 @@
 /** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
 import type { Figures } from "../../../scoring/figures.ts"
-import { at } from "../query.ts"
+import { at, one } from "../query.ts"
 
 export const FigureRow = Schema.Struct({
   scored: Schema.Int,
@@ -73,9 +73,13 @@ export const published = (row: FigureRow) => {
   }
 }
 
+/** Agents a statement adds scores of: its sort and the pages it touches stay in memory, and others get their turn. */
+const agentsAStatement = 10_000
+
 /**
- * Adds the scores of one settlement to the figures of its agents on `boards`. A day that is over closes into its
- * squares; the settlement's day never goes back, so this equals a recomputation exactly (`src/scoring/figures.ts`).
+ * Adds the scores of one settlement to the figures of its agents on `boards`, within the caller's transaction. A day
+ * that is over closes into its squares; the settlement's day never goes back, so this equals a recomputation exactly
+ * (`src/scoring/figures.ts`).
  */
 export const addScores = (
   sql: SqlClient.SqlClient,
@@ -85,38 +89,59 @@ export const addScores = (
     readonly boards: ReadonlyArray<string>
     readonly now: DateTime.Utc
   }
-) => sql`
-  with added as (
-    insert into agent_figures as f
-      (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
-    select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, 1, s.is_correct::int,
-           (1 - s.score * 0.01) * (1 - s.score * 0.01), t.day, 1, s.score
-      from settlements t
-      join prediction_scores s on s.challenge_id = t.challenge_id and s.version = t.version
-      join agents a on a.id = s.agent_id
-      cross join unnest(${settlement.boards}::text[]) as b (board)
-     where t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
-     order by b.board, s.agent_id
-    on conflict (board, agent_id) do update set
-      -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
-      verified = f.verified or excluded.verified,
-      scored = f.scored + excluded.scored,
-      score_sum = f.score_sum + excluded.score_sum,
-      binary_scored = f.binary_scored + excluded.binary_scored,
-      correct = f.correct + excluded.correct,
-      brier_sum = f.brier_sum + excluded.brier_sum,
-      days = case when f.last_day < excluded.last_day then f.days + 1 else f.days end,
-      sum_day_sq = case when f.last_day < excluded.last_day then f.sum_day_sq + f.day_sum * f.day_sum else f.sum_day_sq end,
-      sum_day_cross =
-        case when f.last_day < excluded.last_day then f.sum_day_cross + f.day_sum * f.day_count else f.sum_day_cross end,
-      sum_day_count_sq =
-        case when f.last_day < excluded.last_day then f.sum_day_count_sq + f.day_count::bigint * f.day_count
-             else f.sum_day_count_sq end,
-      day_count = case when f.last_day < excluded.last_day then 0 else f.day_count end + excluded.day_count,
-      day_sum = case when f.last_day < excluded.last_day then 0 else f.day_sum end + excluded.day_sum,
-      last_day = excluded.last_day
-    returning board, old.board is null as fresh
-  )
-  insert into boards as b (board, agents, updated_at)
-  select board, count(*) filter (where fresh), ${at(settlement.now)} from added group by board order by board
-  on conflict (board) do update set agents = b.agents + excluded.agents, updated_at = excluded.updated_at`
+) => {
+  const done = one(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
+  const next = (after: string | null) =>
+    done(sql`
+      with scored as (
+        select s.agent_id, s.score, s.is_correct
+          from prediction_scores s
+         where s.challenge_id = ${settlement.challengeId}::uuid and s.version = ${settlement.version}
+           ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
+         order by s.agent_id
+         limit ${agentsAStatement}
+      ),
+      added as (
+        insert into agent_figures as f
+          (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
+        select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, 1, s.is_correct::int,
+               (1 - s.score * 0.01) * (1 - s.score * 0.01), t.day, 1, s.score
+          from scored s
+          join agents a on a.id = s.agent_id
+          join settlements t on t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
+         cross join unnest(${settlement.boards}::text[]) as b (board)
+         order by s.agent_id, b.board
+        on conflict (agent_id, board) do update set
+          -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
+          verified = f.verified or excluded.verified,
+          scored = f.scored + excluded.scored,
+          score_sum = f.score_sum + excluded.score_sum,
+          binary_scored = f.binary_scored + excluded.binary_scored,
+          correct = f.correct + excluded.correct,
+          brier_sum = f.brier_sum + excluded.brier_sum,
+          days = case when f.last_day < excluded.last_day then f.days + 1 else f.days end,
+          sum_day_sq =
+            case when f.last_day < excluded.last_day then f.sum_day_sq + f.day_sum * f.day_sum else f.sum_day_sq end,
+          sum_day_cross =
+            case when f.last_day < excluded.last_day then f.sum_day_cross + f.day_sum * f.day_count
+                 else f.sum_day_cross end,
+          sum_day_count_sq =
+            case when f.last_day < excluded.last_day then f.sum_day_count_sq + f.day_count::bigint * f.day_count
+                 else f.sum_day_count_sq end,
+          day_count = case when f.last_day < excluded.last_day then 0 else f.day_count end + excluded.day_count,
+          day_sum = case when f.last_day < excluded.last_day then 0 else f.day_sum end + excluded.day_sum,
+          last_day = excluded.last_day
+        returning board, old.board is null as fresh
+      ),
+      kept as (
+        insert into boards as b (board, agents, updated_at)
+        select board, count(*) filter (where fresh), ${at(settlement.now)} from added group by board order by board
+        on conflict (board) do update set agents = b.agents + excluded.agents, updated_at = excluded.updated_at
+      )
+      select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
+        from scored`)
+  return Effect.gen(function* () {
+    let { agents, last } = yield* next(null)
+    while (agents === agentsAStatement) ({ agents, last } = yield* next(last))
+  })
+}

@@ -1,0 +1,159 @@
+/**
+ * What every page passes: it counts towards the address's limit, knows who looks at it, takes no form that is not ours,
+ * and shows what goes wrong as a page.
+ */
+import { randomBytes } from "node:crypto"
+import { Context, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type { HttpServerResponse } from "effect/http"
+import { errorCode } from "../../services/errors.ts"
+import { IdentityProvider } from "../../services/IdentityProvider.ts"
+import { Limits } from "../../services/Limits.ts"
+import { Operators } from "../../services/Operators.ts"
+import { Settings } from "../../services/Settings.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { errorStatus } from "../errorStatus.ts"
+import { formTokenField } from "../pages/layout.ts"
+import type { Frame } from "../pages/layout.ts"
+import { cookiesOf } from "./cookies.ts"
+import type { Cookies } from "./cookies.ts"
+import { formTokenOf, isForeign, isFormToken } from "./crossSite.ts"
+import { readForm } from "./forms.ts"
+import { refuse, siteOf } from "./responses.ts"
+import type { Site } from "./responses.ts"
+
+/** 403: a form that is not one of ours, or no longer. */
+class FormRefused extends Schema.Error<FormRefused>("FormRefused")(
+  { detail: Schema.String, code: errorCode("form_refused") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "FormRefused"
+}
+
+/** Who looks at a page. */
+export interface Visitor {
+  readonly frame: Frame
+  /** The secret of the session that the operator is in. */
+  readonly session: string | null
+}
+
+/** Whatever a page may fail with says in `detail` what is wrong and what would be right. */
+interface Failure {
+  readonly detail: string
+}
+
+type Response = HttpServerResponse.HttpServerResponse
+
+type Served<R> = Effect.Effect<Response, never, R | HttpServerRequest.HttpServerRequest>
+
+/** @effect-expect-leaking HttpServerRequest */
+export class Pages extends Context.Service<
+  Pages,
+  {
+    readonly site: Site
+    readonly cookies: Cookies
+    /** Serves what answers a request without further ado. */
+    readonly shown: <E extends Failure, R>(
+      page: (visitor: Visitor) => Effect.Effect<Response, E, R>
+    ) => Served<R>
+    /** Serves what acts on a form of ours. */
+    readonly submitted: <E extends Failure, R>(
+      act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+    ) => Served<R>
+  }
+>()("auspex/http/Pages") {}
+
+/** A visitor, and the secret that the visitor's forms are bound to. */
+interface Identified {
+  readonly visitor: Visitor
+  readonly formSecret: string
+  /** The browser does not keep it yet. */
+  readonly formSecretIsNew: boolean
+}
+
+const formSecretShape = /^[\w-]{43}$/
+
+const make = Effect.gen(function* () {
+  const { baseUrl } = yield* Settings
+  const limits = yield* Limits
+  const operators = yield* Operators
+  const provider = yield* IdentityProvider
+  const site = siteOf(baseUrl)
+  const cookies = cookiesOf(baseUrl)
+  const providerName = Option.getOrNull(provider.name)
+
+  const identify = Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const session = cookies.read(request, "session")
+    const operator = session === undefined ? Option.none() : yield* operators.session(session)
+    if (session !== undefined && Option.isSome(operator)) {
+      const frame = { at: site.at, operator: operator.value, formToken: formTokenOf(session), providerName }
+      const known: Identified = { visitor: { frame, session }, formSecret: session, formSecretIsNew: false }
+      return known
+    }
+    const sent = cookies.read(request, "form")
+    const kept = sent !== undefined && formSecretShape.test(sent) ? sent : undefined
+    const formSecret = kept ?? randomBytes(32).toString("base64url")
+    const frame = { at: site.at, operator: null, formToken: formTokenOf(formSecret), providerName }
+    const stranger: Identified = {
+      visitor: { frame, session: null },
+      formSecret,
+      formSecretIsNew: kept === undefined
+    }
+    return stranger
+  })
+
+  /** Within the address's limit, and with every failure as a page. */
+  const served = <E extends Failure, R>(work: Effect.Effect<Response, E, R>) =>
+    Effect.gen(function* () {
+      const { address } = yield* CurrentRequest
+      yield* limits.take("reads", address)
+      return yield* work
+    }).pipe(
+      Effect.catch((error) =>
+        Effect.map(CurrentRequest, ({ requestId }) => {
+          const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
+          return refuse(site, {
+            status: errorStatus(error),
+            detail: error.detail,
+            requestId,
+            ...(wait !== undefined && { headers: { "retry-after": wait } })
+          })
+        })
+      )
+    )
+
+  const shown: Pages["Service"]["shown"] = (page) =>
+    served(
+      Effect.gen(function* () {
+        const { formSecret, formSecretIsNew, visitor } = yield* identify
+        const response = yield* page(visitor)
+        return formSecretIsNew ? cookies.set("form", formSecret, "browser")(response) : response
+      })
+    )
+
+  const submitted: Pages["Service"]["submitted"] = (act) =>
+    served(
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (isForeign(request, baseUrl)) {
+          return yield* new FormRefused({
+            detail: "This form came from another site, so nothing was done."
+          })
+        }
+        const fields = yield* readForm
+        const { formSecret, visitor } = yield* identify
+        if (!isFormToken(fields.get(formTokenField) ?? "", formSecret)) {
+          return yield* new FormRefused({
+            detail:
+              "This form is out of date, so nothing was done. Go back, reload the page, and send it again; your browser has to take cookies from this site."
+          })
+        }
+        return yield* act(visitor, fields)
+      })
+    )
+
+  return Pages.of({ site, cookies, shown, submitted })
+})
+
+export const layer = Layer.effect(Pages, make)

@@ -1,0 +1,34 @@
+/** The paths of the pages as the router takes them, with their methods; src/services/pages.ts makes links of the same. */
+export const pagePaths = {
+  claim: "/claim/:token",
+  mailClaim: "/claim/mail/:token",
+  notMine: "/claim/mail/:token/not-mine",
+  signIn: "/sign-in",
+  signInLink: "/sign-in/:token",
+  provider: "/sign-in/oidc/begin",
+  callback: "/sign-in/oidc/callback",
+  signOut: "/sign-out",
+  account: "/account",
+  rotateSecret: "/account/agents/:agent_id/rotate-secret"
+} as const
+
+/** Which methods each takes. */
+export const pageMethods: Readonly<
+  Record<(typeof pagePaths)[keyof typeof pagePaths], ReadonlyArray<string>>
+> = {
+  [pagePaths.claim]: ["GET", "POST"],
+  [pagePaths.mailClaim]: ["GET", "POST"],
+  [pagePaths.notMine]: ["GET", "POST"],
+  [pagePaths.signIn]: ["GET", "POST"],
+  [pagePaths.signInLink]: ["GET", "POST"],
+  [pagePaths.provider]: ["GET"],
+  [pagePaths.callback]: ["GET"],
+  [pagePaths.signOut]: ["POST"],
+  [pagePaths.account]: ["GET"],
+  [pagePaths.rotateSecret]: ["POST"]
+}
+
+const belowPages = /^\/(claim|sign-in|sign-out|account)(\/|$)/
+
+/** Whether a path is one of the pages' or would be: a person looks at what it answers. */
+export const isPage = (path: string): boolean => belowPages.test(path)

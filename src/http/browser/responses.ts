@@ -1,0 +1,72 @@
+/** Pages as responses. */
+import { HttpServerResponse } from "effect/http"
+import { html, render } from "../pages/html.ts"
+import { document } from "../pages/layout.ts"
+import type { Frame, Page } from "../pages/layout.ts"
+import { refusal } from "../pages/refusal.ts"
+
+/** No script, nothing from elsewhere, in nobody's frame; forms lead to us only. */
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'"
+].join("; ")
+
+const headers = {
+  "content-security-policy": policy,
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+  "cache-control": "no-store"
+}
+
+/** How pages are linked and answered below a base URL. */
+export interface Site {
+  readonly at: (path: string) => string
+  /** What goes with every answer, whether it shows something or leads on. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export const siteOf = (baseUrl: string): Site => {
+  const below = new URL(baseUrl).pathname.replace(/\/$/, "")
+  return {
+    at: (path) => below + path,
+    headers: baseUrl.startsWith("https:")
+      ? { ...headers, "strict-transport-security": "max-age=31536000" }
+      : headers
+  }
+}
+
+export const show = (
+  site: Site,
+  frame: Frame,
+  page: Page,
+  options: { readonly status: number; readonly headers?: Readonly<Record<string, string>> } = { status: 200 }
+) =>
+  HttpServerResponse.text(render(html`${document(frame, page)}`), {
+    status: options.status,
+    contentType: "text/html",
+    headers: { ...site.headers, ...options.headers }
+  })
+
+/** Leads on with a GET, also from a POST. */
+export const goTo = (site: Site, location: string) =>
+  HttpServerResponse.empty({ status: 303, headers: { ...site.headers, location } })
+
+/** Says what is wrong; needs no session, so it can answer for any failure. */
+export const refuse = (
+  site: Site,
+  options: {
+    readonly status: number
+    readonly detail: string
+    readonly requestId: string
+    readonly headers?: Readonly<Record<string, string>>
+  }
+) => {
+  const frame: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
+  return show(site, frame, refusal(options), options)
+}

@@ -1,0 +1,45 @@
+/** An operator's account. */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Operators } from "../../../services/Operators.ts"
+import { Pages } from "../../browser/Pages.ts"
+import { pagePaths } from "../../browser/paths.ts"
+import { goTo, show } from "../../browser/responses.ts"
+import * as views from "../../pages/account.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { shown, site, submitted } = yield* Pages
+    const operators = yield* Operators
+    const toSignIn = goTo(site, site.at(pagePaths.signIn))
+
+    yield* router.add(
+      "GET",
+      pagePaths.account,
+      shown(
+        Effect.fnUntraced(function* ({ frame }) {
+          if (frame.operator === null) return toSignIn
+          const account = yield* operators.account(frame.operator.operatorId)
+          return show(site, frame, views.account(frame, account))
+        })
+      )
+    )
+
+    yield* router.add(
+      "POST",
+      pagePaths.rotateSecret,
+      submitted(
+        Effect.fnUntraced(function* ({ frame }) {
+          if (frame.operator === null) return toSignIn
+          const { agent_id: agentId = "" } = yield* HttpRouter.params
+          const rotated = yield* operators.rotateSecret({ operatorId: frame.operator.operatorId, agentId })
+          return show(
+            site,
+            frame,
+            views.newSecret(frame, { agentId: rotated.agent_id, secret: rotated.client_secret })
+          )
+        })
+      )
+    )
+  })
+)

@@ -1,0 +1,12 @@
+/** Every page, and the files that they refer to. */
+import { Layer } from "effect"
+import * as Pages from "../../browser/Pages.ts"
+import * as account from "./account.ts"
+import * as assets from "./assets.ts"
+import * as claim from "./claim.ts"
+import * as signIn from "./signIn.ts"
+
+export const layer = Layer.mergeAll(claim.layer, signIn.layer, account.layer).pipe(
+  Layer.provide(Pages.layer),
+  Layer.provideMerge(assets.layer)
+)

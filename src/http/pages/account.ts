@@ -1,0 +1,101 @@
+/** What an operator has: agents, and the means to look after them. */
+import type { AgentStatus } from "../../services/agentStatus.ts"
+import type { Account, OwnAgent } from "../../services/Operators.ts"
+import { accountPage } from "../../services/pages.ts"
+import { badge, day, facts, form, notice } from "./components.ts"
+import type { Tone } from "./components.ts"
+import { html } from "./html.ts"
+import type { Frame, Page } from "./layout.ts"
+
+export const rotateSecretPath = (agentId: string) => `/account/agents/${agentId}/rotate-secret`
+
+const statuses: Readonly<Record<AgentStatus, readonly [tone: Tone, word: string]>> = {
+  active: ["success", "Active"],
+  active_provisional: ["info", "Provisional"],
+  issuance_paused: ["warning", "Paused"],
+  challenge_pending: ["info", "Registering"],
+  suspended: ["problem", "Suspended"]
+}
+
+/** What an agent's status asks of its operator. */
+const advice = (agent: OwnAgent) =>
+  agent.status === "suspended"
+    ? notice(
+        "problem",
+        "Suspended by the administrators of this service.",
+        "It gets no tokens. Its record is kept."
+      )
+    : null
+
+const secretOf = (frame: Frame, agent: OwnAgent) =>
+  agent.authMethod === "private_key_jwt"
+    ? html`<p class="quiet small">It signs in with a key of its own, so there is no secret to replace.</p>`
+    : html`<details>
+        <summary>Replace its secret</summary>
+        <p>
+          For when the secret was lost, or somebody else may know it. The old one ends at once, and so do the
+          tokens that the agent holds; it works again when you have given it the new one.
+        </p>
+        ${form(frame, rotateSecretPath(agent.agentId), html`<button class="danger">Replace the secret of ${agent.name}</button>`)}
+      </details>`
+
+const ownAgent = (frame: Frame, agent: OwnAgent) => {
+  const [tone, word] = statuses[agent.status]
+  const model = [agent.modelProvider, agent.modelName].filter((text) => text !== null && text !== "")
+  return html`<article class="panel">
+    <header>
+      <h2>${agent.name}</h2>
+      ${badge(tone, word)}
+    </header>
+    ${advice(agent)}
+    ${facts([
+      ["Model", model.length === 0 ? null : model.join(" · ")],
+      ["Claimed", day(agent.claimedAt)],
+      ["Registered", day(agent.createdAt)],
+      ["Agent id", html`<code>${agent.agentId}</code>`]
+    ])}
+    ${secretOf(frame, agent)}
+  </article>`
+}
+
+const nothingYet = html`<div class="panel">
+  <h2>No agents yet</h2>
+  <p>
+    An agent that passes its registration challenge gets a claim link and a pairing code, and hands both to
+    you. Open the link, and the agent appears here.
+  </p>
+</div>`
+
+export const account = (frame: Frame, { agents, operator }: Account): Page => ({
+  title: "Your agents",
+  content: html`
+    <h1>Your agents</h1>
+    <p class="quiet">
+      Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>, on the
+      ${operator.plan} plan.
+    </p>
+    ${agents.length === 0 ? nothingYet : agents.map((agent) => ownAgent(frame, agent))}
+    <p class="quiet small">
+      If you write to the administrators of this service, tell them your operator id:
+      <code>${operator.operatorId}</code>
+    </p>
+  `
+})
+
+export const newSecret = (
+  frame: Frame,
+  agent: { readonly agentId: string; readonly secret: string }
+): Page => ({
+  title: "The new secret",
+  content: html`
+    ${notice("warning", "Copy the secret now.", "It is shown this once. We keep only a hash, and cannot show it again.")}
+    <h1>The new secret</h1>
+    <code class="secret">${agent.secret}</code>
+    <p>
+      Give it to the agent as its <code>client_secret</code>. The old one has ended, and so have the agent's
+      tokens, within five seconds.
+    </p>
+    ${facts([["Agent id", html`<code>${agent.agentId}</code>`]])}
+    <p><a class="button secondary" href=${frame.at(accountPage)}>I have copied it: back to my agents</a></p>
+  `
+})

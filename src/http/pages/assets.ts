@@ -1,0 +1,22 @@
+/** The files that pages refer to. Their names hold a hash of what is in them, so a browser may keep them for ever. */
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+
+export interface Asset {
+  /** Below the base URL. */
+  readonly path: `/assets/${string}`
+  readonly contentType: string
+  readonly bytes: Uint8Array
+}
+
+const asset = (file: string, contentType: string): Asset => {
+  const bytes = readFileSync(new URL(file, import.meta.url))
+  const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 12)
+  return { path: `/assets/${file.replace(".", `.${hash}.`)}`, contentType, bytes }
+}
+
+export const stylesheet = asset("style.css", "text/css; charset=utf-8")
+export const icon = asset("icon.svg", "image/svg+xml")
+
+/** All of them, as the server answers them. */
+export const assets: ReadonlyArray<Asset> = [stylesheet, icon]

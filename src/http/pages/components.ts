@@ -1,0 +1,96 @@
+/** The parts that pages are made of. */
+import { DateTime } from "effect"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+import { formTokenField } from "./layout.ts"
+import type { Frame } from "./layout.ts"
+
+/** How something is meant; the colour says it again, never alone. */
+export type Tone = "info" | "success" | "warning" | "problem"
+
+const signs: Readonly<Record<Tone, string>> = {
+  info: "M12 11v6M12 7.5v.01",
+  success: "M7.5 12.5l3 3 6-6.5",
+  warning: "M12 7v6M12 16.5v.01",
+  problem: "M9 9l6 6M15 9l-6 6"
+}
+
+const sign = (tone: Tone) =>
+  html`<svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <g fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">
+      <circle cx="12" cy="12" r="10" />
+      <path d=${signs[tone]} />
+    </g>
+  </svg>`
+
+/** Something to know before anything else on the page. */
+export const notice = (tone: Tone, title: string, more?: Html) =>
+  html`<div class=${`notice ${tone}`}>
+    ${sign(tone)}
+    <div>
+      <p><strong>${title}</strong></p>
+      ${more === undefined ? null : html`<p>${more}</p>`}
+    </div>
+  </div>`
+
+/** Terms and what they are here; facts that are null are left out. */
+export const facts = (entries: ReadonlyArray<readonly [term: string, fact: Html]>) =>
+  html`<dl class="facts">
+    ${entries
+      .filter(([, fact]) => fact !== null)
+      .map(
+        ([term, fact]) =>
+          html`<dt>${term}</dt>
+            <dd>${fact}</dd>`
+      )}
+  </dl>`
+
+/** An instant in words, for people, and exactly, for machines. */
+export const instant = (at: DateTime.Utc) => {
+  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+  return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`
+}
+
+export const day = (at: DateTime.Utc) => {
+  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long" })
+  return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
+}
+
+/** Words that are somebody else's, line by line as they were written. */
+export const quoted = (text: string) => html`<blockquote class="quoted">${text}</blockquote>`
+
+export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
+
+/** A form that posts, with the proof that it is ours. */
+export const form = (frame: Frame, action: string, content: Html) =>
+  html`<form method="post" action=${frame.at(action)}>
+    <input type="hidden" name=${formTokenField} value=${frame.formToken} />
+    ${content}
+  </form>`
+
+/** One field with its label, its hint and, when it was refused, why. */
+export const field = (options: {
+  readonly name: string
+  readonly label: string
+  readonly hint: Html
+  readonly complaint: string | undefined
+  /** Further attributes of the input. */
+  readonly input: Readonly<Record<string, string | boolean>>
+}) => {
+  const { complaint, hint, input, label, name } = options
+  const refused = complaint !== undefined
+  return html`<div>
+    <label for=${name}>${label}</label>
+    <p class="hint" id=${`${name}-hint`}>${hint}</p>
+    ${refused ? html`<p class="complaint" id=${`${name}-complaint`}>${complaint}</p>` : null}
+    <input
+      id=${name}
+      name=${name}
+      required
+      autofocus=${refused}
+      aria-invalid=${refused ? "true" : undefined}
+      aria-describedby=${refused ? `${name}-complaint ${name}-hint` : `${name}-hint`}
+      ...${input}
+    />
+  </div>`
+}

@@ -1,0 +1,75 @@
+/** What surrounds every page: the head of the document, the masthead, the colophon. */
+import type { Operator } from "../../services/Operators.ts"
+import { accountPage } from "../../services/pages.ts"
+import { icon, stylesheet } from "./assets.ts"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+
+/** What a page needs to know of the request that it answers. */
+export interface Frame {
+  /** The link to a path of ours: the service may live below a path of its host. */
+  readonly at: (path: string) => string
+  /** Who is signed in. */
+  readonly operator: Operator | null
+  /** What every form of the page sends along, as proof that it is ours. */
+  readonly formToken: string
+  /** What people know the configured identity provider by. */
+  readonly providerName: string | null
+}
+
+export interface Page {
+  /** Of the browser's tab; the service's name follows it. */
+  readonly title: string
+  readonly content: Html
+}
+
+export const formTokenField = "form_token"
+
+const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+  <g fill="none" stroke="currentColor" stroke-width="2.25" stroke-linecap="round" stroke-linejoin="round">
+    <circle cx="16" cy="16" r="14" />
+    <path d="M7 15.5c3-3.4 6.9-3 9 1.3 2.1-4.3 6-4.7 9-1.3" />
+  </g>
+</svg>`
+
+/** What the signed-in have: their account, and the way out. */
+const accountMenu = (frame: Frame) =>
+  frame.operator === null
+    ? null
+    : html`<nav aria-label="Account">
+        <a href=${frame.at(accountPage)}>Your agents</a>
+        <form class="inline" method="post" action=${frame.at("/sign-out")}>
+          <input type="hidden" name=${formTokenField} value=${frame.formToken} />
+          <button>Sign out</button>
+        </form>
+      </nav>`
+
+/** A whole document. It is for whoever holds its link, so search engines are asked to leave it out. */
+export const document = (frame: Frame, { content, title }: Page): Html => html`
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="robots" content="noindex" />
+      <title>${title} · Auspex</title>
+      <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
+      <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
+    </head>
+    <body>
+      <a class="skip" href="#content">Skip to the content</a>
+      <header class="masthead">
+        <div>
+          <span class="wordmark">${mark}Auspex</span>
+          ${accountMenu(frame)}
+        </div>
+      </header>
+      <main id="content">${content}</main>
+      <footer class="colophon">
+        <div>
+          <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
+          <a href=${frame.at("/docs")}>API reference</a>
+        </div>
+      </footer>
+    </body>
+  </html>
+`

@@ -1,0 +1,136 @@
+/** Batching: no wait for a lone request, one statement for those that arrive meanwhile, and an answer for each. */
+import { assert, layer } from "@effect/vitest"
+import { Array as Arr, Deferred, Effect, Exit, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import * as naturalBatch from "../../src/layers/postgres/naturalBatch.ts"
+import { StoreUnavailable } from "../../src/services/errors.ts"
+import { database } from "../support/database.ts"
+
+/** Batches that each wait until they are let go, in the order in which they began. */
+const gated = Effect.fnUntraced(function* (options: {
+  readonly largest: number
+  readonly exclusive?: (item: number) => string
+  readonly answer?: (items: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>>
+}) {
+  const begun: Array<ReadonlyArray<number>> = []
+  const gate = yield* Deferred.make<void>()
+  const ask = yield* naturalBatch.make({
+    run: (items: Arr.NonEmptyReadonlyArray<number>) =>
+      Effect.gen(function* () {
+        begun.push(items)
+        yield* Deferred.await(gate)
+        return yield* options.answer?.(items) ?? Effect.succeed(items.map((item) => `answer ${item}`))
+      }),
+    largest: options.largest,
+    ...(options.exclusive !== undefined && { exclusive: options.exclusive })
+  })
+  const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
+    const fibers = yield* Effect.forEach(items, (item) => Effect.forkChild(ask(item)))
+    yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
+    return fibers
+  })
+  return { asked, begun, open: Deferred.succeed(gate, undefined) }
+})
+
+const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
+
+layer(database)("natural batching", (it) => {
+  it.effect("a lone request starts at once; those that arrive while two statements run go together", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({ largest: 500 })
+      const first = yield* asked([1])
+      assert.deepStrictEqual(begun, [[1]])
+      const second = yield* asked([2])
+      assert.deepStrictEqual(begun, [[1], [2]])
+      const rest = yield* asked([3, 4, 5])
+      assert.deepStrictEqual(begun, [[1], [2]])
+      yield* open
+      assert.deepStrictEqual(
+        yield* answers([...first, ...second, ...rest]),
+        [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
+      )
+      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
+    })
+  )
+
+  it.effect("a batch is no larger than it may be", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({ largest: 2 })
+      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5, 6, 7]))]
+      yield* open
+      yield* answers(fibers)
+      assert.isAtMost(Math.max(...begun.map((batch) => batch.length)), 2)
+      assert.deepStrictEqual(begun.flat().sort(), [1, 2, 3, 4, 5, 6, 7])
+    })
+  )
+
+  it.effect("items of one key never share a batch, and each is answered", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({ largest: 500, exclusive: (item) => String(item % 2) })
+      const fibers = [...(yield* asked([0])), ...(yield* asked([1])), ...(yield* asked([2, 3, 4, 5, 6]))]
+      yield* open
+      assert.strictEqual((yield* answers(fibers)).length, 7)
+      for (const batch of begun) {
+        assert.strictEqual(new Set(batch.map((item) => item % 2)).size, batch.length)
+      }
+    })
+  )
+
+  it.effect("what fails in company is tried alone, and fails nobody else", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({
+        largest: 500,
+        answer: (items) =>
+          items.includes(4) ? Effect.die("four") : Effect.succeed(items.map((item) => `answer ${item}`))
+      })
+      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
+      yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, true, false, true])
+      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5], [3], [4], [5]])
+    })
+  )
+
+  it.effect("a database that is away is not asked again for each", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({
+        largest: 500,
+        answer: () => Effect.die(new StoreUnavailable({ cause: "away" }))
+      })
+      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
+      yield* open
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      assert.isTrue(exits.every(Exit.isFailure))
+      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
+    })
+  )
+
+  it.effect("who hangs up while waiting takes nobody's answer away", () =>
+    Effect.gen(function* () {
+      const { asked, open } = yield* gated({ largest: 500 })
+      const [first] = yield* asked([1])
+      const others = yield* asked([2, 3])
+      if (first !== undefined) yield* Fiber.interrupt(first)
+      yield* open
+      assert.deepStrictEqual(yield* answers(others), ["answer 2", "answer 3"])
+    })
+  )
+
+  it.effect("a caller in a transaction is served alone, within it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ask = yield* naturalBatch.make({
+        run: (items: Arr.NonEmptyReadonlyArray<number>) =>
+          sql`select txid_current()::text as id`.values.pipe(
+            Effect.orDie,
+            Effect.map((rows) => items.map(() => String(rows[0]?.[0])))
+          ),
+        largest: 500
+      })
+      const [mine, batched] = yield* sql.withTransaction(
+        Effect.all([sql`select txid_current()::text as id`.values, ask(1)])
+      )
+      assert.strictEqual(batched, String(mine[0]?.[0]))
+    })
+  )
+})

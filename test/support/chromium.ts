@@ -1,0 +1,60 @@
+// @effect-diagnostics processEnv:off -- the package that unpacks the browser takes its place from the environment
+/**
+ * A real headless Chromium. On Linux (x64) it comes out of an npm package, together with the libraries and the font it
+ * needs, so that nothing has to be installed; elsewhere the machine's own Chrome is used.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { inflate } from "@sparticuz/chromium"
+import { Context, Effect, Layer } from "effect"
+import { chromium } from "playwright-core"
+import type { Browser, LaunchOptions } from "playwright-core"
+
+export class Chromium extends Context.Service<Chromium, Browser>()("auspex/test/Chromium") {}
+
+const packed = (file: string) =>
+  fileURLToPath(new URL(`../bin/${file}`, import.meta.resolve("@sparticuz/chromium")))
+
+/** The package unpacks into the temporary directory, under fixed names: where runs and accounts would collide. */
+const unpackInto = async (directory: string): Promise<LaunchOptions> => {
+  const usual = process.env["TMPDIR"]
+  process.env["TMPDIR"] = directory
+  try {
+    const files = ["chromium.br", "fonts.tar.br", "al2023.tar.br"]
+    const [executable = "", fonts = "", libraries = ""] = await Promise.all(
+      files.map((file) => inflate(packed(file)))
+    )
+    return {
+      executablePath: executable,
+      // It shows our own pages only, and a sandbox is to be had neither by root nor in most containers.
+      args: ["--no-sandbox"],
+      env: { LD_LIBRARY_PATH: join(libraries, "lib"), FONTCONFIG_PATH: fonts }
+    }
+  } finally {
+    if (usual === undefined) delete process.env["TMPDIR"]
+    else process.env["TMPDIR"] = usual
+  }
+}
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-chromium-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+const launchOptions =
+  process.platform === "linux" && process.arch === "x64"
+    ? Effect.flatMap(temporaryDirectory, (directory) => Effect.promise(() => unpackInto(directory)))
+    : Effect.succeed<LaunchOptions>({ channel: "chrome" })
+
+export const layer = Layer.effect(
+  Chromium,
+  Effect.gen(function* () {
+    const options = yield* launchOptions
+    return yield* Effect.acquireRelease(
+      Effect.promise(() => chromium.launch(options)),
+      (browser) => Effect.promise(() => browser.close())
+    )
+  })
+)
