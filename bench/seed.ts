@@ -10,9 +10,6 @@ import {
   uuidText
 } from "./world.ts"
 
-/** One operator owns all of them: whom nothing measured here asks for. */
-const operatorId = "0190e000-0000-7000-8000-000000000000"
-
 /** Claimed agents, numbered from 0, one more than asked for: the sample. */
 export const agents = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
