@@ -2,6 +2,7 @@
 import { PgTypes } from "@effect/sql-pg"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { plannerSettings } from "../../src/layers/postgres/Database.ts"
 import type { Recorded } from "./record.ts"
 import { typeOf } from "./roles.ts"
 
@@ -60,7 +61,9 @@ const prepared = <A, E, R>({ params, text }: Recorded, use: (execute: string) =>
       params.length === 0 ? "" : `(${params.map((param) => literalOf(valueOf(param))).join(", ")})`
     return yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* sql`set local plan_cache_mode = force_generic_plan`
+        for (const [name, value] of Object.entries(plannerSettings)) {
+          yield* sql`select set_config(${name}, ${value}, true)`
+        }
         yield* sql.unsafe(`prepare explained ${types} as ${text}`).unprepared
         const result = yield* use(`execute explained ${values}`)
         yield* sql`deallocate explained`.unprepared

@@ -7,6 +7,7 @@ import { scoring } from "./0005_scoring.ts"
 import { operations } from "./0006_operations.ts"
 import { windows } from "./0007_windows.ts"
 import { figures } from "./0008_figures.ts"
+import { reads } from "./0009_reads.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -16,5 +17,6 @@ export const migrations = {
   "0005_scoring": scoring,
   "0006_operations": operations,
   "0007_windows": windows,
-  "0008_figures": figures
+  "0008_figures": figures,
+  "0009_reads": reads
 }
