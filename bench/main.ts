@@ -12,12 +12,14 @@ import type { Options } from "./options.ts"
 import { profiled } from "./profile.ts"
 import {
   casesTable,
+  growthTable,
   machineLines,
   ratiosOf,
   ratiosTable,
   settlementSummary,
   settlementTable
 } from "./report.ts"
+import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { predict, predictProfile } from "./scenarios/predict.ts"
 import { settlement } from "./scenarios/settlement.ts"
@@ -31,7 +33,7 @@ const started = Effect.gen(function* () {
   return { postgres, machine, load: yield* generator(postgres.pid) }
 })
 
-const bench = Effect.fnUntraced(function* ({ json, only, plan }: Options) {
+const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options) {
   const begun = epochMillis()
   const { load, machine, postgres } = yield* started
   const pgbench = Pgbench.find()
@@ -44,6 +46,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan }: Options) {
   if (only.includes("settlement")) {
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
+  const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : []
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
   const statements = {
@@ -59,6 +62,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan }: Options) {
     yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
+  if (grown.length > 0) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
   if (json !== undefined) {
@@ -70,6 +74,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan }: Options) {
       ratios,
       statements,
       settled,
+      grown,
       seconds
     }
     writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)

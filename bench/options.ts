@@ -1,7 +1,9 @@
 /** The command line, and how long everything takes. */
 import { parseArgs } from "node:util"
 
-export const scenarios = ["predict", "leaderboard", "settlement"] as const
+/** What is run when nothing is said; `growth` takes minutes of its own. */
+const usualScenarios = ["predict", "leaderboard", "settlement"] as const
+export const scenarios = [...usualScenarios, "growth"] as const
 export type Scenario = (typeof scenarios)[number]
 
 export interface Plan {
@@ -15,6 +17,8 @@ export interface Plan {
   readonly warmSeconds: number
   /** Predictions on one challenge that is settled. */
   readonly settled: ReadonlyArray<number>
+  /** Predictions in the databases that reads are measured on. */
+  readonly grown: ReadonlyArray<number>
 }
 
 const usual: Plan = {
@@ -23,26 +27,38 @@ const usual: Plan = {
   rampSeconds: 0.5,
   seconds: 2.5,
   warmSeconds: 5,
-  settled: [100_000, 1_000_000]
+  settled: [100_000, 1_000_000],
+  grown: [10_000, 100_000, 1_000_000]
 }
 
-const quick: Plan = { ...usual, rounds: 1, seconds: 2, warmSeconds: 2, settled: [100_000] }
+const quick: Plan = {
+  ...usual,
+  rounds: 1,
+  seconds: 2,
+  warmSeconds: 2,
+  settled: [100_000],
+  grown: [10_000, 100_000]
+}
 
 export interface Options {
   readonly plan: Plan
   readonly only: ReadonlyArray<Scenario>
   readonly json: string | undefined
   readonly profile: string | undefined
+  readonly plans: string | undefined
 }
 
 export const help = `npm run bench -- [options]
 
   --quick              one short round each, 100 000 settled, about two minutes
-  --only SCENARIO      predict, leaderboard or settlement; may be repeated
+  --only SCENARIO      predict, leaderboard, settlement, or growth, which is run only when it is
+                       asked for: what every read costs at 10 000, 100 000 and 1 000 000 predictions;
+                       may be repeated
   --rounds N           rounds of each contender (3)
   --seconds N          counted seconds of each round (2.5)
   --connections N,N    32,64
   --json FILE          writes every round and all ratios
+  --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)
   --profile FOLDER     instead: a .cpuprofile of the server under predict and leaderboard load, with its summary
   --help`
 
@@ -71,6 +87,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
       connections: { type: "string" },
       json: { type: "string" },
       profile: { type: "string" },
+      plans: { type: "string" },
       help: { type: "boolean", default: false }
     }
   })
@@ -85,8 +102,9 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
         values.connections?.split(",").map((each) => Math.round(number("connections", each, 1))) ??
         base.connections
     },
-    only: values.only?.map(scenario) ?? scenarios,
+    only: values.only?.map(scenario) ?? usualScenarios,
     json: values.json,
-    profile: values.profile
+    profile: values.profile,
+    plans: values.plans
   }
 }

@@ -1,8 +1,10 @@
 /** Tables for people, and the ratios beside the aims of the issue. */
+import { growthRows } from "./growth/table.ts"
 import type { Machine } from "./machine/describe.ts"
 import { medians, ratio } from "./measurement.ts"
 import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
+import type { Grown } from "./scenarios/growth.ts"
 import type { Settled } from "./scenarios/settlement.ts"
 
 const names: Readonly<Record<Contender, string>> = {
@@ -106,6 +108,8 @@ export const settlementTable = (settled: ReadonlyArray<Settled>): string =>
       fixed(beside.settlementSeconds, 2)
     ])
   ])
+
+export const growthTable = (grown: ReadonlyArray<Grown>): string => table(growthRows(grown))
 
 const aims: Readonly<
   Record<string, { readonly plain: string; readonly fastify: string; readonly pgbench: string }>

@@ -23,7 +23,7 @@ export const agents = Effect.fnUntraced(function* (count: number) {
        disclosure_level, default_spaces, auth_method, requested_scopes, secret_hash, created_at, provisional_until,
        challenge_passed_at, first_token_at, claimed_at, owner_id)
     select ${id}::uuid, 'Bench agent ' || n, 'trader', '{en}', 'Acme', 'acme-' || n % 40, 'general', 'self_hosted',
-           'standard', 'public', '{macro}', 'client_credentials', '{prediction:submit,challenge:read}',
+           'standard', 'public', '{finance}', 'client_credentials', '{prediction:submit,challenge:read}',
            sha256(convert_to(n::text, 'UTF8')), now() - interval '90 days', now() - interval '83 days',
            now() - interval '90 days', now() - interval '90 days', now() - interval '89 days',
            ${owner}::uuid

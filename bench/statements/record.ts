@@ -106,10 +106,10 @@ const predicting = Effect.gen(function* () {
   return prediction
 })
 
-/** Runs parts of the real service on this database, each with what it sent. */
+/** Runs parts of the real service on this database; what they send is added to `into`. */
 const recording = <A, E>(
   url: string,
-  parts: Effect.Effect<A, E, Limits | Arenas | Tokens | Scoring>,
+  parts: Effect.Effect<A, E, Layer.Success<typeof services>>,
   into: Array<Recorded>
 ) => {
   const transformer = Layer.succeed(Statement.CurrentTransformer, recorder(into))
@@ -166,3 +166,17 @@ export const leaderboard = Effect.fnUntraced(function* (url: string, limit: numb
   )
 })
 export type LeaderboardStatements = Effect.Success<ReturnType<typeof leaderboard>>
+
+/** What each of the reads makes the service send. */
+export const sentBy = Effect.fnUntraced(function* <
+  Read extends { readonly run: Effect.Effect<unknown, unknown, Layer.Success<typeof services>> }
+>(url: string, reads: ReadonlyArray<Read>) {
+  const statements: Array<Recorded> = []
+  return yield* recording(
+    url,
+    Effect.forEach(reads, (read) =>
+      Effect.map(during(statements, read.run), ({ sent }) => ({ ...read, sent }))
+    ),
+    statements
+  )
+})

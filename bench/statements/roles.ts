@@ -36,7 +36,7 @@ export interface Prepared<Role extends string> {
 const typeNames = new Map<number, string>(Object.entries(PgTypes.OID).map(([name, oid]) => [oid, name]))
 
 /** `uuidArray` is `uuid[]`. */
-const typeOf = (param: unknown): string | undefined =>
+export const typeOf = (param: unknown): string | undefined =>
   PgTypes.isParameter(param) ? typeNames.get(param.oid)?.replace(/Array$/, "[]") : undefined
 
 /** What is sent: of an array of one, the one. */

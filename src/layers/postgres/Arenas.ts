@@ -46,7 +46,8 @@ const make = Effect.gen(function* () {
   const select = Effect.fnUntraced(function* (
     conditions: ReturnType<typeof sql.and>,
     page: Page,
-    now: DateTime.Utc
+    now: DateTime.Utc,
+    number = sql`select count(*)::int as total from challenges c where ${conditions}`
   ) {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
@@ -56,9 +57,14 @@ const make = Effect.gen(function* () {
        where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
        limit ${page.limit + 1}`)
-    const count = yield* total(sql`select count(*)::int as total from challenges c where ${conditions}`)
+    const count = yield* total(number)
     return { ...cutPage(rows, page.limit, (last) => idCursor.encode(last.id)), total: count.total }
   })
+
+  /** Of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */
+  const keptNumber = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
+    select coalesce(sum(${sql(ended ?? "created")}), 0)::int as total
+      from challenge_counts ${asset === undefined ? sql`` : sql`where target = ${asset}`}`
 
   const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* (
     filter: ChallengeFilter,
@@ -71,7 +77,10 @@ const make = Effect.gen(function* () {
       ...(filter.eventId === undefined ? [] : [sql`c.event_id = ${filter.eventId}`]),
       ...(filter.asset === undefined ? [] : [sql`c.target = ${filter.asset}`])
     ])
-    return yield* select(conditions, page, now)
+    const isKept = filter.eventId === undefined && filter.status !== "open" && filter.status !== "closed"
+    return yield* isKept
+      ? select(conditions, page, now, keptNumber(filter.status, filter.asset))
+      : select(conditions, page, now)
   })
 
   const active: Arenas["Service"]["active"] = Effect.fn("Arenas.active")(function* (

@@ -23,6 +23,12 @@ const poolSize = 18
  */
 export const planCacheMode = "force_generic_plan"
 
+/**
+ * A bitmap reads everything that meets a condition before the first row comes. A page of a list wants the first rows in
+ * the order of its index, however many more there are, which a plan for all values cannot know.
+ */
+export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off" }
+
 export const client = (
   url: Redacted.Redacted
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, SqlError.SqlError> =>
@@ -38,7 +44,7 @@ export const client = (
       lock_timeout: "4000",
       idle_in_transaction_session_timeout: "15000",
       timezone: "UTC",
-      plan_cache_mode: planCacheMode
+      ...plannerSettings
     }
   })
 

@@ -19,6 +19,26 @@ const silent = { comment_count: 0, top_comments: [] }
 
 const withSocial = (row: typeof EventRow.Type): MarketEvent => ({ ...row, social: silent })
 
+interface EventRecord {
+  readonly id: EventId
+  readonly title: string
+  readonly summary: string | null
+  readonly url: string | null
+  readonly source: string | null
+  readonly published_at: Date | null
+  readonly spaces: ReadonlyArray<string>
+  readonly assets: ReadonlyArray<string>
+}
+
+/** Records of the same id, the later of which replace the earlier, in turns of their own: a statement writes a row once. */
+const turnsOf = (records: ReadonlyArray<EventRecord>): ReadonlyArray<ReadonlyArray<EventRecord>> => {
+  const turns: Array<Array<EventRecord>> = []
+  for (const same of Map.groupBy(records, ({ id }) => id).values()) {
+    for (const [turn, record] of same.entries()) (turns[turn] ??= []).push(record)
+  }
+  return turns
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
@@ -28,6 +48,29 @@ const make = Effect.gen(function* () {
 
   const columns = sql`
     id as event_id, id as news_id, title, summary, url, source, ${iso(sql, "published_at")} as published_at, spaces, assets`
+
+  /** Upserts events of different ids; answers each with what is stored of it now. */
+  const storeAll = Effect.fnUntraced(function* (records: ReadonlyArray<EventRecord>, now: DateTime.Utc) {
+    const rows = yield* events(sql`
+      with sent as (
+        select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
+          (id text, title text, summary text, url text, source text, published_at timestamptz, spaces text[], assets text[])
+      )
+      insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
+      select id, title, summary, url, source, coalesce(published_at, ${at(now)}), spaces, assets, ${at(now)}, ${at(now)}
+        from sent
+       order by id
+      on conflict (id) do update set
+        title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
+        published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
+        spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
+      returning ${columns}`)
+    const byId = new Map(rows.map((row) => [row.event_id, row]))
+    return records.flatMap((record) => {
+      const row = byId.get(record.id)
+      return row === undefined ? [] : [[record, row] as const]
+    })
+  })
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {
     const now = yield* DateTime.now
@@ -40,34 +83,25 @@ const make = Effect.gen(function* () {
       return yield* InvalidRequest.of(`events.${index}.assets`, `"${first.asset}" is not a target`)
     }
     const records = yield* Effect.forEach(imported, (event) =>
-      Effect.map(event.event_id === undefined ? random.uuidV7() : Effect.succeed(event.event_id), (id) => ({
-        id: EventId.make(id),
-        title: event.title,
-        summary: event.summary ?? null,
-        url: event.url ?? null,
-        source: event.source ?? null,
-        published_at: event.published_at === undefined ? null : at(event.published_at),
-        spaces: event.spaces ?? [],
-        assets: event.assets ?? []
-      }))
+      Effect.map(
+        event.event_id === undefined ? random.uuidV7() : Effect.succeed(event.event_id),
+        (id): EventRecord => ({
+          id: EventId.make(id),
+          title: event.title,
+          summary: event.summary ?? null,
+          url: event.url ?? null,
+          source: event.source ?? null,
+          published_at: event.published_at === undefined ? null : at(event.published_at),
+          spaces: event.spaces ?? [],
+          assets: event.assets ?? []
+        })
+      )
     )
     const stored = yield* sql
-      .withTransaction(
-        Effect.forEach(records, (event) =>
-          events(sql`
-          insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-          values (${event.id}, ${event.title}, ${event.summary}, ${event.url}, ${event.source},
-                  coalesce(${event.published_at}::timestamptz, ${at(now)}), ${event.spaces}::text[],
-                  ${event.assets}::text[], ${at(now)}, ${at(now)})
-          on conflict (id) do update set
-            title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
-            published_at = coalesce(${event.published_at}::timestamptz, events.published_at),
-            spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
-          returning ${columns}`)
-        )
-      )
+      .withTransaction(Effect.forEach(turnsOf(records), (turn) => storeAll(turn, now)))
       .pipe(orDefect)
-    return stored.flat().map(withSocial)
+    const byRecord = new Map(stored.flat())
+    return records.flatMap((record) => byRecord.get(record) ?? []).map(withSocial)
   })
 
   const page = Effect.fnUntraced(function* (
@@ -78,9 +112,8 @@ const make = Effect.gen(function* () {
     const after = Option.getOrNull(cursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
     const conditions = sql.and([
-      sql`true`,
-      ...(filter.space === undefined ? [] : [sql`spaces @> array[${filter.space}]`]),
-      ...(filter.asset === undefined ? [] : [sql`assets @> array[${filter.asset}]`]),
+      sql`space = ${filter.space ?? ""}`,
+      sql`asset = ${filter.asset ?? ""}`,
       ...Option.match(day, {
         onNone: () => [],
         onSome: (start) => [
@@ -89,11 +122,16 @@ const make = Effect.gen(function* () {
       }),
       ...(after === undefined
         ? []
-        : [sql`(published_at, id) < (${after.published_at}::timestamptz, ${after.id})`])
+        : [sql`(published_at, event_id) < (${after.published_at}::timestamptz, ${after.id})`])
     ])
     const rows = yield* events(sql`
-      select ${columns} from events where ${conditions}
-       order by events.published_at desc, events.id desc limit ${page.limit + 1}`)
+      select ${columns}
+        from (
+          select event_id as listed from event_lists where ${conditions}
+           order by published_at desc, event_id desc
+           limit ${page.limit + 1}) l
+       cross join lateral (select * from events where id = l.listed limit 1) e
+       order by e.published_at desc, e.id desc`)
     return cutPage(rows.map(withSocial), page.limit, (last) =>
       cursor.encode({ published_at: last.published_at, id: last.event_id })
     )

@@ -9,6 +9,7 @@ import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
+import { challengeOf } from "./arenas/challengeRows.ts"
 import { FigureRow, figureColumns, noFigures, published } from "./scoring/figures.ts"
 import { makeSettleDue } from "./scoring/settlement.ts"
 import { iso } from "./wire.ts"
@@ -57,6 +58,7 @@ const make = Effect.gen(function* () {
              (count(*) filter (where (avg_score, scored) <> (${first.sort_score}::float8, ${first.scored})))::int as better
         from agent_figures
        where board = ${board} and verified and scored >= ${settings.rankMinCount}
+         and avg_score >= ${first.sort_score}::float8
          and (avg_score > ${first.sort_score}::float8
               or (avg_score = ${first.sort_score}::float8
                   and (scored > ${first.scored} or (scored = ${first.scored} and agent_id < ${first.agent_id}::uuid))))`)
@@ -135,12 +137,14 @@ const make = Effect.gen(function* () {
              p.confidence::float8 as confidence, t.result, s.is_correct, s.score::float8 as score,
              ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at
         from predictions p
-        join challenges c on c.id = p.challenge_id
+        ${challengeOf(sql)}
         cross join lateral (
           select * from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
-        join prediction_scores s
-          on s.challenge_id = p.challenge_id and s.version = t.version and s.agent_id = p.agent_id
-             and s.revision = p.revision
+        cross join lateral (
+          select is_correct, score from prediction_scores
+           where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
+             and revision = p.revision
+           limit 1) s
        where p.agent_id = ${agentId}::uuid
          ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
        order by p.id desc

@@ -33,6 +33,13 @@ export const challengeColumns = (sql: SqlClient.SqlClient, now: DateTime.Utc) =>
   n.neutral as neutral_count, c.resolution_criteria, c.resolution_criteria_zh,
   c.dead_zone_pct::float8 as dead_zone_pct, c.cancel_reason`
 
+/**
+ * The challenge `c` of each prediction `p`. With `limit` it is looked up for the rows of the page, one by one: no plan
+ * can read and join all of an agent's predictions first.
+ */
+export const challengeOf = (sql: SqlClient.SqlClient) => sql`
+  cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
+
 /** The counts that `challengeColumns` shows: the sum over the shards. */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (

@@ -8,7 +8,7 @@ import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
-import { countsOfChallenge, statusOf } from "./challengeRows.ts"
+import { challengeOf, countsOfChallenge, statusOf } from "./challengeRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
 const { predictions, next_cursor: _, settlement: __, void_reason: ___, ...resultColumns } = Results.fields
@@ -56,15 +56,20 @@ export const makeReads = Effect.gen(function* () {
     const { past_deadline, version, settlement_source, ...shown } = found.value
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select distinct on (p.agent_id) p.agent_id::text, p.direction, p.confidence::float8 as confidence,
-                 p.reasoning, s.is_correct, s.score::float8 as score
-            from predictions p
-            left join prediction_scores s
-              on s.challenge_id = p.challenge_id and s.version = ${version}::int and s.agent_id = p.agent_id
-           where p.challenge_id = ${challengeId}::uuid
-             ${after === undefined ? sql`` : sql`and p.agent_id > ${after}::uuid`}
-           order by p.agent_id, p.revision desc
-           limit ${page.limit + 1}`)
+          select p.agent_id::text, p.direction, p.confidence::float8 as confidence, p.reasoning, s.is_correct,
+                 s.score::float8 as score
+            from (
+              select distinct on (agent_id) agent_id, direction, confidence, reasoning
+                from predictions
+               where challenge_id = ${challengeId}::uuid
+                 ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+               order by agent_id, revision desc
+               limit ${page.limit + 1}) p
+            left join lateral (
+              select is_correct, score from prediction_scores
+               where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
+               limit 1) s on true
+           order by p.agent_id`)
       : []
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
     return {
@@ -116,16 +121,16 @@ export const makeReads = Effect.gen(function* () {
                ${iso(sql, "p.received_at")} as created_at, s.is_correct, s.score::float8 as score,
                encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body
           from predictions p
-          join challenges c on c.id = p.challenge_id
+          ${challengeOf(sql)}
           left join lateral (
             select is_correct, score from prediction_scores
              where challenge_id = p.challenge_id and agent_id = p.agent_id
-               and version = (select max(version) from settlements where challenge_id = p.challenge_id)) s on true
+               and version = (select max(version) from settlements where challenge_id = p.challenge_id)
+             limit 1) s on true
          where p.agent_id = ${agentId}::uuid
            ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
-           and not exists (
-             select 1 from predictions later
-              where later.challenge_id = p.challenge_id and later.agent_id = p.agent_id and later.revision > p.revision)
+           and p.revision = (
+             select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
          order by p.id desc
          limit ${page.limit + 1}`)
       const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))

@@ -9,6 +9,7 @@ import { windows } from "./0007_windows.ts"
 import { figures } from "./0008_figures.ts"
 import { identity } from "./0009_identity.ts"
 import { assertions } from "./0010_assertions.ts"
+import { reads } from "./0011_reads.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -20,5 +21,6 @@ export const migrations = {
   "0007_windows": windows,
   "0008_figures": figures,
   "0009_identity": identity,
-  "0010_assertions": assertions
+  "0010_assertions": assertions,
+  "0011_reads": reads
 }

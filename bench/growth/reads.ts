@@ -1,0 +1,196 @@
+/**
+ * Every read of the API whose data grow, as the service answers it, with the parameters that matter: rare and common
+ * ones, an ordinary agent and the busiest one, the first page and one near the end.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { Events } from "../../src/services/Events.ts"
+import type { EventFilter } from "../../src/services/Events.ts"
+import { AgentId, EventId } from "../../src/services/identifiers.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import { people } from "./seed.ts"
+import type { Size } from "./seed.ts"
+
+const pageSize = 20
+/** So many items before the end a deep page begins, so that it is a full one. */
+const fromTheEnd = 25
+
+type Reading = Effect.Effect<unknown, unknown, Arenas | Events | Registry | Scoring | Targets>
+
+export interface Read {
+  /** As the API names it: `GET /api/v1/eval/challenges`. */
+  readonly route: string
+  readonly asked: string
+  readonly page: string
+  readonly run: Reading
+}
+
+/** The page after the item whose key a query says. */
+interface Deep {
+  readonly page: string
+  /** Selects the sort key of the item, as JSON. */
+  readonly key: string
+}
+
+const firstPage: Page = { limit: pageSize, cursor: undefined }
+
+/** A cursor as the service writes it. */
+const cursorOf = (key: string) => Buffer.from(key).toString("base64url")
+
+/** The reads of a seeded database. */
+export const readsOf = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const { busiest, event, hot, hotOpen, ordinary, settled } = people(size)
+  const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
+  const reads: Array<Read> = []
+
+  const add = Effect.fnUntraced(function* (
+    route: string,
+    asked: string,
+    run: (page: Page) => Reading,
+    ...deeper: ReadonlyArray<Deep>
+  ) {
+    reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
+    for (const { key, page } of deeper) {
+      const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
+      const cursor = cursorOf(String(row?.[0]))
+      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run({ limit: pageSize, cursor }) })
+    }
+  })
+
+  const last = (from: string, order = "id") => ({
+    page: "last",
+    key: `select to_json(id::text) from (select id from ${from} order by ${order} offset ${fromTheEnd} limit 1) as k`
+  })
+
+  const challenges = (asked: string, filter: ChallengeFilter, condition?: string) =>
+    add(
+      "/eval/challenges",
+      asked,
+      (page) => Arenas.use((arenas) => arenas.list(filter, page)),
+      ...(condition === undefined ? [] : [last(`challenges where ${condition}`)])
+    )
+  yield* challenges("", {}, "true")
+  yield* challenges("status=open", { status: "open" })
+  yield* challenges("status=closed", { status: "closed" })
+  yield* challenges("status=resolved", { status: "resolved" }, "resolved_at is not null")
+  yield* challenges("status=cancelled", { status: "cancelled" }, "cancelled_at is not null")
+  yield* challenges("asset=GC", { asset: "GC" }, "target = 'GC'")
+  yield* challenges("asset=GC, status=open", { asset: "GC", status: "open" })
+  yield* challenges(
+    "asset=GC, status=resolved",
+    { asset: "GC", status: "resolved" },
+    "target = 'GC' and resolved_at is not null"
+  )
+  yield* challenges(
+    "asset=GC, status=cancelled",
+    { asset: "GC", status: "cancelled" },
+    "target = 'GC' and cancelled_at is not null"
+  )
+  yield* challenges("event_id", { eventId: EventId.make(event) })
+
+  const results = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
+    add(
+      "/eval/challenges/:challenge_id/results",
+      asked,
+      (page) => Arenas.use((arenas) => arenas.results(id, page)),
+      ...deeper
+    )
+  yield* results("settled", settled)
+  yield* results("settled, everybody's", hot, {
+    page: "last",
+    key: `select to_json(agent_id::text) from (select agent_id from predictions where challenge_id = '${hot}'
+           order by agent_id desc offset ${fromTheEnd} limit 1) as k`
+  })
+  yield* results("open, everybody's", hotOpen)
+
+  const standingAt = (page: string, order: string, offset: number, board: string): Deep => ({
+    page,
+    key: `select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
+            from agent_figures where board = '${board}' order by ${order} offset ${offset} limit 1`
+  })
+  const best = "avg_score desc, scored desc, agent_id"
+  const worst = "avg_score, scored, agent_id desc"
+  yield* add(
+    "/eval/leaderboard",
+    "",
+    (page) => Scoring.use((scoring) => scoring.leaderboard(undefined, page)),
+    standingAt("200 down", best, 199, "global"),
+    standingAt("last", worst, fromTheEnd, "global")
+  )
+  yield* add(
+    "/eval/leaderboard",
+    "category",
+    (page) => Scoring.use((scoring) => scoring.leaderboard("commodities", page)),
+    standingAt("200 down", best, 199, "commodities"),
+    standingAt("last", worst, fromTheEnd, "commodities")
+  )
+
+  const ofAgent = (id: string) => last(`predictions where agent_id = '${id}'`)
+  const scorecard = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
+    add(
+      "/eval/agents/:agent_id/scorecard",
+      asked,
+      (page) => Scoring.use((scoring) => scoring.scorecard(id, page)),
+      ...deeper
+    )
+  yield* scorecard("an agent's", ordinary)
+  yield* scorecard("the busiest agent's", busiest, ofAgent(busiest))
+
+  const oldest = (condition: string): Deep => ({
+    page: "last",
+    key: `select json_build_object('published_at', to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                                   'id', id)
+            from events where ${condition} order by published_at, id offset ${fromTheEnd} limit 1`
+  })
+  const events = (asked: string, filter: EventFilter, condition?: string) =>
+    add(
+      "/events",
+      asked,
+      (page) => Events.use((service) => service.list(filter, page)),
+      ...(condition === undefined ? [] : [oldest(condition)])
+    )
+  yield* events("", {}, "true")
+  yield* events("space=finance", { space: "finance" }, "'finance' = any(spaces)")
+  yield* events("asset=GC", { asset: "GC" }, "'GC' = any(assets)")
+  yield* events("a rare asset", { asset: "FOMC" })
+  yield* events("a space and a rare asset", { space: "finance", asset: "FOMC" })
+  yield* events(
+    "space=policy, asset=GC",
+    { space: "policy", asset: "GC" },
+    "'policy' = any(spaces) and 'GC' = any(assets)"
+  )
+  yield* add("/events/today", "", (page) => Events.use((service) => service.today({}, page)))
+  yield* add("/events/today", "asset=GC", (page) =>
+    Events.use((service) => service.today({ asset: "GC" }, page))
+  )
+
+  yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
+  yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
+  yield* add("/eval/btc/context", "", () => Targets.use((service) => service.get("BTC")))
+
+  yield* add("/eval/challenges/active", "", (page) => Arenas.use((arenas) => arenas.active(agent, page)))
+  yield* add(
+    "/eval/challenges/:challenge_id/paper-signals",
+    "",
+    (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
+    last(`paper_signals where agent_id = '${busiest}'`)
+  )
+  const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
+    add(
+      "/agent/predictions",
+      asked,
+      (page) => Arenas.use((arenas) => arenas.ownPredictions(id, page)),
+      ...deeper
+    )
+  yield* own("an agent's", other)
+  yield* own("the busiest agent's", agent, ofAgent(busiest))
+  yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
+  yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
+  return reads
+})

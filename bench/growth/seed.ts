@@ -1,0 +1,179 @@
+/**
+ * A database as it is after so many predictions. What grows with time grows with them: agents, challenges, events,
+ * scores. What does not: how many challenges are open, or wait for their price, or stand on a day's calendar.
+ */
+import { Console, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Seed from "../seed.ts"
+import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
+
+/** Open challenges, and as many that wait for their price, whatever the size. */
+const openNow = 30
+const predictionPrefix = "0190d000"
+const signalPrefix = "0190e000"
+
+export interface Size {
+  readonly predictions: number
+  readonly agents: number
+  readonly challenges: number
+  readonly events: number
+}
+
+export const sizeOf = (predictions: number): Size => ({
+  predictions,
+  agents: predictions / 40,
+  challenges: predictions / 20,
+  events: predictions / 100
+})
+
+/** Who and what the reads ask for. */
+export const people = (size: Size) => ({
+  /** Has predicted every challenge. */
+  busiest: agentId(0),
+  /** Has predicted as many as all the others. */
+  ordinary: agentId(Math.floor(size.agents / 2)),
+  /** Settled; every agent has predicted it. */
+  hot: challengeId(0),
+  /** Open; every agent has predicted it. */
+  hotOpen: challengeId(size.challenges - 1),
+  settled: challengeId(size.challenges - 100),
+  event: "event-7"
+})
+
+const targets = "array['ES', 'CL', 'ZN', 'HG', 'NG', 'ZS', 'DXY', 'ETH', 'BTC']"
+
+const challenges = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const id = sql.literal(uuidText(challengePrefix, "n"))
+  yield* sql`
+    insert into events (id, title, spaces, assets, published_at, created_at, updated_at)
+    select 'event-' || n, 'Event ' || n, array['finance', (array['policy', 'technology', 'international'])[1 + n % 3]],
+           -- One series is so rare that only the oldest events mention it.
+           case when n >= ${size.events - 3}::int then array['FOMC'] else array['GC', (${sql.literal(targets)})[1 + n % 9]] end,
+           at, at, at
+      from generate_series(0, ${size.events - 1}::int) as n
+     cross join lateral (select now() - n * interval '1 hour' as at) as moment`
+  // Counted at once below: the trigger would update one row so often in one transaction that it gets ever slower.
+  yield* sql`alter table challenges disable trigger challenges_counted`
+  // Half of them on gold, one in seven cancelled; the newest are open, and those before them wait for their price.
+  yield* sql`
+    insert into challenges
+      (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+       open_price, dead_zone_pct, resolution_criteria, resolution_criteria_zh, closed_at, resolved_at, cancelled_at,
+       cancel_reason)
+    select ${id}::uuid, 'directional', 'session', case when n % 2 = 0 then 'GC' else (${sql.literal(targets)})[1 + n % 9] end,
+           'event-' || n % ${size.events}::int, 'Which way will it move? (' || n || ')',
+           deadline - interval '1 day', deadline, deadline, deadline + interval '1 day', deadline + interval '7 days',
+           2000, 0.3, 'criteria', 'criteria',
+           case when state = 'resolved' then deadline end, case when state = 'resolved' then deadline end,
+           case when state = 'cancelled' then deadline end, case when state = 'cancelled' then 'No price.' end
+      from generate_series(0, ${size.challenges - 1}::int) as n
+     cross join lateral (
+       select case when n >= ${size.challenges - openNow}::int then 'open'
+                   when n >= ${size.challenges - 2 * openNow}::int then 'closed'
+                   when n % 7 = 3 then 'cancelled' else 'resolved' end as state) as s
+     cross join lateral (
+       select now() + case state when 'open' then interval '1 day'
+                                 else (n - ${size.challenges}::int) * interval '1 minute' end as deadline) as d`
+  yield* sql`alter table challenges enable trigger challenges_counted`
+  yield* sql`
+    insert into challenge_counts (target, created, resolved, cancelled)
+    select target, count(*), count(resolved_at), count(cancelled_at) from challenges group by target`
+})
+
+/** Of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
+const predictions = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const id = sql.literal(uuidText(predictionPrefix, "row_number() over (order by c.n, a)"))
+  const agent = sql.literal(uuidText(agentPrefix, "a"))
+  const challenge = sql.literal(uuidText(challengePrefix, "n"))
+  const perChallenge = Math.floor((size.predictions - 2 * size.agents - size.challenges) / size.challenges)
+  const others = size.agents - 1
+  yield* sql`
+    insert into predictions
+      (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
+    select c.id, ${agent}::uuid, 0, ${id}::uuid, direction, confidence, c.deadline - interval '1 hour', c.deadline, salt,
+           body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)
+      from (select n, ${challenge}::uuid as challenge_id from generate_series(0, ${size.challenges - 1}::int) as n) as i
+      join lateral (select i.n, c.id, c.deadline from challenges c where c.id = i.challenge_id) as c on true
+     cross join lateral (
+       select 0 as a
+       union all
+       select 1 + (c.n * ${perChallenge}::bigint + k) % ${others}::int
+         from generate_series(0, case when c.n in (0, ${size.challenges - 1}::int) then ${others - 1}::int
+                                      else ${perChallenge - 1}::int end) as k) as who (a)
+     cross join lateral (
+       select (array['bullish', 'bearish', 'neutral'])[1 + (c.n * 7 + a * 13) % 3] as direction,
+              (40 + (c.n * 11 + a * 17) % 60) / 100.0 as confidence, sha256(convert_to(c.n || ' ' || a, 'UTF8')) as salt) as p
+     cross join lateral (
+       select convert_to('{"agent_id":"' || a || '","challenge_id":"' || c.id || '","kind":"directional",'
+         || '"reasoning_sha256":null,"revision":0,"values":{"confidence":' || confidence || ',"direction":"'
+         || direction || '"}}', 'UTF8') as body) as sealed`
+})
+
+const settlements = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into prediction_counts (challenge_id, shard, bullish, bearish, neutral)
+    select challenge_id, 0, count(*) filter (where direction = 'bullish'), count(*) filter (where direction = 'bearish'),
+           count(*) filter (where direction = 'neutral')
+      from predictions group by challenge_id`
+  yield* sql`
+    insert into settlements
+      (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
+    select id, 1, 'bullish', 2000, 2050, 0.3, 'bench quote', resolve_at, resolved_at, current_date
+      from challenges where resolved_at is not null`
+  yield* sql`
+    insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
+    select p.challenge_id, 1, p.agent_id, p.revision, p.direction = 'bullish',
+           case when p.direction = 'bullish' then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
+      from predictions p join settlements s on s.challenge_id = p.challenge_id`
+})
+
+/** As if all had been settled on one day. */
+const figures = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into agent_figures
+      (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
+    select b.board, s.agent_id, true, count(*), sum(s.score), count(*), count(*) filter (where s.is_correct),
+           sum((1 - s.score * 0.01) * (1 - s.score * 0.01)), current_date, count(*), sum(s.score)
+      from prediction_scores s
+      join challenges c on c.id = s.challenge_id
+      join targets t on t.key = c.target
+     cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
+     group by b.board, s.agent_id`
+  yield* sql`
+    insert into boards (board, agents, updated_at) select board, count(*), now() from agent_figures group by board`
+})
+
+/** What the busiest agent subscribes to and sends too late. */
+const habits = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const id = sql.literal(uuidText(signalPrefix, "n"))
+  const { busiest, hot } = people(size)
+  yield* sql`
+    insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
+    select ${id}::uuid, ${hot}::uuid, ${busiest}::uuid, 'bullish', 0.5, now()
+      from generate_series(1, ${size.predictions / 100}::int) as n`
+  yield* sql`
+    insert into prediction_scopes (agent_id, target, created_at)
+    select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
+})
+
+/** A migrated database is filled; every step says how long it took. */
+export const seed = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const step = Effect.fnUntraced(function* <E, R>(name: string, effect: Effect.Effect<unknown, E, R>) {
+    const from = epochMillis()
+    yield* effect
+    yield* Console.log(`  ${size.predictions}: ${name} in ${((epochMillis() - from) / 1000).toFixed(1)} s`)
+  })
+  yield* step("agents", Seed.agents(size.agents - 1))
+  yield* step("events and challenges", challenges(size))
+  yield* step("predictions", predictions(size))
+  yield* step("settlements and scores", settlements)
+  yield* step("figures", figures)
+  yield* step("signals and subscriptions", habits(size))
+  yield* step("statistics", sql`vacuum (analyze)`)
+})

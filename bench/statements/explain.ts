@@ -1,0 +1,123 @@
+/** How PostgreSQL runs a recorded statement under the plan that serves all values, as the service's sessions do. */
+import { PgTypes } from "@effect/sql-pg"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { plannerSettings } from "../../src/layers/postgres/Database.ts"
+import type { Recorded } from "./record.ts"
+import { typeOf } from "./roles.ts"
+
+/** What we read of a node of a plan; the rest stands in the text. */
+export interface PlanNode {
+  readonly "Node Type": string
+  readonly "Relation Name"?: string | undefined
+  readonly "Shared Hit Blocks"?: number | undefined
+  readonly "Shared Read Blocks"?: number | undefined
+  readonly Plans?: ReadonlyArray<PlanNode> | undefined
+}
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optional(schema)
+const Node: Schema.Codec<PlanNode> = Schema.Struct({
+  "Node Type": Schema.String,
+  "Relation Name": optional(Schema.String),
+  "Shared Hit Blocks": optional(Schema.Int),
+  "Shared Read Blocks": optional(Schema.Int),
+  Plans: optional(Schema.Array(Schema.suspend((): Schema.Codec<PlanNode> => Node)))
+})
+
+const Explained = Schema.Tuple([
+  Schema.Struct({
+    "QUERY PLAN": Schema.Tuple([Schema.Struct({ Plan: Node, "Execution Time": Schema.Finite })])
+  })
+])
+const PlanLines = Schema.Array(Schema.Struct({ "QUERY PLAN": Schema.String }))
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+const literalOf = (value: unknown): string => {
+  if (value === null || value === undefined) return "null"
+  if (value instanceof Date) return quoted(value.toISOString())
+  if (Array.isArray(value)) return `array[${value.map(literalOf).join(", ")}]`
+  return typeof value === "string" ? quoted(value) : String(value)
+}
+
+/** As sql-pg sends them: what has no type of its own is left to PostgreSQL. */
+const sentType = (param: unknown): string => {
+  const known = typeOf(param)
+  if (known !== undefined) return known
+  if (typeof param === "number") return Number.isInteger(param) ? "int4" : "float8"
+  if (typeof param === "bigint") return "int8"
+  if (param instanceof Date) return "timestamptz"
+  return Array.isArray(param) ? "text[]" : "unknown"
+}
+
+const valueOf = (param: unknown): unknown => (PgTypes.isParameter(param) ? param.value : param)
+
+/** The statement is prepared in the transaction and explained by `execute`, since only that uses the generic plan. */
+const prepared = <A, E, R>({ params, text }: Recorded, use: (execute: string) => Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const types = params.length === 0 ? "" : `(${params.map(sentType).join(", ")})`
+    const values =
+      params.length === 0 ? "" : `(${params.map((param) => literalOf(valueOf(param))).join(", ")})`
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        for (const [name, value] of Object.entries(plannerSettings)) {
+          yield* sql`select set_config(${name}, ${value}, true)`
+        }
+        yield* sql.unsafe(`prepare explained ${types} as ${text}`).unprepared
+        const result = yield* use(`execute explained ${values}`)
+        yield* sql`deallocate explained`.unprepared
+        return result
+      })
+    )
+  })
+
+export interface Execution {
+  readonly millis: number
+  /** Pages of tables and indexes that were looked at. */
+  readonly pages: number
+  readonly plan: PlanNode
+}
+
+/** Runs it so often. */
+export const executions = (recorded: Recorded, times: number) =>
+  prepared(recorded, (execute) =>
+    Effect.replicateEffect(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const rows = yield* sql.unsafe(`explain (analyze, buffers, timing off, format json) ${execute}`)
+          .unprepared
+        const [
+          {
+            "QUERY PLAN": [explained]
+          }
+        ] = yield* Schema.decodeUnknownEffect(Explained)(rows)
+        const plan = explained.Plan
+        const execution: Execution = {
+          millis: explained["Execution Time"],
+          pages: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
+          plan
+        }
+        return execution
+      }),
+      times
+    )
+  )
+
+/** The plan with what it did, for people. */
+export const planText = (recorded: Recorded) =>
+  prepared(recorded, (execute) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql.unsafe(`explain (analyze, buffers, timing off, summary off) ${execute}`)
+        .unprepared
+      const lines = yield* Schema.decodeUnknownEffect(PlanLines)(rows)
+      return lines.map((line) => line["QUERY PLAN"]).join("\n")
+    })
+  )
+
+/** The node and all below it. */
+export const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [
+  node,
+  ...(node.Plans ?? []).flatMap(nodesOf)
+]
