@@ -25,7 +25,7 @@ const usual: Plan = {
   connections: [32, 64],
   rounds: 3,
   rampSeconds: 0.5,
-  seconds: 2.5,
+  seconds: 2,
   warmSeconds: 5,
   settled: [100_000, 1_000_000],
   grown: [10_000, 100_000, 1_000_000]
@@ -34,7 +34,6 @@ const usual: Plan = {
 const quick: Plan = {
   ...usual,
   rounds: 1,
-  seconds: 2,
   warmSeconds: 2,
   settled: [100_000],
   grown: [10_000, 100_000]
@@ -55,7 +54,7 @@ export const help = `npm run bench -- [options]
                        asked for: what every read costs at 10 000, 100 000 and 1 000 000 predictions;
                        may be repeated
   --rounds N           rounds of each contender (3)
-  --seconds N          counted seconds of each round (2.5)
+  --seconds N          counted seconds of each round (2)
   --connections N,N    32,64
   --json FILE          writes every round and all ratios
   --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)

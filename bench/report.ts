@@ -89,23 +89,14 @@ export const casesTable = (cases: ReadonlyArray<Case>): string =>
 
 export const settlementTable = (settled: ReadonlyArray<Settled>): string =>
   table([
-    [
-      "settlement of",
-      "service s",
-      "one board s",
-      "all boards s",
-      "ratio to one",
-      "ratio to all",
-      "again, beside load s"
-    ],
-    ...settled.map(({ beside, fresh: { all, one, service }, predictions }) => [
+    ["settlement of", "service s", "one board s", "all boards s", "ratio to one", "ratio to all"],
+    ...settled.map(({ predictions, seconds: { all, one, service } }) => [
       String(predictions),
       fixed(service, 2),
       fixed(one, 2),
       fixed(all, 2),
       fixed(service / one, 2),
-      fixed(service / all, 2),
-      fixed(beside.settlementSeconds, 2)
+      fixed(service / all, 2)
     ])
   ])
 

@@ -1,4 +1,5 @@
 import { BigDecimal } from "effect"
+import { nearestQuotient } from "./nearestQuotient.ts"
 import { studentT975 } from "./studentT.ts"
 
 /**
@@ -160,9 +161,8 @@ export const addScore = (figures: Figures, scored: SettledScore): Figures => {
   )
 }
 
-/** Divides exactly (100 digits) and rounds once, to the nearest double; null without any. */
 const mean = (sum: BigDecimal.BigDecimal, count: number): number | null =>
-  count === 0 ? null : BigDecimal.toNumberUnsafe(BigDecimal.divideUnsafe(sum, exact(count)))
+  count === 0 ? null : nearestQuotient(sum, BigInt(count))
 
 /** `avg_score`: mean score in points, 0 to 100; null without any. */
 export const avgScore = (figures: Figures): number | null => mean(figures.scoreSum, figures.scoredCount)
@@ -215,10 +215,10 @@ export const scoreCi95 = (figures: Figures): readonly [low: number, high: number
     BigDecimal.negate(BigDecimal.multiplyAll([two, n, s, all.sumDayCross])),
     BigDecimal.multiplyAll([s, s, exact(all.sumDayCountSq)])
   ])
-  const variance = BigDecimal.divideUnsafe(
+  const variance = nearestQuotient(
     BigDecimal.multiply(spread, exact(all.days)),
-    BigDecimal.multiply(square(square(n)), exact(all.days - 1))
+    BigInt(all.scoredCount) ** 4n * BigInt(all.days - 1)
   )
-  const halfWidth = studentT975(all.days - 1) * Math.sqrt(BigDecimal.toNumberUnsafe(variance))
+  const halfWidth = studentT975(all.days - 1) * Math.sqrt(variance)
   return [Math.max(0, average - halfWidth), Math.min(100, average + halfWidth)]
 }

@@ -67,7 +67,8 @@ export const makeSettleDue = Effect.gen(function* () {
       yield* sql`
         select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
                set_config('idle_in_transaction_session_timeout', '1min', true),
-               set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_bitmapscan', 'on', true)`
+               set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_bitmapscan', 'on', true),
+               set_config('work_mem', '64MB', true)`
       yield* sql`select pg_advisory_xact_lock(${settlementLock})`
       const found = yield* terms(sql`
         select c.open_price::text, coalesce(c.dead_zone_pct, t.dead_zone_pct)::text as dead_zone_pct, c.target, t.category
