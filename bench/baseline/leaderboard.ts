@@ -52,7 +52,7 @@ export const leaderboardRoute = (
       }
       const limit = request.query.limit ?? 50
       const rows = answers.find((each) => each.length > 1) ?? []
-      const board = answers.flat().find((row) => "updated_at" in row)
+      const board = rows[0]
       const last = rows[limit - 1]
       const items = rows.slice(0, limit).map((row, index) => ({
         rank: index + 1,
@@ -67,10 +67,10 @@ export const leaderboardRoute = (
       return reply.header("content-type", "application/json; charset=utf-8").send(
         JSON.stringify({
           items,
-          total: board?.["agents"] ?? 0,
+          total: board?.["board_agents"] ?? 0,
           category: null,
           min_count: 30,
-          updated_at: board?.["updated_at"] ?? null,
+          updated_at: board?.["board_updated_at"] ?? null,
           next_cursor: Buffer.from(
             JSON.stringify({
               score: last?.["sort_score"],

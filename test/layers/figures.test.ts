@@ -1,6 +1,6 @@
 /** The kept figures: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Equal, Schema } from "effect"
+import { BigDecimal, DateTime, Effect, Equal, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -78,18 +78,18 @@ const keptFigures = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) 
       `${row.board}: ${row.agent_id}`,
       {
         scoredCount: row.scored,
-        scoreSum: row.score_sum,
+        scoreSum: BigDecimal.fromStringUnsafe(row.score_sum),
         binaryCount: row.binary_scored,
         correctCount: row.correct,
-        brierSum: row.brier_sum,
+        brierSum: BigDecimal.fromStringUnsafe(row.brier_sum),
         skillCount: row.skill_count,
-        skillSum: row.skill_sum,
+        skillSum: BigDecimal.fromStringUnsafe(row.skill_sum),
         lastDay: row.last_day,
         dayCount: row.day_count,
-        daySum: row.day_sum,
+        daySum: BigDecimal.fromStringUnsafe(row.day_sum),
         days: row.days,
-        sumDaySq: row.sum_day_sq,
-        sumDayCross: row.sum_day_cross,
+        sumDaySq: BigDecimal.fromStringUnsafe(row.sum_day_sq),
+        sumDayCross: BigDecimal.fromStringUnsafe(row.sum_day_cross),
         sumDayCountSq: row.sum_day_count_sq
       }
     ])

@@ -21,7 +21,9 @@ const StandingRow = Schema.Struct({
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
-  sort_score: Schema.Finite
+  sort_score: Schema.Finite,
+  board_agents: Schema.Int,
+  board_updated_at: Timestamp
 })
 
 const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
@@ -50,10 +52,17 @@ const make = Effect.gen(function* () {
   const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
 
   /** Ranks of one page: ties in average and count share a rank, and only eligible agents take one. */
-  const ranked = Effect.fnUntraced(function* (board: string, rows: ReadonlyArray<typeof StandingRow.Type>) {
+  const ranked = Effect.fnUntraced(function* (
+    board: string,
+    rows: ReadonlyArray<typeof StandingRow.Type>,
+    isFirstPage: boolean
+  ) {
     const first = rows.find(eligible)
     if (first === undefined) return rows.map((row) => ({ row, rank: null }))
-    const { ahead, better } = yield* before(sql`
+    // Nobody is before the first page.
+    const { ahead, better } = isFirstPage
+      ? { ahead: 0, better: 0 }
+      : yield* before(sql`
       select count(*)::int as ahead,
              (count(*) filter (where (avg_score, scored) <> (${first.sort_score}::float8, ${first.scored})))::int as better
         from agent_figures
@@ -84,7 +93,8 @@ const make = Effect.gen(function* () {
       const board = category ?? "global"
       const rows = yield* standings(sql`
       select ${figureColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
-             f.avg_score as sort_score
+             f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
+             (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_figures f join agents a on a.id = f.agent_id
        where f.board = ${board}
          ${
@@ -99,10 +109,14 @@ const make = Effect.gen(function* () {
       const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
         standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id })
       )
-      const kept = yield* boardRow(sql`
-      select agents::int as agents, ${iso(sql, "updated_at")} as updated_at from boards where board = ${board}`)
+      const [any] = rows
+      const kept =
+        any === undefined
+          ? yield* boardRow(sql`
+              select agents::int as agents, ${iso(sql, "updated_at")} as updated_at from boards where board = ${board}`)
+          : Option.some({ agents: any.board_agents, updated_at: any.board_updated_at })
       return {
-        items: (yield* ranked(board, items)).map(({ row, rank }) => ({
+        items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
           rank,
           agent_id: row.agent_id,
           agent_name: row.agent_name,

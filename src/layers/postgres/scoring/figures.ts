@@ -1,25 +1,26 @@
 /** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
-import { Effect, Schema } from "effect"
+import { BigDecimal, Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
 import type { Figures } from "../../../scoring/figures.ts"
 import { at, one } from "../query.ts"
 
+/** Decimals stay texts until they are used: a page has hundreds of them. */
 export const FigureRow = Schema.Struct({
   scored: Schema.Int,
-  score_sum: Schema.BigDecimalFromString,
+  score_sum: Schema.String,
   binary_scored: Schema.Int,
   correct: Schema.Int,
-  brier_sum: Schema.BigDecimalFromString,
+  brier_sum: Schema.String,
   skill_count: Schema.Int,
-  skill_sum: Schema.BigDecimalFromString,
+  skill_sum: Schema.String,
   last_day: Schema.String,
   day_count: Schema.Int,
-  day_sum: Schema.BigDecimalFromString,
+  day_sum: Schema.String,
   days: Schema.Int,
-  sum_day_sq: Schema.BigDecimalFromString,
-  sum_day_cross: Schema.BigDecimalFromString,
+  sum_day_sq: Schema.String,
+  sum_day_cross: Schema.String,
   sum_day_count_sq: Schema.Int
 })
 export type FigureRow = typeof FigureRow.Type
@@ -31,20 +32,22 @@ export const figureColumns = (sql: SqlClient.SqlClient) =>
     f.last_day::text, f.day_count, f.day_sum::text, f.days, f.sum_day_sq::text, f.sum_day_cross::text,
     f.sum_day_count_sq::float8`)
 
+const decimalOf = BigDecimal.fromStringUnsafe
+
 const figuresOf = (row: FigureRow): Figures => ({
   scoredCount: row.scored,
-  scoreSum: row.score_sum,
+  scoreSum: decimalOf(row.score_sum),
   binaryCount: row.binary_scored,
   correctCount: row.correct,
-  brierSum: row.brier_sum,
+  brierSum: decimalOf(row.brier_sum),
   skillCount: row.skill_count,
-  skillSum: row.skill_sum,
+  skillSum: decimalOf(row.skill_sum),
   lastDay: row.last_day,
   dayCount: row.day_count,
-  daySum: row.day_sum,
+  daySum: decimalOf(row.day_sum),
   days: row.days,
-  sumDaySq: row.sum_day_sq,
-  sumDayCross: row.sum_day_cross,
+  sumDaySq: decimalOf(row.sum_day_sq),
+  sumDayCross: decimalOf(row.sum_day_cross),
   sumDayCountSq: row.sum_day_count_sq
 })
 
