@@ -1,5 +1,5 @@
 /** What the statements of every read cost on a database of one size. */
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
 import { median } from "../measurement.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
@@ -38,7 +38,7 @@ export const measured = Effect.fnUntraced(function* (postgres: Postgres, predict
   const url = yield* Database.create(postgres, `bench_growth_${predictions}`)
   const size = sizeOf(predictions)
   return yield* Effect.gen(function* () {
-    yield* seed(size)
+    yield* seed(size, Console.log)
     const reads = yield* readsOf(size)
     return yield* Effect.forEach(yield* sentBy(url, reads), ({ sent, ...read }) =>
       Effect.map(Effect.forEach(sent, costOf), (costs): Cost => ({
