@@ -46,7 +46,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (only.includes("settlement")) {
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
-  const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : []
+  const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
   const statements = {
@@ -62,7 +62,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
-  if (grown.length > 0) yield* Console.log(`\n${growthTable(grown)}`)
+  if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
   if (json !== undefined) {
@@ -74,7 +74,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       ratios,
       statements,
       settled,
-      grown,
+      grown: grown ?? null,
       seconds
     }
     writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)

@@ -1,10 +1,10 @@
 /** Tables for people, and the ratios beside the aims of the issue. */
-import { growthRows } from "./growth/table.ts"
+import { boardLine, growthRows } from "./growth/table.ts"
 import type { Machine } from "./machine/describe.ts"
 import { medians, ratio } from "./measurement.ts"
 import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
-import type { Grown } from "./scenarios/growth.ts"
+import type { Growth } from "./scenarios/growth.ts"
 import type { Settled } from "./scenarios/settlement.ts"
 
 const names: Readonly<Record<Contender, string>> = {
@@ -100,7 +100,8 @@ export const settlementTable = (settled: ReadonlyArray<Settled>): string =>
     ])
   ])
 
-export const growthTable = (grown: ReadonlyArray<Grown>): string => table(growthRows(grown))
+export const growthTable = ({ board, sizes }: Growth): string =>
+  [table(growthRows(sizes)), "", ...board.map(boardLine)].join("\n")
 
 const aims: Readonly<
   Record<string, { readonly plain: string; readonly fastify: string; readonly pgbench: string }>

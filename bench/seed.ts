@@ -57,7 +57,7 @@ export const predictWorld = Effect.gen(function* () {
  * The figures of every agent, as if each had been scored three times a day on ten days or more: the sums fit together,
  * so that averages and intervals come out as they would.
  */
-export const standings = Effect.gen(function* () {
+export const standings = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(agentPrefix, "n"))
   yield* sql`
@@ -66,12 +66,12 @@ export const standings = Effect.gen(function* () {
        days, sum_day_sq, sum_day_cross, sum_day_count_sq)
     select b.board, ${id}::uuid, true, 3 * (g + 1), m * 3 * (g + 1), 3 * (g + 1), round(1.5 * (g + 1)),
            0.25 * 3 * (g + 1), current_date, 3, 3 * m, g, g * (9 * m * m + 60), 9 * m * g, 9 * g
-      from generate_series(0, ${agentCount - 1}::int) as n
+      from generate_series(0, ${count - 1}::int) as n
       cross join (values ('global'), ('commodities')) as b (board)
       cross join lateral (select 10 + n % 40 as g, 20 + (n::bigint * 7919 % 60013) / 1000.0 as m) as f`
   yield* sql`
     insert into boards (board, agents, updated_at)
-    select board, ${agentCount}::int, now() from (values ('global'), ('commodities')) as b (board)`
+    select board, ${count}::int, now() from (values ('global'), ('commodities')) as b (board)`
   yield* sql`vacuum (analyze) agent_figures`
 })
 

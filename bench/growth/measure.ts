@@ -1,5 +1,5 @@
 /** What the statements of every read cost on a database of one size. */
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
 import { median } from "../measurement.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
@@ -34,20 +34,24 @@ const costOf = Effect.fnUntraced(function* (statement: Recorded) {
 
 const sum = (values: ReadonlyArray<number>) => values.reduce((total, value) => total + value, 0)
 
+/** Of each of the reads, on the database of this URL. */
+export const costsOf = Effect.fnUntraced(function* (url: string, reads: ReadonlyArray<Read>) {
+  return yield* Effect.forEach(yield* sentBy(url, reads), ({ sent, ...read }) =>
+    Effect.map(Effect.forEach(sent, costOf), (costs): Cost => ({
+      read,
+      statements: sent.length,
+      millis: sum(costs.map((cost) => cost.millis)),
+      pages: sum(costs.map((cost) => cost.pages)),
+      plans: costs.map((cost) => cost.plan)
+    }))
+  )
+})
+
 export const measured = Effect.fnUntraced(function* (postgres: Postgres, predictions: number) {
   const url = yield* Database.create(postgres, `bench_growth_${predictions}`)
   const size = sizeOf(predictions)
   return yield* Effect.gen(function* () {
-    yield* seed(size)
-    const reads = yield* readsOf(size)
-    return yield* Effect.forEach(yield* sentBy(url, reads), ({ sent, ...read }) =>
-      Effect.map(Effect.forEach(sent, costOf), (costs): Cost => ({
-        read,
-        statements: sent.length,
-        millis: sum(costs.map((cost) => cost.millis)),
-        pages: sum(costs.map((cost) => cost.pages)),
-        plans: costs.map((cost) => cost.plan)
-      }))
-    )
+    yield* seed(size, Console.log)
+    return yield* costsOf(url, yield* readsOf(size))
   }).pipe(Effect.provide(Database.patient(url)))
 })

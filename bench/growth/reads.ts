@@ -3,7 +3,6 @@
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Events } from "../../src/services/Events.ts"
@@ -13,12 +12,9 @@ import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { people } from "./seed.ts"
 import type { Size } from "./seed.ts"
-
-const pageSize = 20
-/** So many items before the end a deep page begins, so that it is a full one. */
-const fromTheEnd = 25
 
 type Reading = Effect.Effect<unknown, unknown, Arenas | Events | Registry | Scoring | Targets>
 
@@ -37,14 +33,8 @@ interface Deep {
   readonly key: string
 }
 
-const firstPage: Page = { limit: pageSize, cursor: undefined }
-
-/** A cursor as the service writes it. */
-const cursorOf = (key: string) => Buffer.from(key).toString("base64url")
-
 /** The reads of a seeded database. */
 export const readsOf = Effect.fnUntraced(function* (size: Size) {
-  const sql = yield* SqlClient.SqlClient
   const { busiest, event, hot, hotOpen, ordinary, settled } = people(size)
   const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
   const reads: Array<Read> = []
@@ -57,9 +47,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   ) {
     reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
-      const cursor = cursorOf(String(row?.[0]))
-      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run({ limit: pageSize, cursor }) })
+      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
     }
   })
 
@@ -111,11 +99,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const standingAt = (page: string, order: string, offset: number, board: string): Deep => ({
     page,
-    key: `select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
-            from agent_figures where board = '${board}' order by ${order} offset ${offset} limit 1`
+    key: standingKey(board, order, offset)
   })
-  const best = "avg_score desc, scored desc, agent_id"
-  const worst = "avg_score, scored, agent_id desc"
   yield* add(
     "/eval/leaderboard",
     "",

@@ -2,7 +2,7 @@
  * A database as it is after so many predictions. What grows with time grows with them: agents, challenges, events,
  * scores. What does not: how many challenges are open, or wait for their price, or stand on a day's calendar.
  */
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
@@ -161,13 +161,13 @@ const habits = Effect.fnUntraced(function* (size: Size) {
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
 })
 
-/** A migrated database is filled; every step says how long it took. */
-export const seed = Effect.fnUntraced(function* (size: Size) {
+/** A migrated database is filled; `say` is told how long every step took. */
+export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string) => Effect.Effect<void>) {
   const sql = yield* SqlClient.SqlClient
   const step = Effect.fnUntraced(function* <E, R>(name: string, effect: Effect.Effect<unknown, E, R>) {
     const from = epochMillis()
     yield* effect
-    yield* Console.log(`  ${size.predictions}: ${name} in ${((epochMillis() - from) / 1000).toFixed(1)} s`)
+    yield* say(`  ${size.predictions}: ${name} in ${((epochMillis() - from) / 1000).toFixed(1)} s`)
   })
   yield* step("agents", Seed.agents(size.agents - 1))
   yield* step("events and challenges", challenges(size))

@@ -1,5 +1,6 @@
 /** The costs of every read, size by size. */
 import type { Grown } from "../scenarios/growth.ts"
+import type { Cost } from "./measure.ts"
 import type { Read } from "./reads.ts"
 
 export const titleOf = ({ asked, page, route }: Read): string =>
@@ -39,3 +40,6 @@ export const growthRows = (grown: ReadonlyArray<Grown>): ReadonlyArray<ReadonlyA
     })
   ]
 }
+
+export const boardLine = ({ millis, pages, read }: Cost): string =>
+  `${titleOf(read)}: ${millis.toFixed(2)} ms, ${pages} pages`

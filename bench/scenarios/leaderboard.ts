@@ -24,7 +24,7 @@ const prepare = Effect.fnUntraced(function* (postgres: Postgres, name: string) {
   const url = yield* Database.create(postgres, name)
   yield* Effect.gen(function* () {
     yield* Seed.agents(agentCount)
-    yield* Seed.standings
+    yield* Seed.standings(agentCount)
   }).pipe(Effect.provide(Database.patient(url)))
   return url
 })

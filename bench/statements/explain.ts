@@ -10,6 +10,10 @@ import { typeOf } from "./roles.ts"
 export interface PlanNode {
   readonly "Node Type": string
   readonly "Relation Name"?: string | undefined
+  /** Of each of its loops. */
+  readonly "Actual Rows": number
+  readonly "Actual Loops": number
+  readonly "Rows Removed by Filter"?: number | undefined
   readonly "Shared Hit Blocks"?: number | undefined
   readonly "Shared Read Blocks"?: number | undefined
   readonly Plans?: ReadonlyArray<PlanNode> | undefined
@@ -19,6 +23,9 @@ const optional = <S extends Schema.Constraint>(schema: S) => Schema.optional(sch
 const Node: Schema.Codec<PlanNode> = Schema.Struct({
   "Node Type": Schema.String,
   "Relation Name": optional(Schema.String),
+  "Actual Rows": Schema.Finite,
+  "Actual Loops": Schema.Finite,
+  "Rows Removed by Filter": optional(Schema.Finite),
   "Shared Hit Blocks": optional(Schema.Int),
   "Shared Read Blocks": optional(Schema.Int),
   Plans: optional(Schema.Array(Schema.suspend((): Schema.Codec<PlanNode> => Node)))

@@ -42,12 +42,12 @@ const make = Effect.gen(function* () {
     return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownChallenge(id)))
   })
 
-  /** One page, newest first, of the challenges that meet the conditions, with their number. */
+  /** One page, newest first, of the challenges that meet the conditions, with their total. */
   const select = Effect.fnUntraced(function* (
     conditions: ReturnType<typeof sql.and>,
     page: Page,
     now: DateTime.Utc,
-    number = sql`select count(*)::int as total from challenges c where ${conditions}`
+    totalOf = sql`select count(*)::int as total from challenges c where ${conditions}`
   ) {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
@@ -57,12 +57,12 @@ const make = Effect.gen(function* () {
        where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
        limit ${page.limit + 1}`)
-    const count = yield* total(number)
+    const count = yield* total(totalOf)
     return { ...cutPage(rows, page.limit, (last) => idCursor.encode(last.id)), total: count.total }
   })
 
-  /** Of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */
-  const keptNumber = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
+  /** The total of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */
+  const keptTotal = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
     select coalesce(sum(${sql(ended ?? "created")}), 0)::int as total
       from challenge_counts ${asset === undefined ? sql`` : sql`where target = ${asset}`}`
 
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     ])
     const isKept = filter.eventId === undefined && filter.status !== "open" && filter.status !== "closed"
     return yield* isKept
-      ? select(conditions, page, now, keptNumber(filter.status, filter.asset))
+      ? select(conditions, page, now, keptTotal(filter.status, filter.asset))
       : select(conditions, page, now)
   })
 

@@ -1,0 +1,26 @@
+/** The pages that are read: the first of a list, and those that begin after an item further down. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Page } from "../../src/services/paging.ts"
+
+export const pageSize = 20
+/** So many items before its end the last page of a list begins: room enough for a full one. */
+export const fromTheEnd = 25
+
+export const firstPage: Page = { limit: pageSize, cursor: undefined }
+
+/** The page after the item whose sort key, as JSON, this query selects; with the cursor that the service writes. */
+export const pageAfter = Effect.fnUntraced(function* (key: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
+  const page: Page = { limit: pageSize, cursor: Buffer.from(String(row?.[0])).toString("base64url") }
+  return page
+})
+
+export const best = "avg_score desc, scored desc, agent_id"
+export const worst = "avg_score, scored, agent_id desc"
+
+/** The agent at this place of a board. */
+export const standingKey = (board: string, order: string, offset: number) => `
+  select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
+    from agent_figures where board = '${board}' order by ${order} offset ${offset} limit 1`

@@ -1,0 +1,307 @@
+/**
+ * How many SQL statements a request sends: pinned for every endpoint, and the same for one item as for twenty, so that
+ * no answer costs a statement for each thing it shows.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Context, DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
+import { passingAnswer } from "../support/answers.ts"
+import { claimedAgents, importQuotes, newChallenge, plus, predict } from "../support/builders.ts"
+import { Observed, observed } from "../support/observed.ts"
+import { pathOf, routes } from "../support/routes.ts"
+import type { Route } from "../support/routes.ts"
+import { get, member, post, send, testServer } from "../support/server.ts"
+import type { Asked } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const many = 20
+const counts = [1, many] as const
+type Count = (typeof counts)[number]
+
+const admin = { token: testAdminToken }
+const farDeadline = "2999-01-01T00:00:00Z"
+const numbers = Array.from({ length: many + 1 }, (_, index) => index)
+
+/** One agent that has done everything twenty times, and a challenge that twenty agents have predicted. */
+const makeCrowd = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const agent = yield* onboard()
+  yield* claim(agent.agentId)
+  yield* post("/api/v1/admin/events", {
+    ...admin,
+    json: { events: numbers.map((n) => ({ event_id: `event-${n}`, title: `Event ${n}`, assets: ["GC"] })) }
+  })
+  const others = yield* claimedAgents(many)
+  const now = yield* DateTime.now
+  const hour = plus(now, "1 hour")
+  const due = yield* Effect.forEach(numbers, () => newChallenge({ deadline: hour }))
+  const [hot, ...rest] = due
+  assert(hot !== undefined)
+  yield* Effect.forEach(due, (challenge) => predict(agent.agentId, challenge))
+  yield* Effect.forEach(others, (other) => predict(other, hot))
+  yield* TestClock.adjust("2 hours")
+  yield* importQuotes("GC", [[hour, 110]])
+  const settled = yield* Scoring.use((scoring) => scoring.settleDue)
+  assert.strictEqual(settled.resolved.length, 1 + rest.length)
+  yield* sql`
+    insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
+    select uuidv7(), ${hot.id}::uuid, ${agent.agentId}::uuid, 'bullish', 0.5, ${DateTime.toDateUtc(now)}
+      from generate_series(0, ${many}::int)`
+  const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
+  // Each quote contradicts the one before it.
+  for (const turn of [0, 1]) {
+    yield* post("/api/v1/admin/prices", {
+      ...admin,
+      json: {
+        asset: "CL",
+        quotes: numbers.flatMap((n) =>
+          [0, 1].map((more) => ({ time: timeOf(2 * n + more), price: 1 + turn }))
+        )
+      }
+    })
+  }
+  const { access_token } = yield* issue(agent.agentId, agent.secret)
+  return { agent, hot, open, token: access_token }
+})
+
+const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
+
+class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("auspex/test/Crowd") {}
+
+const server = testServer().pipe(Layer.provideMerge(observed))
+const crowd = Layer.effect(Crowd, makeCrowd).pipe(Layer.provideMerge(server))
+
+type Needs = Layer.Success<typeof crowd>
+
+/** A request that must succeed, about one thing or about twenty. */
+interface Request {
+  readonly parameters?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly asked?: Asked
+}
+
+interface Pinned {
+  readonly statements: number
+  /** Of nothing that can be one or many there is one request. */
+  readonly request: (count: Count) => Effect.Effect<Request, unknown, Needs>
+}
+
+const plain = (statements: number, request: Request = {}): Pinned => ({
+  statements,
+  request: () => Effect.succeed(request)
+})
+
+/** A page of so many items, as anybody or as the agent asks for it. */
+const page = (
+  statements: number,
+  filter = "",
+  of: (crowd: Crowd["Service"]) => Request = () => ({})
+): Pinned => ({
+  statements,
+  request: (count) => Effect.map(Crowd, (crowd) => ({ query: `?limit=${count}${filter}`, ...of(crowd) }))
+})
+
+const asAgent = ({ token }: Crowd["Service"]): Request => ({ asked: { token } })
+
+const made = (statements: number, request: Effect.Effect<Request, unknown, Needs>): Pinned => ({
+  statements,
+  request: () => request
+})
+
+/** By the route's name without its prefix. */
+const pinned: Readonly<Record<string, Pinned>> = {
+  "GET /health/live": plain(0),
+  "GET /health/ready": plain(1),
+  "GET /public/prediction-scopes": plain(2),
+  "GET /public/target-catalog": plain(2),
+  "GET /eval/btc/context": plain(2),
+  "GET /eval/challenges": page(3),
+  "GET /eval/challenges/:challenge_id/results": page(3, "", ({ hot }) => ({
+    parameters: { challenge_id: hot.id }
+  })),
+  "GET /eval/leaderboard": page(3),
+  "GET /eval/agents/:agent_id/scorecard": page(4, "", ({ agent }) => ({
+    parameters: { agent_id: agent.agentId }
+  })),
+  "GET /events": page(2, "&asset=GC"),
+  "GET /events/today": page(2, "&asset=GC"),
+
+  "GET /agent/profile/self": made(3, Effect.map(Crowd, asAgent)),
+  "GET /agent/predictions": page(3, "", asAgent),
+  "GET /agent/prediction-scope": {
+    statements: 3,
+    request: Effect.fnUntraced(function* (count) {
+      const { agentId, token } = yield* onboard()
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into prediction_scopes (agent_id, target, created_at)
+        select ${agentId}::uuid, key, to_timestamp(0) from targets order by position limit ${count}`
+      return { asked: { token } }
+    })
+  },
+  "POST /agent/prediction-scope/:scope_key": made(
+    4,
+    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { scope_key: "GC" } }))
+  ),
+  "DELETE /agent/prediction-scope/:scope_key": made(
+    4,
+    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { scope_key: "ES" } }))
+  ),
+  "GET /eval/challenges/active": {
+    statements: 5,
+    request: Effect.fnUntraced(function* (count) {
+      const { token } = yield* Crowd
+      yield* send("POST", "/api/v1/agent/prediction-scope/GC", { token })
+      return { query: `?limit=${count}`, asked: { token } }
+    })
+  },
+  "POST /eval/challenges/:challenge_id/predict": made(
+    3,
+    Effect.gen(function* () {
+      const { id } = yield* openChallenge()
+      const { token } = yield* Crowd
+      return {
+        parameters: { challenge_id: id },
+        asked: { token, json: { direction: "bullish", confidence: 0.5, reasoning: "why" } }
+      }
+    })
+  ),
+  "GET /eval/challenges/:challenge_id/paper-signals": page(4, "", (crowd) => ({
+    ...asAgent(crowd),
+    parameters: { challenge_id: crowd.hot.id }
+  })),
+
+  "POST /agent/registry/register": plain(3, { asked: { json: { name: "Ada" } } }),
+  "POST /agent/challenge/:challenge_id/submit": made(
+    8,
+    Effect.map(register(), ({ challenge_id, challenge_prompt }) => ({
+      parameters: { challenge_id },
+      asked: { json: { answer: passingAnswer(challenge_prompt) } }
+    }))
+  ),
+  "POST /agent/registry/resend-secret": made(
+    3,
+    Effect.map(register(), ({ agent_id, challenge_id }) => ({ asked: { json: { agent_id, challenge_id } } }))
+  ),
+  "POST /agent/auth/token": made(
+    3,
+    Effect.map(onboard(), ({ agentId, secret }) => ({
+      asked: { json: { grant_type: "client_credentials", agent_id: agentId, client_secret: secret } }
+    }))
+  ),
+
+  "POST /admin/events": {
+    statements: 3,
+    request: (count) =>
+      Effect.succeed({
+        asked: {
+          json: { events: numbers.slice(0, count).map((n) => ({ title: `Event ${n}`, assets: ["GC"] })) }
+        }
+      })
+  },
+  "POST /admin/prices": {
+    statements: 4,
+    request: (count) =>
+      Effect.succeed({
+        asked: {
+          json: {
+            asset: "HG",
+            quotes: numbers.slice(0, count).map((n) => ({ time: timeOf(n), price: 100 }))
+          }
+        }
+      })
+  },
+  "GET /admin/prices/quarantine": page(1),
+  "POST /admin/prices/quarantine/:id": made(
+    4,
+    Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
+      parameters: { id: String(member(json, "items", 0, "id")) },
+      asked: { json: { accept: true, reason: "why" } }
+    }))
+  ),
+  "POST /admin/challenges": plain(8, {
+    asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
+  }),
+  "POST /admin/challenges/:challenge_id/cancel": made(
+    3,
+    Effect.map(openChallenge(), ({ id }) => ({
+      parameters: { challenge_id: id },
+      asked: { json: { reason: "why" } }
+    }))
+  ),
+  "POST /admin/settle": {
+    statements: 12,
+    // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
+    request: Effect.fnUntraced(function* (count) {
+      const deadline = plus(yield* DateTime.now, "1 hour")
+      const challenge = yield* newChallenge({ asset: "ES", deadline })
+      yield* Effect.forEach(yield* claimedAgents(count), (agent) => predict(agent, challenge))
+      yield* TestClock.adjust("2 hours")
+      yield* importQuotes("ES", [[deadline, 110]])
+      return {}
+    })
+  },
+  "PATCH /admin/targets/:key": plain(4, { parameters: { key: "GC" }, asked: { json: { dead_zone_pct: 1 } } }),
+  "GET /admin/agents/:agent_id": made(
+    1,
+    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
+  ),
+  "PATCH /admin/agents/:agent_id": made(
+    3,
+    Effect.map(register(), ({ agent_id }) => ({
+      parameters: { agent_id },
+      asked: { json: { suspended: true } }
+    }))
+  ),
+  "POST /admin/agents/:agent_id/rotate-secret": made(
+    2,
+    Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
+  ),
+  "GET /admin/audit": page(1),
+  "GET /admin/figures/check": plain(4)
+}
+
+const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
+
+/** Statements of the one request that has this id; `begin` and `commit` are not counted. */
+const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { request }: Pinned) {
+  const { asked, parameters, query = "" } = yield* request(count)
+  const { spans } = yield* Observed
+  const id = `${shortName(route).replaceAll(/\W/g, "-")}-${count}`
+  // Long enough for what is remembered of an agent to be asked for again.
+  yield* TestClock.adjust("10 seconds")
+  const answer = yield* send(route.method, pathOf(route, parameters) + query, {
+    ...(route.caller === "administrator" && admin),
+    ...asked,
+    headers: { "x-request-id": id }
+  })
+  assert.isTrue(answer.status < 300, `${answer.status} ${answer.text}`)
+  const items = member(answer.json, "items") ?? member(answer.json, "predictions")
+  if (query !== "" && Array.isArray(items)) assert.lengthOf(items, count)
+  return spans.filter(
+    (span) =>
+      span.kind === "client" &&
+      span.attributes.get("request.id") === id &&
+      span.attributes.has("db.query.text")
+  ).length
+})
+
+// Standing, limits and predictions share statements when requests arrive together; here each request is alone.
+layer(crowd)("The number of SQL statements", (it) => {
+  it("is pinned for every endpoint, and for nothing else", () => {
+    assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
+  })
+
+  it.effect.each(routes)("of $name is what it was, for one item and for twenty", (route) =>
+    Effect.gen(function* () {
+      const expected = pinned[shortName(route)]
+      assert(expected !== undefined)
+      for (const count of counts) {
+        assert.strictEqual(yield* sentBy(route, count, expected), expected.statements, `${count} items`)
+      }
+    })
+  )
+})

@@ -1,0 +1,126 @@
+/**
+ * The plans of every read, as the service's sessions make them once for all values, on tables that have grown: what
+ * `npm run bench -- --only growth` measures at a million predictions stays flat only while these hold.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { readsOf } from "../../bench/growth/reads.ts"
+import type { Read } from "../../bench/growth/reads.ts"
+import { seed, sizeOf } from "../../bench/growth/seed.ts"
+import { titleOf } from "../../bench/growth/table.ts"
+import { executions, nodesOf } from "../../bench/statements/explain.ts"
+import { sentBy } from "../../bench/statements/record.ts"
+import type { PlanNode } from "../../bench/statements/explain.ts"
+import type { Recorded } from "../../bench/statements/record.ts"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { many } from "../../src/layers/postgres/query.ts"
+import { freshDatabase } from "../support/database.ts"
+import { routes } from "../support/routes.ts"
+
+/** Smaller tables are read whole, which is the fastest way. */
+const manyPages = 10
+
+/** Of any step of a plan, for twenty items and the one that tells whether there are more. */
+const mostRows = 400
+/** Of a request: an item is put together from several tables, each found by an index of a few levels. */
+const mostPages = 800
+
+const growingTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* many(Schema.Struct({ name: Schema.String }))(sql`
+    select relname as name from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace and relpages >= ${manyPages}`)
+  return rows.map(({ name }) => name)
+})
+
+const makeGrown = Effect.gen(function* () {
+  const url = yield* freshDatabase
+  const client = Database.client(url)
+  const size = sizeOf(20_000)
+  return yield* Effect.gen(function* () {
+    yield* seed(size, () => Effect.void)
+    const reads = yield* sentBy(Redacted.value(url), yield* readsOf(size))
+    return { client, reads, growing: yield* growingTables }
+  }).pipe(Effect.provide(client))
+})
+
+class Grown extends Context.Service<Grown, Effect.Success<typeof makeGrown>>()("auspex/test/Grown") {}
+
+const lookedAt = Effect.fnUntraced(function* (statement: Recorded) {
+  const { client, growing } = yield* Grown
+  const [execution] = yield* executions(statement, 1).pipe(Effect.provide(client))
+  assert(execution !== undefined)
+  const isSmall = (node: PlanNode) =>
+    node["Node Type"] === "Seq Scan" && !growing.includes(node["Relation Name"] ?? "")
+  const nodes = nodesOf(execution.plan).filter((node) => !isSmall(node))
+  return {
+    pages: execution.pages,
+    rows: Math.max(
+      0,
+      ...nodes.map(
+        (node) => (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"]
+      )
+    ),
+    scanned: nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"])
+  }
+})
+
+/** A rank is counted from the top of the board, so far down it takes what stands above. */
+const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"
+
+// Under the real clock: the seed is of now.
+layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan of every read", (it) => {
+  it.effect("is looked at: of every endpoint that agents and the public read", () =>
+    Effect.gen(function* () {
+      const { growing, reads } = yield* Grown
+      const names = routes
+        .filter(
+          ({ caller, method, name }) =>
+            method === "GET" && caller !== "administrator" && !name.includes("/health/")
+        )
+        .map(({ name }) => name)
+      assert.deepStrictEqual([...new Set(reads.map(({ route }) => route))].sort(), names.sort())
+      for (const table of [
+        "predictions",
+        "prediction_scores",
+        "challenges",
+        "agent_figures",
+        "settlements"
+      ]) {
+        assert.include(growing, table)
+      }
+    })
+  )
+
+  it.effect("scans no growing table sequentially, and reads few rows and pages for a page of any list", () =>
+    Effect.gen(function* () {
+      const { reads } = yield* Grown
+      for (const read of reads) {
+        const statements = yield* Effect.forEach(read.sent, lookedAt)
+        assert.isAtLeast(statements.length, 1, titleOf(read))
+        assert.deepStrictEqual(
+          statements.flatMap(({ scanned }) => scanned),
+          [],
+          titleOf(read)
+        )
+        const pages = statements.reduce((sum, statement) => sum + statement.pages, 0)
+        assert.isAtMost(pages, mostPages, titleOf(read))
+        if (isCounted(read)) continue
+        assert.isAtMost(Math.max(...statements.map(({ rows }) => rows)), mostRows, titleOf(read))
+      }
+    })
+  )
+
+  it.effect("would be found out", () =>
+    Effect.gen(function* () {
+      const { pages, rows, scanned } = yield* lookedAt({
+        text: "select * from predictions where confidence = $1::numeric order by id limit $2",
+        params: ["0.5", 20]
+      })
+      assert.deepStrictEqual(scanned, ["predictions"])
+      assert.isAbove(rows, mostRows)
+      assert.isAbove(pages, mostPages / 2)
+    })
+  )
+})
