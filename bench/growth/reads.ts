@@ -3,6 +3,7 @@
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
 import { Effect } from "effect"
+import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Events } from "../../src/services/Events.ts"
@@ -16,7 +17,7 @@ import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pa
 import { people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 
-type Reading = Effect.Effect<unknown, unknown, Arenas | Events | Registry | Scoring | Targets>
+type Reading = Effect.Effect<unknown, unknown, AgentScopes | Arenas | Events | Registry | Scoring | Targets>
 
 export interface Read {
   /** As the API names it: `GET /api/v1/eval/challenges`. */
@@ -176,6 +177,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* own("an agent's", other)
   yield* own("the busiest agent's", agent, ofAgent(busiest))
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
+  yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
   return reads
 })

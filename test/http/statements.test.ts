@@ -112,6 +112,13 @@ const made = (statements: number, request: Effect.Effect<Request, unknown, Needs
 })
 
 /** By the route's name without its prefix. */
+const ownerOfCrowd = Effect.gen(function* () {
+  const { agent } = yield* Crowd
+  const sql = yield* SqlClient.SqlClient
+  const [owner] = yield* sql`select owner_id::text from agents where id = ${agent.agentId}::uuid`.values
+  return { parameters: { owner_id: String(owner?.[0]) } }
+})
+
 const pinned: Readonly<Record<string, Pinned>> = {
   "GET /health/live": plain(0),
   "GET /health/ready": plain(1),
@@ -122,7 +129,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /eval/challenges/:challenge_id/results": page(3, "", ({ hot }) => ({
     parameters: { challenge_id: hot.id }
   })),
-  "GET /eval/leaderboard": page(3),
+  "GET /eval/leaderboard": page(2),
   "GET /eval/agents/:agent_id/scorecard": page(4, "", ({ agent }) => ({
     parameters: { agent_id: agent.agentId }
   })),
@@ -187,10 +194,23 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(register(), ({ agent_id, challenge_id }) => ({ asked: { json: { agent_id, challenge_id } } }))
   ),
   "POST /agent/auth/token": made(
-    3,
+    4,
     Effect.map(onboard(), ({ agentId, secret }) => ({
       asked: { json: { grant_type: "client_credentials", agent_id: agentId, client_secret: secret } }
     }))
+  ),
+
+  "POST /agent/registry/claim-link/refresh": made(
+    6,
+    Effect.map(onboard(), ({ agentId, secret }) => ({
+      asked: { json: { agent_id: agentId, client_secret: secret } }
+    }))
+  ),
+  "GET /.well-known/oauth-authorization-server": plain(1),
+  "GET /agent/scopes": made(3, Effect.map(Crowd, asAgent)),
+  "POST /agent/scopes": made(
+    3,
+    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: { add: ["credits:stake"] } } }))
   ),
 
   "POST /admin/events": {
@@ -259,6 +279,11 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "POST /admin/agents/:agent_id/rotate-secret": made(
     2,
     Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
+  ),
+  "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
+  "PATCH /admin/owners/:owner_id": made(
+    4,
+    Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(4)
