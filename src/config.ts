@@ -100,7 +100,7 @@ export const settings = {
   provisionalGrace: duration(
     "AUSPEX_PROVISIONAL_GRACE",
     "7 days",
-    "How long after registration an unclaimed agent is issued tokens."
+    "For how long after registration an unclaimed agent is issued tokens."
   ),
   provisionalPredictionLimit: integer(
     "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",

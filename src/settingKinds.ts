@@ -120,7 +120,7 @@ export const limit = (name: string, defaultText: string, meaning: string) =>
 export const secret = (name: string, least: number, meaning: string): Setting<Redacted.Redacted> => ({
   name,
   defaultText: null,
-  takes: `${least} bytes or more`,
+  takes: least === 1 ? "a secret" : `${least} bytes or more`,
   meaning,
   secret: true,
   parse: (text) => (Buffer.byteLength(text) >= least ? Option.some(Redacted.make(text)) : Option.none())

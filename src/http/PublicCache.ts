@@ -33,7 +33,12 @@ class Read implements Equal.Equal {
   }
 }
 
-const mostUrls = 1000
+/** Together they bound what is kept; a larger answer is made anew for whoever asks next. */
+const mostUrls = 100
+const mostBytes = 256 * 1024
+
+const isKept = ({ body }: HttpServerResponse.HttpServerResponse): boolean =>
+  body._tag === "Uint8Array" && body.body.byteLength <= mostBytes
 
 export const layer = Layer.effect(
   PublicCache,
@@ -44,11 +49,17 @@ export const layer = Layer.effect(
       timeToLive: (exit) => (Exit.isSuccess(exit) ? publicCache : Duration.zero)
     })
     return PublicCache.of({
-      get: <E>(url: string, make: Response<E>) =>
-        Duration.isZero(publicCache)
-          ? make
-          : // The failures of a URL are those of the `make` it was asked with.
-            (Cache.get(responses, new Read(url, make)) as Response<E>),
+      get: <E>(url: string, make: Response<E>) => {
+        if (Duration.isZero(publicCache)) return make
+        const read = new Read(url, make)
+        // The failures of a URL are those of the `make` it was asked with.
+        const answer = Cache.get(responses, read) as Response<E>
+        // The cache would hold what has no time to live until it needs the room.
+        return answer.pipe(
+          Effect.tap((response) => (isKept(response) ? Effect.void : Cache.invalidate(responses, read))),
+          Effect.tapError(() => Cache.invalidate(responses, read))
+        )
+      },
       clear: Cache.invalidateAll(responses)
     })
   })

@@ -8,8 +8,25 @@ const secrets = /aus_(cs|cl|gw|mc|si|ss)_[\w-]+/g
 /** Members that hold a secret, whatever it looks like. */
 const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s*:\s*"(?:[^"\\]|\\.)*"/g
 
-export const withoutSecrets = (text: string): string =>
+const redacted = (text: string): string =>
   text.replaceAll(secretMembers, '"$1":"<redacted>"').replaceAll(secrets, "aus_$1_<redacted>")
+
+/** A secret in a path works percent-encoded, too. */
+const decoded = (text: string): string => {
+  if (!text.includes("%")) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export const withoutSecrets = (text: string): string => {
+  const plain = decoded(text)
+  const shown = redacted(plain)
+  // What hides nothing stays as it was sent.
+  return shown === plain ? redacted(text) : shown
+}
 
 /** Query parameters are redacted in spans by their names. */
 export const layer = Layer.succeed(UrlParams.CurrentRedactedNames, [

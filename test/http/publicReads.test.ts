@@ -133,6 +133,17 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
+  it.effect("of later pages, and with parameters that mean nothing, are not kept", () =>
+    Effect.gen(function* () {
+      for (const query of ["x=1", "limit=10&x=1"]) {
+        const before = made.times
+        yield* get(`${leaderboard}?${query}`)
+        yield* get(`${leaderboard}?${query}`)
+        assert.strictEqual(made.times, before + 2, query)
+      }
+    })
+  )
+
   it.effect("of different queries are different answers", () =>
     Effect.gen(function* () {
       const categories = ["crypto", "commodities"]

@@ -44,6 +44,20 @@ layer(fiveAMinute)("Limits", (it) => {
     })
   )
 
+  it.effect(
+    "a clock that lags behind another replica's neither empties a window nor gets more out of it",
+    () =>
+      Effect.gen(function* () {
+        const boundary = 29_000_000 * 60_000
+        const passed: Array<boolean> = []
+        for (let turn = 0; turn < 100; turn++) {
+          yield* TestClock.setTime(boundary + (turn % 2 === 0 ? 100 : -100))
+          passed.push(Result.isSuccess(yield* take("drifting")))
+        }
+        assert.strictEqual(passed.filter(Boolean).length, 5)
+      })
+  )
+
   it.effect("subjects do not share a window", () =>
     Effect.gen(function* () {
       for (const subject of ["a", "b", "c"]) assert.isTrue(Result.isSuccess(yield* take(subject)))

@@ -91,6 +91,20 @@ layer(database)("natural batching", (it) => {
     })
   )
 
+  it.effect("what throws before it is an effect fails its own caller, and batches go on", () =>
+    Effect.gen(function* () {
+      const ask = yield* naturalBatch.make({
+        run: (items: Arr.NonEmptyReadonlyArray<number>) => {
+          if (items.includes(0)) throw new Error("nought")
+          return Effect.succeed(items)
+        },
+        largest: 500
+      })
+      for (let turn = 0; turn < 3; turn++) assert.isTrue(Exit.isFailure(yield* Effect.exit(ask(0))))
+      assert.strictEqual(yield* ask(1), 1)
+    })
+  )
+
   it.effect("a database that is away is not asked again for each", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({

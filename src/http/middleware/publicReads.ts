@@ -18,6 +18,14 @@ const hasAlready = (ifNoneMatch: string | undefined, etag: string): boolean =>
     .map((tag) => tag.trim())
     .some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag)
 
+const usualParameters: ReadonlySet<string> = new Set(["limit", "category", "space", "asset"])
+
+/** What many ask alike. Later pages, and parameters that mean nothing, would only fill the memory. */
+const isUsual = (url: string): boolean =>
+  [...new URLSearchParams(url.split("?")[1] ?? "")].every(
+    ([name, value]) => usualParameters.has(name) && value.length <= 20
+  )
+
 export const layer = Layer.effect(
   PublicRead,
   Effect.gen(function* () {
@@ -30,7 +38,9 @@ export const layer = Layer.effect(
       response.status === 200 && response.body._tag === "Uint8Array"
         ? HttpServerResponse.setHeaders(response, {
             etag: etagOf(response.body.body),
-            "cache-control": cacheControl
+            "cache-control": cacheControl,
+            // Whoever asks: a cache in between keeps one answer for all.
+            "access-control-allow-origin": "*"
           })
         : response
 
@@ -38,7 +48,7 @@ export const layer = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const made = Effect.map(httpEffect, tagged)
-        const response = yield* Context.get(endpoint.annotations, KeptForAll)
+        const response = yield* Context.get(endpoint.annotations, KeptForAll) && isUsual(request.url)
           ? cache.get(
               request.url,
               Effect.contextWith((context) => Effect.provideContext(made, context))
@@ -46,7 +56,10 @@ export const layer = Layer.effect(
           : made
         const { etag } = response.headers
         return etag !== undefined && hasAlready(request.headers["if-none-match"], etag)
-          ? HttpServerResponse.empty({ status: 304, headers: { etag, "cache-control": cacheControl } })
+          ? HttpServerResponse.empty({
+              status: 304,
+              headers: { etag, "cache-control": cacheControl, "access-control-allow-origin": "*" }
+            })
           : response
       })
     )

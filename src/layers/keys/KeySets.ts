@@ -87,9 +87,11 @@ export const make = Effect.fnUntraced(function* (
       underWay.delete(url)
       return Deferred.succeed(done, undefined)
     })
-    yield* turns.withPermit(refresh(url)).pipe(Effect.ensuring(finish), Effect.forkIn(scope))
-    return yield* Deferred.await(done)
-  })
+    yield* turns
+      .withPermit(refresh(url))
+      .pipe(Effect.interruptible, Effect.ensuring(finish), Effect.forkIn(scope))
+    return yield* Effect.interruptible(Deferred.await(done))
+  }, Effect.uninterruptible)
 
   const find: KeySets["Service"]["find"] = Effect.fn("KeySets.find")(function* (url, kid) {
     const now = yield* Clock.currentTimeMillis

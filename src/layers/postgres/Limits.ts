@@ -65,7 +65,12 @@ interface Taken {
   readonly moment: Moment
 }
 
-const Window = Schema.Struct({ ...Counts.fields, key: Schema.String, granted: Schema.Int })
+const Window = Schema.Struct({
+  ...Counts.fields,
+  key: Schema.String,
+  bucket: Schema.Int,
+  granted: Schema.Int
+})
 
 const locate = ({ limit, name, subject }: Omit<Use, "now">, now: number): Moment => {
   const window = Duration.toMillis(limit.window)
@@ -129,22 +134,26 @@ const make = Effect.gen(function* () {
        order by key
       on conflict (key) do update set
         (window_ms, most, bucket, expires_at, previous, current) = (
-          select excluded.window_ms, excluded.most, excluded.bucket, excluded.expires_at, n.previous,
+          select excluded.window_ms, excluded.most, n.bucket, greatest(r.expires_at, excluded.expires_at), n.previous,
                  n.current + least(excluded.current, greatest(0,
                    (excluded.most * excluded.window_ms
-                      - n.previous * (excluded.window_ms - (${BigInt(now)}::int8 - excluded.bucket * excluded.window_ms)))
+                      - n.previous * (excluded.window_ms - greatest(0, ${BigInt(now)}::int8 - n.bucket * excluded.window_ms)))
                    / excluded.window_ms - n.current))
-            from (select case r.bucket when excluded.bucket then r.previous
-                                       when excluded.bucket - 1 then r.current else 0 end as previous,
-                         case r.bucket when excluded.bucket then r.current else 0 end as current) n)
-      returning key, new.current, new.previous,
+            from (select greatest(r.bucket, excluded.bucket) as bucket,
+                         case when r.bucket >= excluded.bucket then r.previous
+                              when r.bucket = excluded.bucket - 1 then r.current else 0 end as previous,
+                         case when r.bucket >= excluded.bucket then r.current else 0 end as current) n)
+      returning key, new.current, new.previous, new.bucket::float8 as bucket,
                 new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
     const byKey = new Map(counted.map((window) => [window.key, { counts: window, left: window.granted }]))
     return located.map(({ moment }): Taken => {
       const window = byKey.get(moment.key)
       if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
       window.left -= 1
-      return { granted: window.left >= 0, counts: window.counts, moment }
+      // A replica whose clock is ahead may have begun the next bucket: this use is taken as one at its beginning.
+      const { bucket } = window.counts
+      const elapsed = Math.max(0, now - bucket * moment.window)
+      return { granted: window.left >= 0, counts: window.counts, moment: { ...moment, bucket, elapsed } }
     })
   })
 
@@ -152,8 +161,8 @@ const make = Effect.gen(function* () {
 
   const read = ({ bucket, key }: Moment) =>
     rows(sql`
-      select case bucket when ${bucket} then current else 0 end as current,
-             case bucket when ${bucket} then previous when ${bucket} - 1 then current else 0 end as previous
+      select case when bucket >= ${bucket} then current else 0 end as current,
+             case when bucket >= ${bucket} then previous when bucket = ${bucket} - 1 then current else 0 end as previous
         from rate_limits where key = ${key}`).pipe(
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )

@@ -4,7 +4,7 @@
  */
 import { Array as Arr, Cause, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
 import type { Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
 
 interface Waiting<In, Out> {
@@ -28,9 +28,17 @@ export interface Options<In, Out> {
 /** While the disk writes what one batch did, the next one is computed; a third would only make the batches smaller. */
 const inFlight = 2
 
+/** What one item of a batch may have waited for in vain. */
+const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
+
 /** The database is away for the whole batch: each alone would wait for it once more. */
 const isAway = (cause: Cause.Cause<never>): boolean =>
-  cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof StoreUnavailable)
+  cause.reasons.some(
+    (reason) =>
+      Cause.isDieReason(reason) &&
+      reason.defect instanceof StoreUnavailable &&
+      !(SqlError.isSqlError(reason.defect.cause) && waits.has(reason.defect.cause.reason._tag))
+  )
 
 /** The first of each key, and the others, which come next. */
 const apart = <In, Out>(
@@ -59,7 +67,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(
   const queue = yield* Queue.unbounded<Waiting<In, Out>>()
 
   const attempt = (batch: Batch<In, Out>) =>
-    options.run(Arr.map(batch, ({ item }) => item)).pipe(
+    Effect.suspend(() => options.run(Arr.map(batch, ({ item }) => item))).pipe(
       Effect.filterOrElse(
         (outs) => outs.length === batch.length,
         (outs) => Effect.die(new Error(`a batch of ${batch.length} got ${outs.length} answers`))

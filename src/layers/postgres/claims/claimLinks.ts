@@ -171,7 +171,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       Effect.catchTag("SqlError", sqlDefect),
       rollbackDefect,
       // The code was right: what else stood in the way costs no try.
-      Effect.tapErrorTag("AgentLimitReached", () => giveBack(token))
+      Effect.onError(() => Effect.ignoreCause(giveBack(token)))
     )
   })
 

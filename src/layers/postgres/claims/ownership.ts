@@ -15,14 +15,17 @@ export const makeOwnership = Effect.gen(function* () {
   const settings = yield* Settings
   const owned = one(Owned)
 
-  /** Official ranks at once: rows in the order in which settlement takes them, or the two could wait for each other. */
+  /**
+   * Official ranks at once. What a settlement holds just now is passed over, since it may take minutes: nobody's claim
+   * or prediction waits for that, and `confirmRanks` comes after it.
+   */
   const takeRanks = (agents: Statement.Fragment) =>
     run(sql`
       with held as (
         select f.board, f.agent_id from agent_figures f
          where not f.verified and ${agents}
-         order by f.board, f.agent_id
-           for update
+         order by f.agent_id, f.board
+           for update skip locked
       )
       update agent_figures f set verified = true
         from held where f.board = held.board and f.agent_id = held.agent_id`)
@@ -48,8 +51,8 @@ export const makeOwnership = Effect.gen(function* () {
   })
 
   /**
-   * Marks figures that a settlement wrote while the claim committed: neither saw the other. Housekeeping, since the
-   * rank is otherwise there at once.
+   * Marks figures that a settlement held or wrote while the claim committed. Housekeeping, since the rank is otherwise
+   * there at once.
    */
   const confirmRanks = Effect.gen(function* () {
     const now = yield* DateTime.now
