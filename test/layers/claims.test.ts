@@ -1,6 +1,6 @@
 /** Claims by link and pairing code: who may, how often, how long, and what becomes of the agent. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Result } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Claims } from "../../src/services/Claims.ts"
@@ -243,6 +243,37 @@ layer(testServices())("A claim", (it) => {
 })
 
 layer(testServices())("What a claim changes", (it) => {
+  it.effect("does not wait for a settlement that holds the agent's figures; the rank comes after it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      yield* sql`
+        insert into agent_figures (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum,
+                                   last_day, day_count, day_sum)
+        values ('global', ${ada.agentId}::uuid, false, 1, 50, 1, 0, 0.25, '2026-01-01', 1, 50)`
+      const verified = countOf(
+        (sql) => sql`
+          select count(*)::int as count from agent_figures where agent_id = ${ada.agentId}::uuid and verified`
+      )
+      const [held, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const settlement = yield* sql`
+        update agent_figures set scored = scored + 1 where agent_id = ${ada.agentId}::uuid`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(ended)),
+        sql.withTransaction,
+        Effect.forkChild
+      )
+      yield* Deferred.await(held)
+      yield* claimWithCode(ada.token, ada.code, operator)
+      assert.strictEqual(yield* verified, 0)
+      yield* Deferred.succeed(ended, undefined)
+      yield* Fiber.join(settlement)
+      yield* Claims.use((claims) => claims.confirmRanks)
+      assert.strictEqual(yield* verified, 1)
+    })
+  )
+
   it.effect("the agent takes its official rank at once, on every board it is on", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
