@@ -312,6 +312,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         registrations: yield* orDefault(settings.limitRegistrations),
         claim_refresh: yield* orDefault(settings.limitClaimRefresh),
         claim_mails: yield* orDefault(settings.limitClaimMails),
+        reminder_mails: yield* orDefault(settings.limitReminderMails),
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
         reads: yield* orDefault(settings.limitReads)

@@ -57,10 +57,11 @@ export const identitySettings = {
     parse: parseSender
   }),
   limitClaimRefresh: limit("AUSPEX_LIMIT_CLAIM_REFRESH", "5/hour,20/day", "Renewed claim links, per agent."),
-  limitClaimMails: limit(
-    "AUSPEX_LIMIT_CLAIM_MAILS",
-    "3/day",
-    "Mails that agents cause (claim mails, reminders), per mailbox."
+  limitClaimMails: limit("AUSPEX_LIMIT_CLAIM_MAILS", "3/day", "Claim mails that agents cause, per mailbox."),
+  limitReminderMails: limit(
+    "AUSPEX_LIMIT_REMINDER_MAILS",
+    "20/day",
+    "Reminders about the end of grace windows, per mailbox."
   ),
   limitSignInMails: limit("AUSPEX_LIMIT_SIGN_IN_MAILS", "5/hour", "Sign-in mails, per mailbox."),
   limitSignIns: limit("AUSPEX_LIMIT_SIGN_INS", "20/hour", "Sign-in mails asked for, per address.")

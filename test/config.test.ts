@@ -65,6 +65,7 @@ const further: Environment = {
   AUSPEX_SESSION_IDLE: "12 hours",
   AUSPEX_SESSION_TTL: "7 days",
   AUSPEX_LIMIT_CLAIM_MAILS: "3/day",
+  AUSPEX_LIMIT_REMINDER_MAILS: "20/day",
   AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour",
   AUSPEX_LIMIT_SIGN_INS: "20/hour"
 }
@@ -175,6 +176,7 @@ describe("Settings", () => {
         registrations: "20 in 3600 s",
         claim_refresh: "5 in 3600 s,20 in 86400 s",
         claim_mails: "3 in 86400 s",
+        reminder_mails: "20 in 86400 s",
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
         reads: "600 in 60 s"

@@ -23,8 +23,10 @@ export interface RateLimits {
   readonly registrations: ReadonlyArray<RateLimit>
   /** Renewed claim links, per agent. */
   readonly claim_refresh: ReadonlyArray<RateLimit>
-  /** Mails that agents cause (claim mails and reminders), per mailbox. */
+  /** Claim mails that agents cause, per mailbox. */
   readonly claim_mails: ReadonlyArray<RateLimit>
+  /** Reminders about the end of grace windows, per mailbox. */
+  readonly reminder_mails: ReadonlyArray<RateLimit>
   /** Sign-in mails, per mailbox. */
   readonly sign_in_mails: ReadonlyArray<RateLimit>
   /** Sign-in mails, per address of who asks. */

@@ -157,6 +157,17 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_MAILS: "3/day" }))(
         })
     )
 
+    it.effect("reminds of every agent, also of one whose claim mail was one too many that day", () =>
+      Effect.gen(function* () {
+        yield* moveTo(DateTime.makeUnsafe("2026-04-06T00:00:00Z"))
+        for (const _ of [1, 2, 3, 4]) yield* claimable({ operator_contact: "many@example.org" })
+        assert.strictEqual((yield* newMails).length, 3)
+        yield* TestClock.adjust("5 days")
+        yield* remind
+        assert.strictEqual((yield* newMails).filter(({ to }) => to === "many@example.org").length, 4)
+      })
+    )
+
     it.effect('ends for good with "not mine", which ends the link too, and can be said twice', () =>
       Effect.gen(function* () {
         const claims = yield* Claims

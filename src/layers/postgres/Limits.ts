@@ -21,6 +21,7 @@ const what: Record<LimitName, string> = {
   registrations: "registrations",
   claim_refresh: "renewed claim links",
   claim_mails: "claim mails to this mailbox",
+  reminder_mails: "reminders to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
   reads: "requests"

@@ -104,7 +104,7 @@ export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
 
   /** Records a notice and mails it, both or neither. An operator who wants no mail, or had enough today, gets none. */
   const tell = Effect.fnUntraced(function* (notice: NoticeKind, agent: Due, now: DateTime.Utc) {
-    const to = yield* mails.recipient(agent.operator_contact)
+    const to = yield* mails.recipient(agent.operator_contact, "reminder_mails")
     return yield* sql
       .withTransaction(
         Effect.gen(function* () {

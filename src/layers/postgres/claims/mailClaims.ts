@@ -50,13 +50,16 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
    * another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
    * length.
    */
-  const recipient = Effect.fnUntraced(function* (contact: string | null) {
+  const recipient = Effect.fnUntraced(function* (
+    contact: string | null,
+    limit: "claim_mails" | "reminder_mails"
+  ) {
     const address = emailAddressOf(contact ?? "")
     if (Option.isNone(address)) return Option.none<EmailAddress>()
     const mailbox = mailboxOf(address.value)
     const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDefect)
     if (declined.length > 0) return Option.none<EmailAddress>()
-    const room = yield* Effect.option(limits.take("claim_mails", mailbox))
+    const room = yield* Effect.option(limits.take(limit, mailbox))
     return Option.isSome(room) ? address : Option.none()
   })
 
@@ -85,7 +88,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
 
   const inviteOperator: Claims["Service"]["inviteOperator"] = Effect.fn("Claims.inviteOperator")(
     function* (agent) {
-      const to = yield* recipient(agent.contact)
+      const to = yield* recipient(agent.contact, "claim_mails")
       if (Option.isNone(to)) return
       const notice: Notice = {
         agentId: agent.agentId,
