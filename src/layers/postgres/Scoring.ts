@@ -109,12 +109,12 @@ const make = Effect.gen(function* () {
       const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
         standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id })
       )
-      const [any] = rows
+      const [top] = rows
       const kept =
-        any === undefined
+        top === undefined
           ? yield* boardRow(sql`
               select agents::int as agents, ${iso(sql, "updated_at")} as updated_at from boards where board = ${board}`)
-          : Option.some({ agents: any.board_agents, updated_at: any.board_updated_at })
+          : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
       return {
         items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
           rank,

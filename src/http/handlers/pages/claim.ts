@@ -38,6 +38,9 @@ const unknownLink = () =>
     detail: "There is no such claim link. Was it cut off when it was copied?"
   })
 
+/** The secret of the link. */
+const tokenInPath = Effect.map(HttpRouter.params, ({ token = "" }) => token)
+
 const byLink = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { shown, site, submitted } = yield* Pages
@@ -91,12 +94,7 @@ const byLink = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.claim,
-      shown(
-        Effect.fnUntraced(function* ({ frame }) {
-          const { token = "" } = yield* HttpRouter.params
-          return yield* page(frame, token)
-        })
-      )
+      shown(({ frame }) => Effect.flatMap(tokenInPath, (token) => page(frame, token)))
     )
 
     yield* router.add(
@@ -104,7 +102,7 @@ const byLink = HttpRouter.use(
       pagePaths.claim,
       submitted(
         Effect.fnUntraced(function* ({ frame }, fields) {
-          const { token = "" } = yield* HttpRouter.params
+          const token = yield* tokenInPath
           return yield* frame.operator === null
             ? sendLink(frame, token, fields)
             : tryCode(frame, frame.operator, token, fields)
@@ -128,12 +126,7 @@ const byMail = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.mailClaim,
-      shown(
-        Effect.fnUntraced(function* ({ frame }) {
-          const { token = "" } = yield* HttpRouter.params
-          return yield* page(frame, token)
-        })
-      )
+      shown(({ frame }) => Effect.flatMap(tokenInPath, (token) => page(frame, token)))
     )
 
     yield* router.add(
@@ -141,7 +134,7 @@ const byMail = HttpRouter.use(
       pagePaths.mailClaim,
       submitted(
         Effect.fnUntraced(function* (visitor) {
-          const { token = "" } = yield* HttpRouter.params
+          const token = yield* tokenInPath
           return yield* claims.claimByMail(token).pipe(
             Effect.flatMap(({ session }) =>
               begin(visitor, session, goTo(site, site.at(mailClaimPage(token))))
@@ -161,7 +154,7 @@ const byMail = HttpRouter.use(
       pagePaths.notMine,
       shown(
         Effect.fnUntraced(function* ({ frame }) {
-          const { token = "" } = yield* HttpRouter.params
+          const token = yield* tokenInPath
           const view = yield* Effect.mapError(claims.viewMailClaim(token), unknownLink)
           const shownPage =
             view.state === "declined" ? mailViews.declined(view.email) : mailViews.notMine(frame, token, view)
@@ -176,7 +169,7 @@ const byMail = HttpRouter.use(
       pagePaths.notMine,
       shown(
         Effect.fnUntraced(function* ({ frame }) {
-          const { token = "" } = yield* HttpRouter.params
+          const token = yield* tokenInPath
           const email = yield* Effect.mapError(claims.notMine(token), unknownLink)
           return show(site, frame, mailViews.declined(email))
         })
