@@ -82,11 +82,12 @@ const make = Effect.gen(function* () {
   const keys = yield* tokenKeys.make(settings)
 
   const standings = Effect.fnUntraced(function* (agentIds: Arr.NonEmptyReadonlyArray<AgentId>) {
+    const asked = yield* Clock.currentTimeMillis
     const rows = yield* standingRows(sql`
       select id::text, token_epoch, suspended_at is not null as suspended
         from agents where id = any(${column("uuid", agentIds)})`)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    return agentIds.map((id) => Option.fromUndefinedOr(byId.get(id)))
+    return agentIds.map((id) => ({ asked, row: Option.fromUndefinedOr(byId.get(id)) }))
   })
 
   const standing = yield* Cache.makeWith(
@@ -99,10 +100,13 @@ const make = Effect.gen(function* () {
     Option.isNone(row) || row.value.suspended || row.value.token_epoch !== epoch
 
   const ended = Effect.fnUntraced(function* (agentId: AgentId, epoch: number) {
-    const known = yield* Cache.get(standing, agentId)
+    const { asked, row } = yield* Cache.get(standing, agentId)
+    // What a slow database answered is as old as the question.
+    const isStale = (yield* Clock.currentTimeMillis) - asked > Duration.toMillis(standingTtl)
     // A token that is newer than what is remembered of its agent is not refused because of it.
-    const isOutdated = hasEnded(known, epoch) && Option.exists(known, (row) => epoch >= row.token_epoch)
-    return hasEnded(isOutdated ? yield* Cache.refresh(standing, agentId) : known, epoch)
+    const isOutdated = hasEnded(row, epoch) && Option.exists(row, (known) => epoch >= known.token_epoch)
+    if (!isStale && !isOutdated) return hasEnded(row, epoch)
+    return hasEnded((yield* Cache.refresh(standing, agentId)).row, epoch)
   })
 
   const sign = Effect.fnUntraced(function* (agent: typeof Agent.Type, scopes: ReadonlyArray<Scope>) {
