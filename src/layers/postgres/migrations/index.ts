@@ -10,6 +10,7 @@ import { figures } from "./0008_figures.ts"
 import { identity } from "./0009_identity.ts"
 import { assertions } from "./0010_assertions.ts"
 import { reads } from "./0011_reads.ts"
+import { log } from "./0012_log.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -22,5 +23,6 @@ export const migrations = {
   "0008_figures": figures,
   "0009_identity": identity,
   "0010_assertions": assertions,
-  "0011_reads": reads
+  "0011_reads": reads,
+  "0012_log": log
 }

@@ -1,0 +1,189 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** The public log of the track record, and what was recorded before there was one. */
+export const log = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  // What a settlement was decided by, as its entry says. Earlier settlements did not keep it.
+  yield* sql`alter table settlements add column fetched_at timestamptz`
+  yield* sql`
+    alter table settlements add column raw_sha256 bytea
+      constraint settlements_raw_sha256 check (length(raw_sha256) = 32)`
+
+  // The name that every checkpoint carries: fixed at the first start, whatever a setting says later.
+  yield* sql`
+    create table log_identity (
+      only boolean primary key default true constraint log_identity_one check (only),
+      origin text not null,
+      created_at timestamptz not null
+    )`
+  yield* sql`
+    create trigger log_identity_kept before update or delete or truncate on log_identity
+      for each statement execute function refuse_change()`
+
+  // The keys that have signed, in order; the newest signs.
+  yield* sql`
+    create table log_keys (
+      number integer primary key constraint log_keys_number check (number >= 1),
+      verifier_key text not null unique,
+      added_at timestamptz not null
+    )`
+  yield* sql`
+    create trigger log_keys_append_only before update or delete or truncate on log_keys
+      for each statement execute function refuse_change()`
+
+  // How far the log has grown, and why it is not signed any more, if so.
+  yield* sql`
+    create table log_state (
+      only boolean primary key default true constraint log_state_one check (only),
+      size bigint not null constraint log_state_size check (size >= 0),
+      root bytea not null constraint log_state_root check (length(root) = 32),
+      fault text
+    )`
+  yield* sql`insert into log_state (size, root) values (0, sha256(''))`
+  yield* sql`
+    create function log_only_grows() returns trigger language plpgsql as $$
+    begin
+      if new.size < old.size or (new.size = old.size and new.root is distinct from old.root) then
+        raise exception 'the log only grows' using errcode = 'restrict_violation';
+      end if;
+      return new;
+    end
+    $$`
+  yield* sql`
+    create trigger log_state_grows before update on log_state for each row execute function log_only_grows()`
+  yield* sql`
+    create trigger log_state_kept before delete or truncate on log_state
+      for each statement execute function refuse_change()`
+
+  // A queue: written in the transaction of what it records, emptied by the sequencer. An entry without bytes is
+  // composed when it gets its index: a close counts the commits before it, and what is imported is read from its rows.
+  yield* sql`
+    create table log_pending (
+      id bigint generated always as identity primary key,
+      type text not null,
+      challenge_id uuid,
+      version integer,
+      commit bytea,
+      commit_index bigint,
+      closed_at timestamptz,
+      imported boolean not null default false,
+      entry bytea constraint log_pending_entry check (octet_length(entry) between 2 and 65535),
+      constraint log_pending_composed_later check (entry is not null or imported or type = 'challenge.close'),
+      constraint log_pending_close check ((type = 'challenge.close') = (closed_at is not null))
+    ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)`
+
+  // `type` is what is recorded, also of an imported entry.
+  yield* sql`
+    create table log_entries (
+      index bigint primary key constraint log_entries_index check (index >= 0),
+      type text not null,
+      challenge_id uuid,
+      version integer,
+      commit bytea,
+      commit_index bigint,
+      entry bytea not null constraint log_entries_entry check (octet_length(entry) between 2 and 65535)
+    )`
+  // Nothing is recorded twice: a commit, its reveal, a challenge's making, close, end, and each version of its settlement.
+  yield* sql`create unique index log_entries_commit on log_entries (commit) where type = 'prediction.commit'`
+  yield* sql`create unique index log_entries_reveal on log_entries (commit_index) where commit_index is not null`
+  yield* sql`
+    create unique index log_entries_of_challenge on log_entries (challenge_id, type, version) where version is not null`
+  yield* sql`create index log_entries_commits on log_entries (challenge_id, index) where type = 'prediction.commit'`
+  yield* sql`
+    create trigger log_entries_append_only before update or delete or truncate on log_entries
+      for each statement execute function refuse_change()`
+
+  // The hash of every full tile: node n of level L is the root of the leaves [n * 256^L, (n + 1) * 256^L), L >= 1.
+  yield* sql`
+    create table log_nodes (
+      level smallint not null constraint log_nodes_level check (level >= 1),
+      n bigint not null constraint log_nodes_n check (n >= 0),
+      hash bytea not null constraint log_nodes_hash check (length(hash) = 32),
+      primary key (level, n)
+    )`
+  yield* sql`
+    create trigger log_nodes_append_only before update or delete or truncate on log_nodes
+      for each statement execute function refuse_change()`
+
+  // Signed tree heads; old ones are thinned out, for whoever relies on one has it.
+  yield* sql`
+    create table log_checkpoints (
+      size bigint primary key,
+      root bytea not null constraint log_checkpoints_root check (length(root) = 32),
+      note text not null,
+      signed_at timestamptz not null,
+      -- RFC 3161 time stamp of the note.
+      time_stamp bytea
+    )`
+  yield* sql`
+    create table log_cosignatures (
+      size bigint not null
+        constraint log_cosignatures_checkpoint references log_checkpoints (size) on delete cascade,
+      witness text not null,
+      line text not null,
+      cosigned_at timestamptz not null,
+      primary key (size, witness)
+    )`
+
+  // Which predictions are still to be revealed: a row from the close of a challenge to its last reveal.
+  yield* sql`
+    create table log_reveals (
+      challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
+      due_at timestamptz not null,
+      -- The commits of the challenge before this index are revealed, or in the queue.
+      next_index bigint not null
+    )`
+  yield* sql`create index log_reveals_due on log_reveals (due_at)`
+
+  // RFC 6962 root over leaf hashes that stand one after the other, 32 bytes each. A lone last node rises unchanged,
+  // which gives the same tree as splitting at the largest power of two.
+  yield* sql`
+    create function merkle_root(leaves bytea) returns bytea language plpgsql immutable strict parallel safe as $$
+    declare
+      nodes bytea := leaves;
+      count integer := length(leaves) / 32;
+    begin
+      if length(leaves) % 32 <> 0 then
+        raise exception 'leaf hashes are 32 bytes each' using errcode = 'invalid_parameter_value';
+      end if;
+      if count = 0 then
+        return sha256('');
+      end if;
+      while count > 1 loop
+        select string_agg(
+                 case when 2 * i + 1 < count then sha256('\\x01'::bytea || substr(nodes, 64 * i + 1, 64))
+                      else substr(nodes, 64 * i + 1, 32) end,
+                 ''::bytea order by i)
+          into nodes from generate_series(0, (count - 1) / 2) i;
+        count := (count + 1) / 2;
+      end loop;
+      return nodes;
+    end
+    $$`
+
+  yield* sql`
+    insert into log_pending (type, challenge_id, version, commit, closed_at, imported, entry)
+    select type, challenge_id, version, commit, closed_at, true, entry
+      from (
+        select created_at as at, 0 as step, 'challenge.create' as type, id as challenge_id, 1 as version,
+               null::bytea as commit, null::timestamptz as closed_at, null::bytea as entry, null::uuid as tie
+          from challenges
+        union all
+        select received_at, 1, 'prediction.commit', challenge_id, null, commit, null,
+               convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
+                          || '","of":"prediction.commit","type":"import"}', 'UTF8'),
+               id
+          from predictions
+        union all
+        select coalesce(closed_at, cancelled_at), 2, 'challenge.close', id, 1, null, coalesce(closed_at, cancelled_at),
+               null, null
+          from challenges where closed_at is not null or cancelled_at is not null
+        union all
+        select settled_at, 3, 'settlement', challenge_id, version, null, null, null, null from settlements
+        union all
+        select cancelled_at, 4, 'void', id, 1, null, null, null, null from challenges where cancelled_at is not null
+      ) recorded
+     order by at, step, challenge_id, version, tie`
+})
