@@ -14,7 +14,7 @@ export const log = Effect.gen(function* () {
   // The name that every checkpoint carries: fixed at the first start, whatever a setting says later.
   yield* sql`
     create table log_identity (
-      only boolean primary key default true constraint log_identity_one check (only),
+      singleton boolean primary key default true constraint log_identity_one check (singleton),
       origin text not null,
       created_at timestamptz not null
     )`
@@ -36,7 +36,7 @@ export const log = Effect.gen(function* () {
   // How far the log has grown, and why it is not signed any more, if so.
   yield* sql`
     create table log_state (
-      only boolean primary key default true constraint log_state_one check (only),
+      singleton boolean primary key default true constraint log_state_one check (singleton),
       size bigint not null constraint log_state_size check (size >= 0),
       root bytea not null constraint log_state_root check (length(root) = 32),
       fault text
