@@ -156,7 +156,7 @@ export const commitsOf = (
           more.map((each) => each.challenge_id)
         )}, ${column(
           "int8",
-          more.map((each) => each.index)
+          more.map((each) => BigInt(each.index))
         )}, ${column(
           "bytea",
           more.map((each) => each.commit)
