@@ -13,6 +13,7 @@ import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
 import * as Limits from "./Limits.ts"
+import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -34,6 +35,7 @@ const foundations = Layer.mergeAll(
   Owners.layer,
   Prices.layer,
   Targets.layer,
+  TransparencyLog.layer,
   RubricJudge.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(LogKeeper.layer, SecureRandom.layerWebCrypto)))
 
