@@ -13,6 +13,7 @@ import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
+import * as LogAudit from "./log/LogAudit.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -30,6 +31,7 @@ const foundations = Layer.mergeAll(
   JobRuns.layer,
   KeySets.layer,
   Limits.layer,
+  LogAudit.layer,
   Mailer.layer,
   Owners.layer,
   Prices.layer,
