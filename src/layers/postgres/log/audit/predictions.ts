@@ -28,7 +28,8 @@ const Row = Schema.Struct({
   revealed: Index,
   reveal: Schema.NullOr(Schema.Uint8Array),
   closed: Index,
-  next_reveal: Index
+  /** Its challenge is closed in the log, and the reveals have come past it. */
+  must_be_revealed: Schema.Boolean
 })
 type Row = typeof Row.Type
 
@@ -102,7 +103,10 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
       select p.challenge_id::text, p.agent_id::text, p.revision, p.direction, ${exact(sql, "p.confidence")} as confidence,
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
              p.salt, p.body, p.commit, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
-             x.index::float8 as closed, w.next_index::float8 as next_reveal
+             x.index::float8 as closed,
+             x.index is not null
+             and (w.challenge_id is null
+                  or coalesce((p.agent_id, p.revision) <= (w.last_agent_id, w.last_revision), false)) as must_be_revealed
         from (
           select * from predictions
            ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
@@ -115,15 +119,11 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
         left join log_reveals w on w.challenge_id = p.challenge_id
        order by p.challenge_id, p.agent_id, p.revision`)
 
-  /** Whether the log reveals this prediction by now, or has it in the queue. */
-  const mustBeRevealed = ({ closed, committed, next_reveal }: Row): boolean =>
-    closed !== null && committed !== null && (next_reveal === null || committed < next_reveal)
-
   /** What is not in the log yet, by its commit in hexadecimal or by the index of its commit. */
   const waitingOf = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
     const commits = page.filter(({ committed }) => committed === null).map(({ commit }) => hex(commit))
     const reveals = page.flatMap((row) =>
-      row.revealed === null && mustBeRevealed(row) && row.committed !== null ? [BigInt(row.committed)] : []
+      row.revealed === null && row.must_be_revealed && row.committed !== null ? [BigInt(row.committed)] : []
     )
     if (commits.length + reveals.length === 0) return []
     return yield* waiting(sql`
@@ -133,29 +133,24 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   })
 
   const checkReveal = (what: string, row: Row, queued: Uint8Array | undefined) => {
+    // What has no commit in the log has no reveal either.
+    if (row.committed === null) return
     const entry = row.reveal ?? queued
     const expected = {
       body: Buffer.from(row.body).toString("utf8"),
       commit_index: row.committed,
       salt: hex(row.salt)
     }
-    if (entry !== undefined && entry !== null) {
+    if (entry !== undefined) {
       compare(findings, what, { index: row.revealed, entry }, expected)
-    } else if (mustBeRevealed(row)) {
+    } else if (row.must_be_revealed) {
       findings.add(`${what}: the log does not reveal entry ${row.committed}, and nothing waits to do so`)
     }
     if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {
       findings.add(`${what}: entry ${row.revealed} reveals it before its challenge is closed`)
     }
-    if (
-      row.revealed !== null &&
-      row.next_reveal !== null &&
-      row.committed !== null &&
-      row.committed >= row.next_reveal
-    ) {
-      findings.add(
-        `${what}: entry ${row.revealed} reveals it, and log_reveals says that it is not revealed yet`
-      )
+    if (entry !== undefined && !row.must_be_revealed && row.closed !== null) {
+      findings.add(`${what}: it is revealed, and log_reveals says that it is not`)
     }
   }
 
@@ -172,7 +167,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
       if (row.committed === null && !commits.has(hex(row.commit))) {
         findings.add(`${what}: its commit is not in the log`)
       }
-      checkReveal(what, row, row.committed === null ? undefined : reveals.get(row.committed))
+      checkReveal(what, row, reveals.get(row.committed))
     }
   })
 
