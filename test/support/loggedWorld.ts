@@ -73,6 +73,6 @@ export const loggedWorld = Effect.gen(function* () {
   yield* revealAll
 
   const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })
-  yield* revised(agents[0] ?? "", waiting, 1)
+  for (const agent of agents.slice(0, 1)) yield* revised(agent, waiting, 1)
   return { agents, earlier, settled, open, cancelled, waiting }
 })

@@ -52,6 +52,10 @@ const changed = (type: string, column: string): string => {
       return `coalesce(${column} + 1, '2026-01-01')`
     case "bool":
       return `not ${column}`
+    case "int4":
+    case "int8":
+      // One byte, and a value that no other row has.
+      return `coalesce(${column} + 65536, 65536)`
     default:
       return `coalesce(${column} + 1, 1)`
   }
@@ -70,6 +74,28 @@ export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Colu
       from one where t.ctid = one.ctid
     returning one.row`)
   return row
+})
+
+/** Deletes the first row that meets the condition. */
+export const deleteOne = Effect.fnUntraced(function* (table: string, where: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    delete from ${sql(table)}
+     where ctid = (select ctid from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1)`
+})
+
+/** Adds a row like the first one that meets the condition, with other values in some columns. */
+export const addAnother = Effect.fnUntraced(function* (
+  table: string,
+  where: string,
+  different: Readonly<Record<string, string>>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const values = Object.entries(different).flatMap(([name, value]) => [`'${name}'`, value])
+  yield* sql`
+    insert into ${sql(table)} overriding system value
+    select (jsonb_populate_record(t, jsonb_build_object(${sql.literal(values.join(", "))}))).*
+      from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1`
 })
 
 /** Brings everything back as it was when the guards were taken away. */

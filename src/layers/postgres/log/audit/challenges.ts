@@ -177,6 +177,9 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       } else if (row.voided !== null) {
         findings.add(`${what}: entry ${row.voided} records its cancellation, and it is not cancelled`)
       }
+      if ((row.cancelled_at === null) !== (row.cancel_reason === null)) {
+        findings.add(`${what}: cancel_reason is there for cancelled challenges, and for them only`)
+      }
       if (row.resolved_at !== row.settled_at) {
         findings.add(`${what}: resolved_at is not when its settlement was made`)
       }

@@ -14,6 +14,8 @@ const pageSize = 4096
 const Waiting = Schema.Struct({
   ...StoredEntry.fields,
   id: Schema.Finite,
+  imported: Schema.Boolean,
+  is_closing: Schema.Boolean,
   entry: Schema.NullOr(Schema.Uint8Array)
 })
 
@@ -27,15 +29,25 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
     pageSize,
     (after: typeof Waiting.Type | undefined) =>
       waiting(sql`
-        select id::float8 as id, null::float8 as index, ${entryColumns(sql)} from log_pending
+        select id::float8 as id, null::float8 as index, imported, closed_at is not null as is_closing,
+               ${entryColumns(sql)}
+          from log_pending
          ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
          order by id limit ${pageSize}`),
     (page) =>
       Effect.sync(() => {
         for (const { entry, ...row } of page) {
           count += 1
+          const what = `an entry that waits (${row.type})`
+          if (row.is_closing !== (row.type === "challenge.close")) {
+            findings.add(`${what}: closed_at is there for closes, and for them only`)
+          }
           const members = entry === null ? undefined : checkColumns(findings, { ...row, entry })
-          if (members !== undefined && recordedType(members) === "key.rotate") {
+          if (members === undefined) continue
+          if (row.imported !== (members["type"] === "import")) {
+            findings.add(`${what}: its column imported is not what its bytes say`)
+          }
+          if (recordedType(members) === "key.rotate") {
             rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
           }
         }
@@ -86,14 +98,24 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
       from ${recorded(["settlement"])}
      where not exists (select from settlements s where s.challenge_id = r.challenge_id and s.version = r.version)
      order by index limit ${mostDifferences}`)
-  // Waiting twice, or waiting and in the log.
   yield* found(sql`
-    select 'an entry that waits (' || q.type || ') is in the log as entry ' || e.index as what,
+    select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
-      from log_pending q
-      join log_entries e on (e.type = q.type and e.type = 'prediction.commit' and e.commit = q.commit)
-                         or (e.commit_index = q.commit_index)
-                         or (e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version)
+      from log_pending where type <> 'key.rotate'
+     group by type, commit, commit_index, challenge_id, version having count(*) > 1
+     limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
+           (count(*) over ())::int as count
+      from (
+        select q.type, e.index from log_pending q
+          join log_entries e on e.commit = q.commit and e.type = 'prediction.commit'
+         where q.type = 'prediction.commit'
+         union all
+        select q.type, e.index from log_pending q join log_entries e on e.commit_index = q.commit_index
+         union all
+        select q.type, e.index from log_pending q
+          join log_entries e on e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version) as twice
      limit ${mostDifferences}`)
 
   yield* found(sql`
@@ -128,11 +150,16 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   yield* found(sql`
     select 'log_reveals: ' || case
              when x.index is null then 'challenge ' || w.challenge_id || ' is not closed in the log'
-             else 'due_at of challenge ' || w.challenge_id || ' is not its deadline' end as what,
+             when c.id is null or w.due_at <> c.deadline then 'due_at of challenge ' || w.challenge_id || ' is not its deadline'
+             else 'what was revealed last of challenge ' || w.challenge_id || ' is none of its predictions' end as what,
            (count(*) over ())::int as count
       from log_reveals w
       left join challenges c on c.id = w.challenge_id
       left join log_entries x on x.challenge_id = w.challenge_id and x.type = 'challenge.close' and x.version = 1
      where x.index is null or c.id is null or w.due_at <> c.deadline
+        or num_nonnulls(w.last_agent_id, w.last_revision) = 1
+        or (w.last_agent_id is not null and not exists (
+              select from predictions p
+               where p.challenge_id = w.challenge_id and p.agent_id = w.last_agent_id and p.revision = w.last_revision))
      limit ${mostDifferences}`)
 })

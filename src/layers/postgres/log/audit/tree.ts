@@ -1,8 +1,8 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
 import { createHash } from "node:crypto"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { column, many, one } from "../../query.ts"
+import { column, many, maybe, one } from "../../query.ts"
 import { Frontier, leafHash } from "../frontier.ts"
 import type { FullNode } from "../frontier.ts"
 import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
@@ -52,8 +52,8 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
   const entries = many(LoggedEntry)
   const heads = many(Head)
   const nodes = many(Node)
-  const state = one(State)
-  const keptNodes = one(Schema.Struct({ kept: Schema.Int }))
+  const state = maybe(State)
+  const keptNodes = one(Schema.Struct({ nodes: Schema.Int }))
 
   const tree = new Frontier()
   const open = new Map<string, Commits>()
@@ -161,9 +161,14 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
       `checkpoint of size ${wrongHead}: its root is not that of the first ${wrongHead} entries${later > 0 ? `, and so it is with ${later} later checkpoints` : ""}`
     )
   }
-  const head = yield* state(sql`
+  const kept = yield* state(sql`
     select s.size::float8 as size, encode(s.root, 'hex') as root, (select max(size)::float8 from log_checkpoints) as last
       from log_state s`)
+  if (Option.isNone(kept)) {
+    findings.add("log_state: it has no row")
+    return { entries: count, rotations }
+  }
+  const head = kept.value
   if (head.size !== count) {
     findings.add(`log_state: its size is ${head.size}, and there are ${count} entries`)
   }
@@ -171,8 +176,8 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
     if (head.root !== hex(tree.root())) {
       findings.add(`log_state: its root is not that of the ${count} entries`)
     }
-    const { kept } = yield* keptNodes(sql`select count(*)::int as kept from log_nodes`)
-    if (kept !== nodeCount) {
+    const { nodes: stored } = yield* keptNodes(sql`select count(*)::int as nodes from log_nodes`)
+    if (stored !== nodeCount) {
       const strays = yield* nodes(sql`
         select level, n::float8 as n, null::text as hash from log_nodes
          where n < 0 or level < 1 or (n + 1) * power(256::numeric, level) > ${BigInt(count)}::numeric
