@@ -118,9 +118,10 @@ const verified = Effect.fnUntraced(function* (expected: number) {
 export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: Generator, plan: Plan) {
   const url = yield* Database.create(postgres, "bench_log")
   yield* Seed.predictWorld.pipe(Effect.provide(Database.patient(url)))
+  const roles = { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporary }
   const servers: Readonly<Record<Turn, Server>> = {
-    on: yield* auspex(url, [], { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporary }),
-    off: yield* auspex(url, ["--import", "./bench/log/off.ts"])
+    on: yield* auspex(url, [], roles),
+    off: yield* auspex(url, ["--import", "./bench/log/off.ts"], roles)
   }
   const { rampSeconds, rounds, seconds, warmSeconds } = plan
   let first = 0
@@ -163,13 +164,16 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
     yield* emptied
     const full = yield* inTurn("full load", null, rounds, seconds)
     const capacity = median(full.result.rounds.off.map(({ perSecond }) => perSecond))
-    const rate = Math.round(capacity / 200) * 100
-    const half = yield* inTurn(`${rate}/s`, rate, rounds * 2, seconds * 2)
+    const paced = Effect.fnUntraced(function* (share: number) {
+      const rate = Math.round((capacity * share) / 100) * 100
+      return (yield* inTurn(`${rate}/s`, rate, rounds + 1, seconds * 2)).result
+    })
+    const cases = [yield* paced(0.25), yield* paced(0.5), full.result]
     yield* verified(confirmed)
     const other = yield* Database.create(postgres, "bench_sequence")
     const sequenced = yield* sequencing(postgres, other, plan.sequenced)
     const logged: Logged = {
-      cases: [half.result, full.result],
+      cases,
       caughtUpSeconds: median(full.waits),
       sequenced
     }
