@@ -11,6 +11,7 @@ import { claim, onboard, openChallenge } from "../support/agents.ts"
 import { freshWeek, moveTo, plus, rowsOf } from "../support/builders.ts"
 import { revealAll, sequenceAll } from "../support/loggedWorld.ts"
 import { get, post, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
 import { tilesOf, walk } from "../support/walk.ts"
 import type { Known, Read } from "../support/walk.ts"
 
@@ -198,8 +199,8 @@ layer(testServer())("an open prediction", (it) => {
         assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
 
         // From the deadline on all of it is public, and the same walk finds it.
-        yield* moveTo(deadline)
-        yield* post("/api/v1/admin/settle", { token: "test-admin-token-0123456789" })
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* post("/api/v1/admin/settle", { token: testAdminToken })
         yield* revealAll
         const later = leaksIn(yield* walk(known, undefined), unusual)
         for (const what of [
