@@ -105,6 +105,17 @@ const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<
   return found
 }
 
+/** What there is nothing behind yet, or only with a secret of somebody else. */
+const nothingToRead: ReadonlyArray<string> = [
+  "/api/v1/log/settlement/{challenge_id}",
+  "/claim/:token",
+  "/claim/mail/:token",
+  "/claim/mail/:token/not-mine",
+  "/sign-in/:token",
+  "/sign-in/oidc/begin",
+  "/sign-in/oidc/callback"
+]
+
 layer(testServer())("an open prediction", (it) => {
   it.effect(
     "can neither be read nor guessed by anybody else before the deadline",
@@ -176,6 +187,12 @@ layer(testServer())("an open prediction", (it) => {
         assert.deepStrictEqual(
           reads.filter(({ status }) => status >= 500),
           []
+        )
+        const answered = new Set(reads.filter(({ status }) => status < 400).map(({ template }) => template))
+        const templates = new Set(reads.map(({ template }) => template))
+        assert.deepStrictEqual(
+          [...templates].filter((template) => !answered.has(template)),
+          nothingToRead
         )
 
         // The walk sees what there is to see: each commit in the log, and the counts.

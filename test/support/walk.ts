@@ -9,6 +9,8 @@ import { documents, logPaths } from "../../src/http/routes.ts"
 import { TestServer, get } from "./server.ts"
 
 export interface Read {
+  /** As the document, or the router, writes the path. */
+  readonly template: string
   readonly path: string
   readonly status: number
   readonly text: string
@@ -77,14 +79,14 @@ export const tilesOf = (size: number): ReadonlyArray<string> => {
   return paths
 }
 
-/** Everything there is to read, as nobody or with a token. `never` are templates that are not for this reader. */
+/** Everything there is to read, as nobody or with a token. */
 export const walk = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
   const { url } = yield* TestServer
   const reads: Array<Read> = []
   const asked = token === undefined ? {} : { token }
-  const read = Effect.fnUntraced(function* (path: string) {
+  const read = Effect.fnUntraced(function* (path: string, template = path) {
     const answer = yield* get(path, asked)
-    reads.push({ path, status: answer.status, text: answer.text })
+    reads.push({ template, path, status: answer.status, text: answer.text })
     return answer
   })
 
@@ -101,14 +103,14 @@ export const walk = Effect.fnUntraced(function* (known: Known, token: string | u
         do {
           const parts = [...wide, filter, ...(Predicate.isString(cursor) ? [`cursor=${cursor}`] : [])]
           const query = parts.filter((part) => part !== "").join("&")
-          const answer = yield* read(query === "" ? path : `${path}?${query}`)
+          const answer = yield* read(query === "" ? path : `${path}?${query}`, template)
           cursor = answer.json["next_cursor"]
         } while (Predicate.isString(cursor))
       }
     }
   }
   for (const [template, methods] of Object.entries(pageMethods)) {
-    if (methods.includes("GET")) for (const path of filled(template, known)) yield* read(path)
+    if (methods.includes("GET")) for (const path of filled(template, known)) yield* read(path, template)
   }
   for (const path of [...Object.values(documents), ...assets.map((asset) => asset.path)]) yield* read(path)
   const checkpoint = yield* read(logPaths.checkpoint)
@@ -121,7 +123,7 @@ export const walk = Effect.fnUntraced(function* (known: Known, token: string | u
     })
     // Byte by byte, so that what is text in it is found, and once more in hexadecimal.
     const text = `${bytes.body.toString("latin1")}\n${bytes.body.toString("hex")}`
-    reads.push({ path, status: bytes.status, text })
+    reads.push({ template: path, path, status: bytes.status, text })
   }
   return reads
 })
