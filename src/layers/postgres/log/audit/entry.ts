@@ -38,6 +38,22 @@ export const membersOf = (entry: Uint8Array): Members | undefined => {
   }
 }
 
+/** Whether an entry is that of a prediction, with the very bytes that its columns make. */
+export const isPlainCommit = ({
+  challenge_id,
+  commit,
+  commit_index,
+  entry,
+  type,
+  version
+}: StoredEntry): boolean =>
+  type === "prediction.commit" &&
+  version === null &&
+  commit_index === null &&
+  Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength).equals(
+    Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
+  )
+
 /** What is recorded, also by an imported entry. */
 export const recordedType = (members: Members): unknown =>
   members["type"] === "import" ? members["of"] : members["type"]
