@@ -301,7 +301,9 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(4)
+  "GET /admin/figures/check": plain(4),
+  // One for each kind of thing, and one a page of it.
+  "GET /admin/log/audit": plain(30)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
