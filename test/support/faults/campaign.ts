@@ -4,7 +4,6 @@
  */
 import { Cause, Clock, Console, Duration, Effect, Random, Schedule, Schema } from "effect"
 import { SqlError } from "effect/sql"
-import { LogAuditReport } from "../../../src/services/LogAudit.ts"
 import { until } from "../process.ts"
 import type { Query } from "./database.ts"
 import { fingerprint, finalFindings, sampledFindings, settledChallenges, unsettled } from "./invariants.ts"
@@ -232,8 +231,6 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   if ((yield* query(fingerprint)) !== before) violations.push("a second settlement changed rows")
   const figures = yield* asAdmin(scene, "GET", "/figures/check", Figures)
   violations.push(...figures.differences.map((difference) => `figures: ${difference}`))
-  const log = yield* asAdmin(scene, "GET", "/log/audit", LogAuditReport)
-  violations.push(...log.differences.map((difference) => `log: ${difference}`))
   const failed = scene.log().match(/.*"request failed".*/g) ?? []
   violations.push(...failed.map((line) => line.slice(0, 1500)), ...(yield* scene.deaths))
 
