@@ -4,6 +4,7 @@
  */
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
+import { attestationSettings } from "./attestationSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
@@ -110,6 +111,7 @@ export const settings = {
   ),
   ...openIdSettings,
   ...identitySettings,
+  ...attestationSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -305,6 +307,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
+      logWitnesses: yield* orDefault(settings.logWitnesses),
+      logTimeStampUrl: yield* given(settings.logTimeStampUrl),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         tokens: yield* orDefault(settings.limitTokens),

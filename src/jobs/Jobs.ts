@@ -9,6 +9,7 @@ import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
+import { attestations } from "./attestations.ts"
 import { everyTick, repeatedly } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
@@ -28,6 +29,7 @@ const start = Effect.gen(function* () {
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
+  yield* attestations
   yield* Effect.forkScoped(
     everyTick(
       "housekeeping",
@@ -44,7 +46,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, mail, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, mail, grace windows, the log's attestations and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -12,6 +12,8 @@ import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
+import * as LogTimeStamps from "./log/LogTimeStamps.ts"
+import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -41,6 +43,13 @@ const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.
 )
 
 /** Needs the database client, the settings, and a way for mail to leave. */
-export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
+export const services = Layer.mergeAll(
+  Registry.layer,
+  Tokens.layer,
+  Arenas.layer,
+  Scoring.layer,
+  LogTimeStamps.layer,
+  LogWitnesses.layer
+).pipe(
   Layer.provideMerge(identity)
 )
