@@ -43,7 +43,8 @@ export const attestationSettings = {
     name: "AUSPEX_LOG_WITNESSES",
     defaultText: "",
     takes: "pairs of submission prefix and verifier key (cosignature/v1, type 04), with commas between them",
-    meaning: "Witnesses that are asked to cosign each checkpoint of the log, for example `https://witness.example w1+...+...`.",
+    meaning:
+      "Witnesses that are asked to cosign each checkpoint of the log, for example `https://witness.example w1+...+...`.",
     parse: parseWitnesses
   }),
   logTimeStampUrl: plain({

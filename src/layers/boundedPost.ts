@@ -61,7 +61,10 @@ export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
     if (!statuses.includes(response.status)) {
       return yield* new ExchangeFailed({
         reason: `it answered ${response.status}`,
-        ...Option.match(retryAfter(response), { onNone: () => ({}), onSome: (wait) => ({ retryAfter: wait }) })
+        ...Option.match(retryAfter(response), {
+          onNone: () => ({}),
+          onSome: (wait) => ({ retryAfter: wait })
+        })
       })
     }
     const tooLarge = () => Stream.fail(new ExchangeFailed({ reason: "its answer is too large" }))

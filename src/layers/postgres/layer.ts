@@ -14,6 +14,7 @@ import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
 import * as LogTimeStamps from "./log/LogTimeStamps.ts"
 import * as LogWitnesses from "./log/LogWitnesses.ts"
+import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -35,6 +36,7 @@ const foundations = Layer.mergeAll(
   Owners.layer,
   Prices.layer,
   Targets.layer,
+  TransparencyLog.layer,
   RubricJudge.layer
 ).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 
@@ -50,6 +52,4 @@ export const services = Layer.mergeAll(
   Scoring.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
-).pipe(
-  Layer.provideMerge(identity)
-)
+).pipe(Layer.provideMerge(identity))

@@ -34,7 +34,9 @@ const make = Effect.gen(function* () {
     const hash = createHash("sha256").update(textOf(note)).digest()
     const nonce = nonceOf(yield* random.randomBytes(nonceLength))
     const reply = yield* askTimeStamp(post, url, { hash, nonce })
-    yield* run(sql`update log_checkpoints set time_stamp = ${reply} where size = ${size}`)
+    yield* run(
+      sql`update log_checkpoints set time_stamp = ${reply} where size = ${size} and time_stamp is null`
+    )
   })
 
   const stamp: LogTimeStamps["Service"]["stamp"] = Option.match(logTimeStampUrl, {

@@ -21,7 +21,7 @@ const make = Effect.gen(function* () {
   const post = yield* makePost
 
   const submit = Effect.fnUntraced(function* (witness: Witness, oldSize: number, { note, size }: Turn) {
-    const proof = oldSize === 0 || oldSize === size ? [] : yield* consistencyProof(sql, oldSize, size)
+    const proof = yield* consistencyProof(sql, oldSize, size)
     const text = Option.getOrThrow(parseNote(note)).text
     return yield* addCheckpoint(post, witness, { note, text, oldSize, proof })
   })
@@ -32,7 +32,8 @@ const make = Effect.gen(function* () {
     if (first._tag === "Cosigned") return first.cosignature
     if (first.size > turn.size) {
       return yield* new ExchangeFailed({
-        reason: "it has cosigned a larger tree of this log: the log was set back, or somebody signs in its name"
+        reason:
+          "it has cosigned a larger tree of this log: the log was set back, or somebody signs in its name"
       })
     }
     const refused = "it answered 409: it has another tree of the same size, or says another size each time"
