@@ -17,6 +17,7 @@ import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
+import { queueCommits } from "../log/queueCommits.ts"
 import { at, column, decimal } from "../query.ts"
 
 export interface SubmissionItem {
@@ -167,6 +168,7 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
+    ${sql.literal(queueCommits)},
     limited as (
       select a.id from agents a
        where a.id in (select agent_id from written where revision = 0) and a.prediction_limit is not null

@@ -1,0 +1,207 @@
+/**
+ * What is recorded, read from its own tables, for a set of things at once: entries that are composed when they get
+ * their index, and the check that an entry says what its tables say.
+ */
+import { Effect, Schema } from "effect"
+import type { DateTime } from "effect"
+import type { SqlClient } from "effect/sql"
+import { column, many } from "../query.ts"
+import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
+import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
+import { emptyRoot } from "./frontier.ts"
+
+/** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
+export interface Unwritten {
+  readonly type: EntryType
+  readonly challenge_id: string | null
+  readonly version: number | null
+  readonly closed_at: DateTime.Utc | null
+  readonly imported: boolean
+}
+
+const Created = Schema.Struct({
+  challenge_id: Schema.String,
+  asset: Schema.String,
+  kind: Schema.String,
+  event_id: Schema.NullOr(Schema.String),
+  question: Schema.String,
+  resolution_criteria: Schema.NullOr(Schema.String),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  created_at: Schema.DateTimeUtcFromDate,
+  deadline: Schema.DateTimeUtcFromDate,
+  resolve_at: Schema.DateTimeUtcFromDate,
+  close_price_until: Schema.DateTimeUtcFromDate,
+  cancel_at: Schema.DateTimeUtcFromDate,
+  open_price: Schema.String,
+  dead_zone_pct: Schema.NullOr(Schema.String)
+})
+
+/** These challenges as they were created, in no order. */
+export const createdChallenges = (
+  sql: SqlClient.SqlClient,
+  challengeIds: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<CreatedChallenge>> =>
+  many(Created)(sql`
+    select c.id::text as challenge_id, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
+           c.resolution_criteria_zh, c.created_at, c.deadline, c.resolve_at, c.close_price_until, c.cancel_at,
+           trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct
+      from challenges c where c.id = any(${column("uuid", challengeIds)})`)
+
+const Cancelled = Schema.Struct({
+  challenge_id: Schema.String,
+  voided_at: Schema.DateTimeUtcFromDate,
+  reason: Schema.String
+})
+
+/** Those of these challenges that are cancelled, in no order. */
+export const voidedChallenges = (
+  sql: SqlClient.SqlClient,
+  challengeIds: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<Voided>> =>
+  many(Cancelled)(sql`
+    select c.id::text as challenge_id, c.cancelled_at as voided_at, c.cancel_reason as reason
+      from challenges c where c.id = any(${column("uuid", challengeIds)}) and c.cancelled_at is not null`)
+
+const SettledRow = Schema.Struct({
+  challenge_id: Schema.String,
+  version: Schema.Int,
+  result: Schema.String,
+  open_price: Schema.String,
+  observation: Schema.String,
+  dead_zone_pct: Schema.String,
+  source: Schema.String,
+  observed_at: Schema.DateTimeUtcFromDate,
+  fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  raw_sha256: Schema.NullOr(Schema.Uint8Array),
+  settled_at: Schema.DateTimeUtcFromDate,
+  scores: Schema.Int,
+  root: Schema.Uint8Array
+})
+
+export interface SettlementKey {
+  readonly challenge_id: string
+  readonly version: number
+}
+
+/**
+ * These settlements, in no order. The root over the scores is computed where they are: RFC 6962 over the leaves
+ * `{"agent_id":"...","score":"..."}`, in the order of the agents' ids, which is also that of their texts.
+ */
+export const settledChallenges = (
+  sql: SqlClient.SqlClient,
+  keys: ReadonlyArray<SettlementKey>
+): Effect.Effect<ReadonlyArray<Settled>> =>
+  many(SettledRow)(sql`
+    select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
+           trim_scale(s.close_price)::text as observation, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
+           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, n.scores, n.root
+      from unnest(${column(
+        "uuid",
+        keys.map((key) => key.challenge_id)
+      )}, ${column(
+        "int4",
+        keys.map((key) => key.version)
+      )}) as k (challenge_id, version)
+      join settlements s on s.challenge_id = k.challenge_id and s.version = k.version
+     cross join lateral (
+       select count(*)::int as scores,
+              merkle_root(coalesce(
+                string_agg(
+                  sha256('\\x00'::bytea || convert_to(
+                    '{"agent_id":"' || p.agent_id || '","score":"' || trim_scale(p.score) || '"}', 'UTF8')),
+                  ''::bytea order by p.agent_id),
+                ''::bytea)) as root
+         from prediction_scores p where p.challenge_id = s.challenge_id and p.version = s.version) n`)
+
+const Commits = Schema.Struct({
+  challenge_id: Schema.String,
+  commits: Schema.Int,
+  last_index: Schema.Int,
+  root: Schema.Uint8Array
+})
+
+/**
+ * The commits of these challenges that are in the log: how many, the last index and the root. Challenges without any
+ * are left out.
+ */
+export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
+  many(Commits)(sql`
+    select e.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
+           merkle_root(string_agg(sha256('\\x00'::bytea || e.commit), ''::bytea order by e.index)) as root
+      from log_entries e
+     where e.type = 'prediction.commit' and e.challenge_id = any(${column("uuid", challengeIds)})
+     group by e.challenge_id`)
+
+const noCommits = { commits: 0, last_index: null, root: emptyRoot }
+
+const byChallenge = <Row extends { readonly challenge_id: string }>(rows: ReadonlyArray<Row>) =>
+  new Map(rows.map((row) => [row.challenge_id, row]))
+
+const settlementKey = ({ challenge_id, version }: SettlementKey) => `${challenge_id} ${version}`
+
+/** Whatever follows from the keys of some rows; nothing is asked when there are none. */
+const read = <Key, Row>(
+  sql: SqlClient.SqlClient,
+  keys: ReadonlyArray<Key>,
+  rows: (sql: SqlClient.SqlClient, keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Row>>
+) => (keys.length === 0 ? Effect.succeed([]) : rows(sql, keys))
+
+/**
+ * The bytes of entries that waited without them, in the order of `waiting`, with one statement for each type that there
+ * is. It runs in the transaction that sequences them, once the others of the batch are stored: a close counts the
+ * commits that have an index, and no commit of its challenge comes after it.
+ */
+export const composePending = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  waiting: ReadonlyArray<Unwritten>
+) {
+  const keysOf = (type: EntryType): ReadonlyArray<SettlementKey> =>
+    waiting.flatMap(({ challenge_id, type: found, version }) =>
+      found === type && challenge_id !== null && version !== null ? [{ challenge_id, version }] : []
+    )
+  const idsOf = (type: EntryType) => keysOf(type).map((key) => key.challenge_id)
+  const created = byChallenge(yield* read(sql, idsOf("challenge.create"), createdChallenges))
+  const committed = byChallenge(yield* read(sql, idsOf("challenge.close"), commitsOf))
+  const cancelled = byChallenge(yield* read(sql, idsOf("void"), voidedChallenges))
+  const settled = new Map(
+    (yield* read(sql, keysOf("settlement"), settledChallenges)).map((row) => [settlementKey(row), row])
+  )
+
+  const compose = ({
+    challenge_id,
+    closed_at,
+    imported,
+    type,
+    version
+  }: Unwritten): Uint8Array | undefined => {
+    const origin: Origin = imported ? "import" : "live"
+    if (challenge_id === null || version === null) return undefined
+    if (type === "challenge.create") {
+      const challenge = created.get(challenge_id)
+      return challenge && challengeCreate(challenge, origin)
+    }
+    if (type === "challenge.close" && closed_at !== null) {
+      return challengeClose(
+        { challenge_id, closed_at, ...(committed.get(challenge_id) ?? noCommits) },
+        origin
+      )
+    }
+    if (type === "settlement") {
+      const row = settled.get(settlementKey({ challenge_id, version }))
+      return row && settlement(row, origin)
+    }
+    if (type === "void") {
+      const challenge = cancelled.get(challenge_id)
+      return challenge && voided(challenge, origin)
+    }
+    return undefined
+  }
+  return waiting.map((pending) => {
+    const bytes = compose(pending)
+    // A defect: what is queued was recorded in the same transaction, and records are never deleted.
+    if (bytes === undefined) {
+      throw new Error(`what waits for the log is not recorded: ${pending.type} of ${pending.challenge_id}`)
+    }
+    return bytes
+  })
+})
