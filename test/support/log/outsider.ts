@@ -15,8 +15,8 @@ export interface Reply {
   readonly body?: string | Uint8Array
 }
 
-/** What it does instead of its work; `work` does that, with all that follows from it. */
-export type Behaviour = (asked: Asked, work: () => Promise<Reply>) => Promise<Reply>
+/** What it does instead of its work; `work` does that, with all that follows from it, as if asked so. */
+export type Behaviour = (asked: Asked, work: (asked?: Asked) => Promise<Reply>) => Promise<Reply>
 
 export interface Outsider {
   readonly url: string
@@ -44,7 +44,8 @@ export const outsider = (work: (asked: Asked) => Promise<Reply>) =>
           const question = { path: request.url ?? "", headers: request.headers, body }
           asked.push(question)
           for (const look of waiting) look()
-          const reply = behaviour === undefined ? work(question) : behaviour(question, () => work(question))
+          const reply =
+            behaviour === undefined ? work(question) : behaviour(question, (as = question) => work(as))
           reply.then(
             ({ body: sent = "", headers = {}, status }) => {
               response.writeHead(status, headers)
