@@ -44,18 +44,13 @@ export const outsider = (work: (asked: Asked) => Promise<Reply>) =>
           const question = { path: request.url ?? "", headers: request.headers, body }
           asked.push(question)
           for (const look of waiting) look()
-          const reply =
+          const answer =
             behaviour === undefined ? work(question) : behaviour(question, (as = question) => work(as))
-          reply.then(
-            ({ body: sent = "", headers = {}, status }) => {
-              response.writeHead(status, headers)
-              response.end(sent)
-            },
-            (error: unknown) => {
-              response.writeHead(500)
-              response.end(String(error))
-            }
-          )
+          answer
+            .catch((error: unknown): Reply => ({ status: 500, body: String(error) }))
+            .then(({ body: sent = "", headers = {}, status }) =>
+              response.writeHead(status, headers).end(sent)
+            )
         })
       })
       const wasAsked = (times: number) =>
