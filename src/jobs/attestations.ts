@@ -4,8 +4,8 @@ import { LogTimeStamps } from "../services/LogTimeStamps.ts"
 import { LogWitnesses } from "../services/LogWitnesses.ts"
 import { repeatedly } from "./schedule.ts"
 
-/** A checkpoint is on its way to the witnesses within a second of its publication. */
-const witnessInterval = Duration.seconds(1)
+/** While the log grows there is a checkpoint every second: the newest should have its cosignatures most of that time. */
+const witnessInterval = Duration.millis(250)
 const timeStampInterval = Duration.seconds(15)
 
 export const attestations = Effect.gen(function* () {
