@@ -70,6 +70,7 @@ const further: Environment = {
   AUSPEX_LARGEST_BATCH: "500",
   AUSPEX_PUBLIC_CACHE: "1 second",
   AUSPEX_LOG_WITNESSES: "",
+  AUSPEX_LIMIT_LOG_READS: "6000/minute",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info",
   AUSPEX_PAIRING_CODE_TRIES: "5",
@@ -218,7 +219,8 @@ describe("Settings", () => {
         reminder_mails: "20 in 86400 s",
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
-        reads: "600 in 60 s"
+        reads: "600 in 60 s",
+        log_reads: "6000 in 60 s"
       })
     })
   )
