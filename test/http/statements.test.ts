@@ -343,7 +343,7 @@ layer(crowd)("The number of SQL statements", (it) => {
     assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
   })
 
-  it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9"])(
+  it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9", "timestamps"])(
     "of /log/%s is two: its limit, and what is read",
     (path) =>
       Effect.gen(function* () {
