@@ -7,11 +7,10 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import type { NotFound } from "../../services/errors.ts"
+import type { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Limits } from "../../services/Limits.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
-import { TransparencyLog } from "../../services/TransparencyLog.ts"
-import type { LogEmpty } from "../../services/TransparencyLog.ts"
+import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"
 import { parseTilePath } from "../tilePaths.ts"
@@ -19,27 +18,30 @@ import { parseTilePath } from "../tilePaths.ts"
 /** The HTTP layer compresses entries, as the specification recommends; hashes would only grow. */
 const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
 
-const immutable = (bytes: Uint8Array) =>
+/** What never changes once it is there. */
+export const immutable = (bytes: Uint8Array, contentType = "application/octet-stream") =>
   HttpServerResponse.uint8Array(bytes, {
-    contentType: "application/octet-stream",
+    contentType,
     headers: { "cache-control": "public, max-age=31536000, immutable" }
   })
 
-const plainText = (text: string) =>
+export const plainText = (text: string) =>
   HttpServerResponse.text(text, { contentType: "text/plain; charset=utf-8" })
 
-type Refusal = LogEmpty | NotFound | TooManyRequests
+type Refusal = InvalidRequest | LogEmpty | NotFound | TooManyRequests
 
 const absent = ({ code, detail }: LogEmpty | NotFound) =>
   Effect.succeed(HttpServerResponse.jsonUnsafe({ detail, code }, { status: 404 }))
 
 /** Outside of the HttpApi errors are written here, in the shape that they have there. */
-const answered = <R>(
+export const answered = <R>(
   response: Effect.Effect<HttpServerResponse.HttpServerResponse, Refusal | HttpServerError.HttpServerError, R>
 ) =>
   Effect.catchTags(response, {
     LogEmpty: absent,
     NotFound: absent,
+    InvalidRequest: ({ code, detail, errors }) =>
+      Effect.succeed(HttpServerResponse.jsonUnsafe({ detail, code, errors }, { status: 400 })),
     TooManyRequests: ({ code, detail, retry_after }) =>
       Effect.succeed(
         HttpServerResponse.jsonUnsafe(
@@ -62,7 +64,13 @@ export const layer = HttpRouter.use(
       answered(Effect.andThen(counted, Effect.map(log.checkpoint, plainText)))
     )
 
-    const keys = Effect.map(log.verifierKeys, (each) => plainText(each.map((key) => `${key}\n`).join("")))
+    const keys = Effect.gen(function* () {
+      const each = yield* log.verifierKeys
+      if (each.length === 0) {
+        return yield* new LogEmpty({ detail: "The log has no key yet: try again in a few seconds." })
+      }
+      return plainText(each.map((key) => `${key}\n`).join(""))
+    })
     yield* router.add("GET", logPaths.key, answered(Effect.andThen(counted, keys)))
 
     const tile = Effect.gen(function* () {
