@@ -39,6 +39,7 @@ const decided: Environment = {
   AUSPEX_LIMIT_TOKEN_FAILURES: "60/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
+  AUSPEX_LIMIT_LOG_READS: "6000/minute",
   AUSPEX_TRUSTED_PROXIES: ""
 }
 
