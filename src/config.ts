@@ -167,6 +167,11 @@ export const settings = {
     "600/minute",
     "Reads, and writes without a limit of their own, per address."
   ),
+  limitLogReads: limit(
+    "AUSPEX_LIMIT_LOG_READS",
+    "6000/minute",
+    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
+  ),
   trustedProxies: plain({
     name: "AUSPEX_TRUSTED_PROXIES",
     defaultText: "",
@@ -315,7 +320,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         reminder_mails: yield* orDefault(settings.limitReminderMails),
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
-        reads: yield* orDefault(settings.limitReads)
+        reads: yield* orDefault(settings.limitReads),
+        log_reads: yield* orDefault(settings.limitLogReads)
       },
       traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,
       trustedProxies: yield* orDefault(settings.trustedProxies)

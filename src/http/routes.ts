@@ -4,12 +4,17 @@ import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { pageMethods } from "./browser/paths.ts"
 import { assets } from "./pages/assets.ts"
+import { parseTilePath } from "./tilePaths.ts"
 
 /** Served beside the API. */
 export const documents = { openapi: "/openapi.json", docs: "/docs", metrics: "/metrics" } as const
 
+/** The log, as others expect to find it. */
+export const logPaths = { checkpoint: "/log/checkpoint", key: "/log/key", tiles: "/log/tile/*" } as const
+
 const methodsByPath = new Map<string, Set<string>>([
   ...Object.values(documents).map((path) => [path, new Set(["GET"])] as const),
+  ...Object.values(logPaths).map((path) => [path, new Set(["GET"])] as const),
   ...assets.map(({ path }) => [path, new Set(["GET"])] as const),
   ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
 ])
@@ -37,4 +42,8 @@ for (const [path, methods] of methodsByPath) {
 }
 
 /** The path, as the API writes it, that this URL is of, and the methods it takes. */
-export const knownPath = (url: string): KnownPath | undefined => router.find("GET", url)?.handler
+export const knownPath = (url: string): KnownPath | undefined => {
+  const known = router.find("GET", url)?.handler
+  const isNoTile = known?.path === logPaths.tiles && parseTilePath(url) === undefined
+  return isNoTile ? undefined : known
+}

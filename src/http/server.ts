@@ -13,9 +13,11 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
+import * as log from "./handlers/log.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
+import * as tiles from "./handlers/tiles.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
@@ -32,6 +34,7 @@ const handlers = Layer.mergeAll(
   agent.layer,
   arena.layer,
   publicReads.layer,
+  log.layer,
   admin.layer,
   health.layer
 ).pipe(
@@ -51,6 +54,7 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 const routes = Layer.mergeAll(
   api,
   pages.layer,
+  tiles.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer

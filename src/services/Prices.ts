@@ -76,6 +76,7 @@ export interface ObservedPrice {
   readonly asset: string
   readonly price: BigDecimal.BigDecimal
   readonly observedAt: DateTime.Utc
+  readonly fetchedAt: DateTime.Utc
   /** For example `admin 1h candle`: where it comes from, for the settlement's record. */
   readonly source: string
 }

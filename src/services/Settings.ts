@@ -33,6 +33,8 @@ export interface RateLimits {
   readonly sign_ins: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
+  /** Checkpoints, tiles and entry bundles of the public log, per address. */
+  readonly log_reads: ReadonlyArray<RateLimit>
 }
 
 export type LimitName = keyof RateLimits

@@ -17,7 +17,13 @@ import { get, testServer } from "../support/server.ts"
 const price = BigDecimal.fromStringUnsafe("1234.5")
 const gold = Layer.mock(Prices, {
   latest: (asset) =>
-    Effect.succeedSome({ asset, price, observedAt: DateTime.makeUnsafe(0), source: "a test" })
+    Effect.succeedSome({
+      asset,
+      price,
+      observedAt: DateTime.makeUnsafe(0),
+      fetchedAt: DateTime.makeUnsafe(0),
+      source: "a test"
+    })
 })
 const arenasOnGold = Layer.fresh(Arenas.layer).pipe(Layer.provideMerge(gold))
 

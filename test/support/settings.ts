@@ -12,6 +12,7 @@ const roomy = {
   AUSPEX_LIMIT_TOKEN_FAILURES: "100000/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",
   AUSPEX_LIMIT_READS: "1000000/minute",
+  AUSPEX_LIMIT_LOG_READS: "1000000/minute",
   // Under a clock that stands still nothing that is kept would ever be made anew.
   AUSPEX_PUBLIC_CACHE: "off",
   // What is traced is of interest to tests that look at spans; there is no collector.

@@ -21,3 +21,12 @@ export const asServed = (document: Readonly<Record<string, unknown>>): Record<st
       .filter(([key, value]) => !isClosing(key, value))
       .map(([key, value]) => [key, corrected(value)])
   )
+
+/** A middleware answers it, whatever the endpoint: the generator does not know. */
+export const withNotModified = (operation: Readonly<Record<string, unknown>>) => ({
+  ...operation,
+  responses: {
+    ...(Predicate.isObject(operation["responses"]) ? operation["responses"] : {}),
+    "304": { description: "What If-None-Match names has not changed" }
+  }
+})

@@ -4,6 +4,7 @@ import { HttpApiSchema } from "effect/http-api"
 import { errorCode, FieldProblem } from "../../services/errors.ts"
 import { TooManyRequests } from "../../services/Limits.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
+import { NotSequenced } from "../../services/TransparencyLog.ts"
 
 /** 401: no credential was sent. */
 export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
@@ -67,6 +68,23 @@ export const TooManyRequestsResponse = TooManyRequests.pipe(
       encode: (error) => ({
         body: { detail: error.detail, code: error.code, retry_after: error.retry_after },
         headers: { "retry-after": error.retry_after }
+      })
+    }
+  )
+)
+
+/** 409 with `Retry-After`. */
+export const NotSequencedResponse = NotSequenced.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(NotSequenced.fields).pipe(HttpApiSchema.status(409)),
+      headers: { "retry-after": Schema.Int }
+    },
+    {
+      decode: ({ body }) => new NotSequenced(body),
+      encode: ({ code, detail, retry_after }) => ({
+        body: { detail, code, retry_after },
+        headers: { "retry-after": retry_after }
       })
     }
   )

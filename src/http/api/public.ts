@@ -1,5 +1,5 @@
 /** What anybody may read, without a token. */
-import { Predicate, Schema } from "effect"
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Results } from "../../services/Arenas.ts"
 import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
@@ -14,18 +14,10 @@ import { text } from "../../services/text.ts"
 import { KeptForAll } from "../middleware/annotations.ts"
 import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agent.ts"
+import { withNotModified } from "./document.ts"
 
 const key = text({ minimum: 1, maximum: 20 })
 const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(key) }
-
-/** A middleware answers it, whatever the endpoint: the generator does not know. */
-const withNotModified = (operation: Readonly<Record<string, unknown>>) => ({
-  ...operation,
-  responses: {
-    ...(Predicate.isObject(operation["responses"]) ? operation["responses"] : {}),
-    "304": { description: "What If-None-Match names has not changed" }
-  }
-})
 
 export class PublicApi extends HttpApiGroup.make("public")
   .add(

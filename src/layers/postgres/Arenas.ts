@@ -16,11 +16,17 @@ import { Targets } from "../../services/Targets.ts"
 import { makePredict } from "./arenas/predict.ts"
 import { makeReads } from "./arenas/reads.ts"
 import { challengeColumns, countsOfChallenge, hasStatus } from "./arenas/challengeRows.ts"
+import { cancelChallenge } from "./arenas/cancelChallenge.ts"
+import { challengeCreate } from "./log/entries.ts"
+import type { CreatedChallenge } from "./log/entries.ts"
 import { at, decimal, many, maybe, one, orDefect, run } from "./query.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
-const DecimalText = Schema.Struct({ text: Schema.String })
+const PrintedDecimals = Schema.Struct({
+  open_price: Schema.String,
+  dead_zone_pct: Schema.NullOr(Schema.String)
+})
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -31,7 +37,7 @@ const make = Effect.gen(function* () {
   const challenges = many(Challenge)
   const challenge = maybe(Challenge)
   const total = one(Total)
-  const decimalText = one(DecimalText)
+  const printedDecimals = one(PrintedDecimals)
   const predict = yield* makePredict
   const reads = yield* makeReads
 
@@ -104,9 +110,11 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** As PostgreSQL prints the exact decimal, which is how the criteria text shows it. */
-  const printed = (value: string) =>
-    decimalText(sql`select trim_scale(${value}::numeric)::text as text`).pipe(Effect.map((row) => row.text))
+  /** As PostgreSQL prints the exact decimals, which is how the criteria text and the log show them. */
+  const printed = (openPrice: string, deadZonePct: string | null) =>
+    printedDecimals(sql`
+      select trim_scale(${openPrice}::numeric)::text as open_price,
+             trim_scale(${deadZonePct}::numeric)::text as dead_zone_pct`)
 
   const openPriceOf = Effect.fnUntraced(function* (asset: string, given: number | undefined) {
     if (given !== undefined) return decimal(given)
@@ -147,47 +155,62 @@ const make = Effect.gen(function* () {
     }
     const now = yield* DateTime.now
     const id = yield* random.uuidV7()
-    const openPrice = yield* openPriceOf(target.key, wanted.open_price)
-    const deadZone =
+    const { dead_zone_pct, open_price } = yield* printed(
+      yield* openPriceOf(target.key, wanted.open_price),
       wanted.dead_zone_pct === null ? null : decimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
+    )
     const terms =
-      deadZone === null
+      dead_zone_pct === null
         ? null
         : {
             targetName: target.name,
             target: target.key,
-            openPrice: yield* printed(openPrice),
-            deadZonePct: yield* printed(deadZone),
+            openPrice: open_price,
+            deadZonePct: dead_zone_pct,
             resolveAt: DateTime.formatIso(wanted.resolve_at),
             closePriceWithinHours: Duration.toHours(settings.closePriceWithin),
             cancelAfterHours: Duration.toHours(settings.directionalCancelAfter)
           }
+    const created: CreatedChallenge = {
+      challenge_id: id,
+      asset: target.key,
+      kind: wanted.kind ?? "session",
+      event_id: wanted.event_id ?? null,
+      question:
+        wanted.question ??
+        `Which way will ${target.name} (${target.key}) move by ${DateTime.formatIso(wanted.resolve_at)}?`,
+      resolution_criteria: terms === null ? null : resolutionCriteria(terms),
+      resolution_criteria_zh: terms === null ? null : resolutionCriteriaChinese(terms),
+      created_at: now,
+      deadline: wanted.deadline,
+      resolve_at: wanted.resolve_at,
+      close_price_until: DateTime.addDuration(wanted.resolve_at, settings.closePriceWithin),
+      cancel_at: DateTime.addDuration(wanted.resolve_at, settings.directionalCancelAfter),
+      open_price,
+      dead_zone_pct
+    }
     yield* run(sql`
-      insert into challenges
-        (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
-         open_price, dead_zone_pct, resolution_criteria, resolution_criteria_zh)
-      values (${id}::uuid, 'directional', ${wanted.kind ?? "session"}, ${target.key}, ${wanted.event_id ?? null},
-              ${wanted.question ?? `Which way will ${target.name} (${target.key}) move by ${DateTime.formatIso(wanted.resolve_at)}?`},
-              ${at(now)}, ${at(wanted.deadline)}, ${at(wanted.resolve_at)},
-              ${at(DateTime.addDuration(wanted.resolve_at, settings.closePriceWithin))},
-              ${at(DateTime.addDuration(wanted.resolve_at, settings.directionalCancelAfter))},
-              ${openPrice}::numeric, ${deadZone}::numeric,
-              ${terms === null ? null : resolutionCriteria(terms)},
-              ${terms === null ? null : resolutionCriteriaChinese(terms)})`)
+      with created as (
+        insert into challenges
+          (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+           open_price, dead_zone_pct, resolution_criteria, resolution_criteria_zh)
+        values (${id}::uuid, 'directional', ${created.kind}, ${created.asset}, ${created.event_id}, ${created.question},
+                ${at(created.created_at)}, ${at(created.deadline)}, ${at(created.resolve_at)},
+                ${at(created.close_price_until)}, ${at(created.cancel_at)}, ${open_price}::numeric,
+                ${dead_zone_pct}::numeric, ${created.resolution_criteria}, ${created.resolution_criteria_zh})
+        returning id
+      )
+      insert into log_pending (type, challenge_id, version, entry)
+      select 'challenge.create', id, 1, ${challengeCreate(created)} from created`)
     return yield* get(id)
   })
 
   const cancel: Arenas["Service"]["cancel"] = Effect.fn("Arenas.cancel")(function* (id, reason) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
     const now = yield* DateTime.now
-    // The row is locked against submissions first: whoever has submitted is in, whoever comes later is refused.
-    const cancelled = yield* sql`
-      with locked as (select id from challenges where id = ${id}::uuid for update)
-      update challenges c set cancelled_at = ${at(now)}, cancel_reason = ${reason}
-        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
-      returning 1`.pipe(orDefect)
+    const cancelled = yield* cancelChallenge(sql, { challenge_id: id.toLowerCase(), voided_at: now, reason })
     const current = yield* get(id)
-    if (cancelled.length === 0) {
+    if (!cancelled) {
       return yield* new ChallengeState({
         detail: `The challenge is ${current.status}; only one that is open or closed can be cancelled.`
       })

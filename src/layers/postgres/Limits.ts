@@ -24,7 +24,8 @@ const what: Record<LimitName, string> = {
   reminder_mails: "reminders to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
-  reads: "requests"
+  reads: "requests",
+  log_reads: "reads of the log"
 }
 
 /** A moment in a window, in milliseconds: whole numbers, so that waiting as long as was said is enough to the digit. */

@@ -14,6 +14,7 @@ const source = "admin"
 const PriceRow = Schema.Struct({
   price: Schema.BigDecimalFromString,
   observed_at: Schema.DateTimeUtcFromDate,
+  fetched_at: Schema.DateTimeUtcFromDate,
   source: Schema.String
 })
 
@@ -123,7 +124,7 @@ const make = Effect.gen(function* () {
 
   const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
     observed(sql`
-      select p.close::text as price, p.observed_at,
+      select p.close::text as price, p.observed_at, p.fetched_at,
              p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
         from price_points p
        where p.asset = ${asset} and ${condition}
@@ -139,6 +140,7 @@ const make = Effect.gen(function* () {
           asset,
           price: row.price,
           observedAt: row.observed_at,
+          fetchedAt: row.fetched_at,
           source: row.source
         }))
       )

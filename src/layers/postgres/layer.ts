@@ -12,6 +12,7 @@ import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as Limits from "./Limits.ts"
+import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -33,6 +34,7 @@ const foundations = Layer.mergeAll(
   Owners.layer,
   Prices.layer,
   Targets.layer,
+  TransparencyLog.layer,
   RubricJudge.layer
 ).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 

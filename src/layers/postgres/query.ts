@@ -82,8 +82,8 @@ export const at = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(insta
  * `numeric` takes decimal texts.
  */
 export const column = (
-  type: "uuid" | "text" | "numeric" | "bool" | "timestamptz" | "int4" | "int8",
-  values: ReadonlyArray<string | number | bigint | boolean | Date | null>
+  type: "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8",
+  values: ReadonlyArray<string | number | bigint | boolean | Date | Uint8Array | null>
 ) => Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */

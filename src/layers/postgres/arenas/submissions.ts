@@ -12,11 +12,12 @@
  * grown since, and this plan is right for all of them.
  */
 import { createHash, randomBytes } from "node:crypto"
-import canonicalize from "canonicalize"
 import { DateTime, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
+import { canonicalJson } from "../../canonicalJson.ts"
+import { queueCommits } from "../log/queueCommits.ts"
 import { at, column, decimal } from "../query.ts"
 
 export interface SubmissionItem {
@@ -49,18 +50,12 @@ const Written = Schema.Struct({
 export const SubmissionOutcome = Schema.Union([Written, Refused])
 export type SubmissionOutcome = typeof SubmissionOutcome.Type
 
-const canonical = (value: unknown): string => {
-  const text = canonicalize(value)
-  if (text === undefined) throw new Error("only JSON values are canonicalised")
-  return text
-}
-
 /**
  * The canonical body (RFC 8785) before and after the revision number, which only the statement knows. Members stand in
  * the order of their names, so `revision` falls between `received_at` and `values`.
  */
 const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tail: string } => {
-  const before = canonical({
+  const before = canonicalJson({
     agent_id: item.agentId,
     challenge_id: item.challengeId.toLowerCase(),
     kind: "directional",
@@ -68,7 +63,7 @@ const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tai
       item.reasoning === null ? null : createHash("sha256").update(item.reasoning, "utf8").digest("hex"),
     received_at: DateTime.formatIso(item.receivedAt)
   })
-  const values = canonical({ confidence: item.confidence, direction: item.direction })
+  const values = canonicalJson({ confidence: item.confidence, direction: item.direction })
   return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${values}}` }
 }
 
@@ -173,6 +168,7 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
+    ${sql.literal(queueCommits)},
     limited as (
       select a.id from agents a
        where a.id in (select agent_id from written where revision = 0) and a.prediction_limit is not null

@@ -132,8 +132,11 @@ export const log = Effect.gen(function* () {
     create table log_reveals (
       challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
       due_at timestamptz not null,
-      -- The commits of the challenge before this index are revealed, or in the queue.
-      next_index bigint not null
+      -- Predictions are revealed in the order of their key, which needs no index that predicting would have to keep:
+      -- those up to this one are revealed, or in the queue.
+      last_agent_id uuid,
+      last_revision integer,
+      constraint log_reveals_last check ((last_agent_id is null) = (last_revision is null))
     )`
   yield* sql`create index log_reveals_due on log_reveals (due_at)`
 
@@ -163,27 +166,38 @@ export const log = Effect.gen(function* () {
     end
     $$`
 
+  // In the order of time. What follows from another thing stands after it also where the clocks of replicas, or a
+  // cancellation that had to wait for predictions, gave it an earlier stamp.
   yield* sql`
     insert into log_pending (type, challenge_id, version, commit, closed_at, imported, entry)
+    with predicted as (
+      select challenge_id, max(received_at) as last_at from predictions group by challenge_id
+    ),
+    challenge as (
+      select c.id, c.created_at, c.cancelled_at, coalesce(c.closed_at, c.cancelled_at) as closed_at,
+             greatest(c.created_at, coalesce(c.closed_at, c.cancelled_at), p.last_at) as after_commits
+        from challenges c left join predicted p on p.challenge_id = c.id
+    )
     select type, challenge_id, version, commit, closed_at, true, entry
       from (
         select created_at as at, 0 as step, 'challenge.create' as type, id as challenge_id, 1 as version,
                null::bytea as commit, null::timestamptz as closed_at, null::bytea as entry, null::uuid as tie
-          from challenges
+          from challenge
         union all
-        select received_at, 1, 'prediction.commit', challenge_id, null, commit, null,
-               convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
+        select greatest(p.received_at, c.created_at), 1, 'prediction.commit', c.id, null, p.commit, null,
+               convert_to('{"c":"' || encode(p.commit, 'hex') || '","challenge_id":"' || c.id
                           || '","of":"prediction.commit","type":"import"}', 'UTF8'),
-               id
-          from predictions
+               p.id
+          from predictions p join challenge c on c.id = p.challenge_id
         union all
-        select coalesce(closed_at, cancelled_at), 2, 'challenge.close', id, 1, null, coalesce(closed_at, cancelled_at),
-               null, null
-          from challenges where closed_at is not null or cancelled_at is not null
+        select after_commits, 2, 'challenge.close', id, 1, null, closed_at, null, null
+          from challenge where closed_at is not null
         union all
-        select settled_at, 3, 'settlement', challenge_id, version, null, null, null, null from settlements
+        select greatest(s.settled_at, c.after_commits), 3, 'settlement', c.id, s.version, null, null, null, null
+          from settlements s join challenge c on c.id = s.challenge_id
         union all
-        select cancelled_at, 4, 'void', id, 1, null, null, null, null from challenges where cancelled_at is not null
+        select greatest(cancelled_at, after_commits), 4, 'void', id, 1, null, null, null, null
+          from challenge where cancelled_at is not null
       ) recorded
      order by at, step, challenge_id, version, tie`
 })

@@ -10,6 +10,8 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { cancelChallenge } from "../arenas/cancelChallenge.ts"
+import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, many, maybe, orDefect } from "../query.ts"
 import { addScores } from "./figures.ts"
 
@@ -51,8 +53,13 @@ export const makeSettleDue = Effect.gen(function* () {
          where ${condition} and c.closed_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}
          order by c.id
            for update
+      ),
+      closed as (
+        update challenges c set closed_at = ${at(now)} from due where c.id = due.id
+        returning c.id, c.closed_at
       )
-      update challenges c set closed_at = ${at(now)} from due where c.id = due.id
+      insert into log_pending (type, challenge_id, version, closed_at)
+      select 'challenge.close', id, 1, closed_at from closed order by id
       returning 1`.pipe(
       orDefect,
       Effect.map((rows) => rows.length)
@@ -80,10 +87,11 @@ export const makeSettleDue = Effect.gen(function* () {
       const result = directionalResult(open_price, price.price, dead_zone_pct)
       yield* sql`
         insert into settlements
-          (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
+          (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, fetched_at,
+           settled_at, day)
         values (${due.id}::uuid, 1, ${result}, ${BigDecimal.format(open_price)}::numeric,
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
-                ${at(price.observedAt)}, ${at(now)},
+                ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${at(now)},
                 greatest((${at(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements)))`
       yield* sql`
         insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
@@ -96,20 +104,19 @@ export const makeSettleDue = Effect.gen(function* () {
          order by p.agent_id`
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
       yield* sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`
+      yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
     return yield* sql.withTransaction(settled).pipe(orDefect)
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
-    const cancelled = yield* sql`
-      with locked as (select id from challenges where id = ${due.id}::uuid for update)
-      update challenges c
-         set cancelled_at = ${at(now)},
-             cancel_reason = ${`No closing price was observed by ${DateTime.formatIso(due.close_price_until)}.`}
-        from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
-      returning 1`.pipe(orDefect)
-    return cancelled.length > 0 ? ("cancelled" as const) : ("done" as const)
+    const cancelled = yield* cancelChallenge(sql, {
+      challenge_id: due.id,
+      voided_at: now,
+      reason: `No closing price was observed by ${DateTime.formatIso(due.close_price_until)}.`
+    })
+    return cancelled ? ("cancelled" as const) : ("done" as const)
   })
 
   const decide = Effect.fnUntraced(function* (

@@ -1,0 +1,84 @@
+/** The log as C2SP tlog-tiles serves it, below /log: for mirrors, monitors and verifiers that others wrote. */
+import { Effect } from "effect"
+import {
+  HttpMiddleware,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse
+} from "effect/http"
+import type { NotFound } from "../../services/errors.ts"
+import { Limits } from "../../services/Limits.ts"
+import type { TooManyRequests } from "../../services/Limits.ts"
+import { TransparencyLog } from "../../services/TransparencyLog.ts"
+import type { LogEmpty } from "../../services/TransparencyLog.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { logPaths } from "../routes.ts"
+import { parseTilePath } from "../tilePaths.ts"
+
+/** The HTTP layer compresses entries, as the specification recommends; hashes would only grow. */
+const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
+
+const immutable = (bytes: Uint8Array) =>
+  HttpServerResponse.uint8Array(bytes, {
+    contentType: "application/octet-stream",
+    headers: { "cache-control": "public, max-age=31536000, immutable" }
+  })
+
+const plainText = (text: string) =>
+  HttpServerResponse.text(text, { contentType: "text/plain; charset=utf-8" })
+
+type Refusal = LogEmpty | NotFound | TooManyRequests
+
+const absent = ({ code, detail }: LogEmpty | NotFound) =>
+  Effect.succeed(HttpServerResponse.jsonUnsafe({ detail, code }, { status: 404 }))
+
+/** Outside of the HttpApi errors are written here, in the shape that they have there. */
+const answered = <R>(
+  response: Effect.Effect<HttpServerResponse.HttpServerResponse, Refusal | HttpServerError.HttpServerError, R>
+) =>
+  Effect.catchTags(response, {
+    LogEmpty: absent,
+    NotFound: absent,
+    TooManyRequests: ({ code, detail, retry_after }) =>
+      Effect.succeed(
+        HttpServerResponse.jsonUnsafe(
+          { detail, code, retry_after },
+          { status: 429, headers: { "retry-after": String(retry_after) } }
+        )
+      )
+  })
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const limits = yield* Limits
+    const log = yield* TransparencyLog
+
+    const counted = Effect.flatMap(CurrentRequest, ({ address }) => limits.take("log_reads", address))
+
+    yield* router.add(
+      "GET",
+      logPaths.checkpoint,
+      answered(Effect.andThen(counted, Effect.map(log.checkpoint, plainText)))
+    )
+
+    const keys = Effect.map(log.verifierKeys, (each) => plainText(each.map((key) => `${key}\n`).join("")))
+    yield* router.add("GET", logPaths.key, answered(Effect.andThen(counted, keys)))
+
+    const tile = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const named = parseTilePath(request.url)
+      if (named === undefined) {
+        // The edge answers as for any other path that nothing is at.
+        return yield* new HttpServerError.HttpServerError({
+          reason: new HttpServerError.RouteNotFound({ request })
+        })
+      }
+      yield* counted
+      return named.level === "entries"
+        ? yield* compressed(Effect.map(log.entryBundle(named.n, named.width), immutable))
+        : immutable(yield* log.hashTile(named.level, named.n, named.width))
+    })
+    yield* router.add("GET", logPaths.tiles, answered(tile))
+  })
+)

@@ -1,0 +1,190 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { NotFound } from "../../../services/errors.ts"
+import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
+import { LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
+import { canonicalJson } from "../../canonicalJson.ts"
+import { unknownChallenge } from "../arenas/unknownChallenge.ts"
+import { at, many, maybe } from "../query.ts"
+import { inclusionProof } from "./proofs.ts"
+import { makeTiles } from "./tiles.ts"
+
+const Checkpoint = Schema.Struct({ note: Schema.String })
+const Key = Schema.Struct({ verifier_key: Schema.String })
+
+const CommitRow = Schema.Struct({
+  challenge_id: ChallengeId,
+  leaf_index: Schema.NullOr(Schema.Int),
+  entry: Schema.NullOr(Schema.String)
+})
+
+/** An entry, and the tree that it is to be proved in; both are null until they are there. */
+const ProvedRow = Schema.Struct({
+  leaf_index: Schema.NullOr(Schema.Int),
+  entry: Schema.NullOr(Schema.String),
+  size: Schema.NullOr(Schema.Int),
+  note: Schema.NullOr(Schema.String)
+})
+
+const RevealedRow = Schema.Struct({ ...ProvedRow.fields, reveal: Schema.NullOr(Schema.String) })
+
+const EndRow = Schema.Struct({ ...ProvedRow.fields, ended: Schema.Boolean })
+
+const Reveal = Schema.fromJsonString(Schema.Struct({ salt: Schema.String, body: Schema.String }))
+
+const commitShape = /^[0-9a-f]{64}$/i
+
+const unknownCommit = (commit: string): NotFound =>
+  new NotFound({
+    detail: commitShape.test(commit)
+      ? `There is no prediction with the commit ${commit.toLowerCase()}.`
+      : "There is no such commit: expected the 64 hexadecimal digits of a receipt's commit."
+  })
+
+const notSequenced = (): NotSequenced =>
+  new NotSequenced({
+    detail: "This is recorded, and no published checkpoint of the log covers it yet: try again in 1 s.",
+    retry_after: 1
+  })
+
+/** C2SP tlog-proof: the extra data, the index, the audit path, and the checkpoint as it was signed. */
+const proofText = (proof: {
+  readonly extra: unknown
+  readonly index: number
+  readonly path: ReadonlyArray<Uint8Array>
+  readonly checkpoint: string
+}): string =>
+  [
+    "c2sp.org/tlog-proof@v1",
+    `extra ${Buffer.from(canonicalJson(proof.extra)).toString("base64")}`,
+    `index ${proof.index}`,
+    ...proof.path.map((hash) => Buffer.from(hash).toString("base64")),
+    "",
+    proof.checkpoint
+  ].join("\n")
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tiles = yield* makeTiles
+  const newest = maybe(Checkpoint)
+  const keys = many(Key)
+  const commits = maybe(CommitRow)
+  const revealed = maybe(RevealedRow)
+  const ends = maybe(EndRow)
+  const decodeReveal = Schema.decodeEffect(Reveal)
+
+  /** A checkpoint `c` with the signatures of witnesses under those of the log. */
+  const cosigned = sql`
+    c.note || coalesce(
+      (select string_agg(rtrim(line, E'\\n') || E'\\n', '' order by cosigned_at, witness)
+         from log_cosignatures where size = c.size), '')`
+
+  const checkpoint: TransparencyLog["Service"]["checkpoint"] = Effect.gen(function* () {
+    const found = yield* newest(sql`
+      select ${cosigned} as note from log_checkpoints c order by c.size desc limit 1`)
+    if (Option.isNone(found)) {
+      return yield* new LogEmpty({ detail: "The log has no checkpoint yet: try again in a few seconds." })
+    }
+    return found.value.note
+  }).pipe(Effect.withSpan("TransparencyLog.checkpoint"))
+
+  const verifierKeys = keys(sql`select verifier_key from log_keys order by number desc`).pipe(
+    Effect.map((rows) => rows.map(({ verifier_key }) => verifier_key)),
+    Effect.withSpan("TransparencyLog.verifierKeys")
+  )
+
+  /**
+   * The tree that entry `e` is proved in: the newest one that witnesses have signed, too, and that covers it, so that
+   * whoever trusts witnesses can check it; else the newest.
+   */
+  const proofTree = sql`
+    left join lateral (
+      select c.size::float8 as size, ${cosigned} as note
+        from log_checkpoints c
+       where c.size = coalesce((select max(size) from log_cosignatures where size > e.index),
+                               (select max(size) from log_checkpoints))
+         and c.size > e.index) p on true`
+  const provedColumns = sql`
+    e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, p.size, p.note`
+
+  const prove = Effect.fnUntraced(function* (
+    row: typeof ProvedRow.Type,
+    more: { readonly salt?: string; readonly body?: string } = {}
+  ) {
+    const { entry, leaf_index: index, note, size } = row
+    if (index === null || entry === null || size === null || note === null) return yield* notSequenced()
+    const path = yield* inclusionProof(sql, index, size)
+    return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
+  })
+
+  /** Whether a commit that is not in the log waits for its index. The queue is short, so no index of it slows predictions. */
+  const waiting = (commit: string) => sql`
+    select challenge_id from log_pending
+     where type = 'prediction.commit' and commit = decode(${commit}, 'hex') limit 1`
+
+  const entryOf: TransparencyLog["Service"]["entryOf"] = Effect.fn("TransparencyLog.entryOf")(
+    function* (commit) {
+      if (!commitShape.test(commit)) return yield* unknownCommit(commit)
+      const found = yield* commits(sql`
+        select challenge_id::text, leaf_index, entry
+          from (select coalesce(e.challenge_id, case when e.index is null then (${waiting(commit)}) end) as challenge_id,
+                       e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
+                  from (select 1) one
+                  left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')) found
+         where challenge_id is not null`)
+      if (Option.isNone(found)) return yield* unknownCommit(commit)
+      return { commit: commit.toLowerCase(), ...found.value }
+    }
+  )
+
+  const proofOf: TransparencyLog["Service"]["proofOf"] = Effect.fn("TransparencyLog.proofOf")(
+    function* (commit) {
+      if (!commitShape.test(commit)) return yield* unknownCommit(commit)
+      const now = yield* DateTime.now
+      const found = yield* revealed(sql`
+        select ${provedColumns},
+               (select convert_from(r.entry, 'UTF8')
+                  from log_entries r join challenges c on c.id = e.challenge_id and c.deadline <= ${at(now)}
+                 where r.commit_index = e.index) as reveal
+          from (select 1) one
+          left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')
+          ${proofTree}
+         where e.index is not null or exists (${waiting(commit)})`)
+      if (Option.isNone(found)) return yield* unknownCommit(commit)
+      const { reveal, ...row } = found.value
+      return yield* prove(row, reveal === null ? {} : yield* Effect.orDie(decodeReveal(reveal)))
+    }
+  )
+
+  const settlementProof: TransparencyLog["Service"]["settlementProof"] = Effect.fn(
+    "TransparencyLog.settlementProof"
+  )(function* (challengeId) {
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const found = yield* ends(sql`
+      select ${provedColumns}, c.cancelled_at is not null or s.version is not null as ended
+        from challenges c
+        left join lateral (
+          select version from settlements where challenge_id = c.id order by version desc limit 1) s on true
+        left join log_entries e
+          on e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
+         and e.version = coalesce(s.version, 1)
+        ${proofTree}
+       where c.id = ${challengeId}::uuid`)
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    if (!found.value.ended) {
+      return yield* new NotFound({ detail: "The challenge is neither settled nor cancelled yet." })
+    }
+    return yield* prove(found.value)
+  })
+
+  return TransparencyLog.of({
+    checkpoint,
+    verifierKeys,
+    ...tiles,
+    entryOf,
+    proofOf,
+    settlementProof
+  })
+})
+
+export const layer = Layer.effect(TransparencyLog, make)

@@ -1,0 +1,185 @@
+/**
+ * The bytes of every type of entry of the log (docs/decisions/0008-public-log.md): canonical JSON, made once and then
+ * stored, never made again from what a database thinks they say. Hashes are lower-case hexadecimal, times UTC with
+ * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text is not in them, only its SHA-256.
+ */
+import { createHash } from "node:crypto"
+import { DateTime, Schema } from "effect"
+import { canonicalJson } from "../../canonicalJson.ts"
+
+/** What is recorded. An imported entry's JSON has the type `import`, and this as its `of`. */
+export const EntryType = Schema.Literals([
+  "challenge.create",
+  "prediction.commit",
+  "challenge.close",
+  "prediction.reveal",
+  "settlement",
+  "void",
+  "key.rotate"
+])
+export type EntryType = typeof EntryType.Type
+
+/** `live`: recorded when it happened. `import`: it was there before the log was. */
+export type Origin = "live" | "import"
+
+const encode = (type: EntryType, members: Readonly<Record<string, unknown>>, origin: Origin): Uint8Array =>
+  Buffer.from(canonicalJson({ ...members, ...(origin === "live" ? { type } : { of: type, type: "import" }) }))
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+const hexOrNull = (bytes: Uint8Array | null): string | null => (bytes === null ? null : hex(bytes))
+const isoOrNull = (at: DateTime.Utc | null): string | null => (at === null ? null : DateTime.formatIso(at))
+const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
+
+export interface CreatedChallenge {
+  readonly challenge_id: string
+  readonly asset: string
+  readonly kind: string
+  readonly event_id: string | null
+  readonly question: string
+  readonly resolution_criteria: string | null
+  readonly resolution_criteria_zh: string | null
+  readonly created_at: DateTime.Utc
+  readonly deadline: DateTime.Utc
+  readonly resolve_at: DateTime.Utc
+  readonly close_price_until: DateTime.Utc
+  readonly cancel_at: DateTime.Utc
+  readonly open_price: string
+  readonly dead_zone_pct: string | null
+}
+
+/** A directional challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
+export const challengeCreate = (challenge: CreatedChallenge, origin: Origin = "live"): Uint8Array =>
+  encode(
+    "challenge.create",
+    {
+      asset: challenge.asset,
+      cancel_at: DateTime.formatIso(challenge.cancel_at),
+      challenge_id: challenge.challenge_id,
+      challenge_type: "directional",
+      close_price_until: DateTime.formatIso(challenge.close_price_until),
+      created_at: DateTime.formatIso(challenge.created_at),
+      dead_zone_pct: challenge.dead_zone_pct,
+      deadline: DateTime.formatIso(challenge.deadline),
+      event_id: challenge.event_id,
+      frozen_sha256: sha256(
+        canonicalJson({
+          question: challenge.question,
+          resolution_criteria: challenge.resolution_criteria,
+          resolution_criteria_zh: challenge.resolution_criteria_zh
+        })
+      ),
+      kind: challenge.kind,
+      open_price: challenge.open_price,
+      resolve_at: DateTime.formatIso(challenge.resolve_at),
+      scoring_version: 1,
+      source: null
+    },
+    origin
+  )
+
+/** That somebody predicted: who and what stays hidden until the reveal. The statement that records predictions writes the same bytes. */
+export const predictionCommit = (
+  prediction: { readonly challenge_id: string; readonly commit: Uint8Array },
+  origin: Origin = "live"
+): Uint8Array =>
+  encode("prediction.commit", { c: hex(prediction.commit), challenge_id: prediction.challenge_id }, origin)
+
+export interface ClosedChallenge {
+  readonly challenge_id: string
+  readonly closed_at: DateTime.Utc
+  /** How many commits of the challenge stand before this entry. */
+  readonly commits: number
+  /** The index of the last of them. */
+  readonly last_index: number | null
+  /** RFC 6962 root over the commits in the order of their indices; a leaf's data is the commit's 32 bytes. */
+  readonly root: Uint8Array
+}
+
+/** No prediction of the challenge comes after this one. */
+export const challengeClose = (closed: ClosedChallenge, origin: Origin = "live"): Uint8Array =>
+  encode(
+    "challenge.close",
+    {
+      challenge_id: closed.challenge_id,
+      closed_at: DateTime.formatIso(closed.closed_at),
+      commits: closed.commits,
+      last_index: closed.last_index,
+      root: hex(closed.root)
+    },
+    origin
+  )
+
+/** What was committed to at `commit_index`; `body` is the very text that was hashed. */
+export const predictionReveal = (revealed: {
+  readonly commit_index: number
+  readonly body: string
+  readonly salt: Uint8Array
+}): Uint8Array =>
+  encode(
+    "prediction.reveal",
+    { body: revealed.body, commit_index: revealed.commit_index, salt: hex(revealed.salt) },
+    "live"
+  )
+
+export interface Settled {
+  readonly challenge_id: string
+  readonly version: number
+  readonly result: string
+  readonly open_price: string
+  readonly observation: string
+  readonly dead_zone_pct: string
+  readonly source: string
+  readonly observed_at: DateTime.Utc
+  /** When the price was fetched; null for what was settled before that was kept. */
+  readonly fetched_at: DateTime.Utc | null
+  /** SHA-256 of what the source answered, if that is kept. */
+  readonly raw_sha256: Uint8Array | null
+  readonly settled_at: DateTime.Utc
+  readonly scores: number
+  /** RFC 6962 root over `scoreLeaf` of every score, in the order of the agents' ids. */
+  readonly root: Uint8Array
+}
+
+/** How a challenge was settled, and the scores that it gave. */
+export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Array =>
+  encode(
+    "settlement",
+    {
+      challenge_id: settled.challenge_id,
+      dead_zone_pct: settled.dead_zone_pct,
+      fetched_at: isoOrNull(settled.fetched_at),
+      observation: settled.observation,
+      observed_at: DateTime.formatIso(settled.observed_at),
+      open_price: settled.open_price,
+      raw_sha256: hexOrNull(settled.raw_sha256),
+      result: settled.result,
+      root: hex(settled.root),
+      scores: settled.scores,
+      settled_at: DateTime.formatIso(settled.settled_at),
+      source: settled.source,
+      version: settled.version
+    },
+    origin
+  )
+
+export interface Voided {
+  readonly challenge_id: string
+  readonly voided_at: DateTime.Utc
+  readonly reason: string
+}
+
+/** A cancelled challenge: nobody is scored by it. */
+export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =>
+  encode(
+    "void",
+    {
+      challenge_id: challenge.challenge_id,
+      reason_sha256: sha256(challenge.reason),
+      voided_at: DateTime.formatIso(challenge.voided_at)
+    },
+    origin
+  )
+
+/** The key that signs from here on, and the one that signed before; both as verifier keys. */
+export const keyRotate = (keys: { readonly old: string; readonly new: string }): Uint8Array =>
+  encode("key.rotate", { new: keys.new, old: keys.old }, "live")

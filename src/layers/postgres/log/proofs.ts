@@ -1,0 +1,142 @@
+/**
+ * Merkle proofs of RFC 6962 from what is stored: entries, whose hashes are the leaves, and the roots of full tiles. A
+ * proof is a list of ranges of leaves whose roots it holds; each falls into complete subtrees, each of which is made of
+ * at most 128 neighbours on one level of tiles. All of them are read by one statement, hashed by the database where
+ * they are entries, so that a proof takes a few hundred index rows however long the log is.
+ */
+import { Array as Arr, Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { tileWidth } from "../../../services/TransparencyLog.ts"
+import { column, many } from "../query.ts"
+import { nodeHash, rootOf } from "./frontier.ts"
+
+/** The leaves from `from` on, before `to`. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** The largest power of two that `fits`. */
+const largestPower = (fits: (power: number) => boolean): number => {
+  let power = 1
+  while (fits(power * 2)) power *= 2
+  return power
+}
+
+/** Where RFC 6962 splits a tree: after the largest power of two that is smaller than its size. */
+const middleOf = ({ from, to }: Range): number => from + largestPower((power) => power < to - from)
+
+/** RFC 6962 2.1.1, PATH(index, D[from:to]): what the audit path holds the roots of, the leaf's sibling first. */
+export const inclusionRanges = (index: number, tree: Range): ReadonlyArray<Range> => {
+  if (tree.to - tree.from === 1) return []
+  const middle = middleOf(tree)
+  const [left, right] = [
+    { from: tree.from, to: middle },
+    { from: middle, to: tree.to }
+  ]
+  return index < middle ? [...inclusionRanges(index, left), right] : [...inclusionRanges(index, right), left]
+}
+
+/** RFC 6962 2.1.2, SUBPROOF(oldSize, D[from:to]): the old tree's own root is known to whoever asks, so it is left out. */
+export const consistencyRanges = (oldSize: number, tree: Range): ReadonlyArray<Range> => {
+  if (oldSize === tree.to) return tree.from === 0 ? [] : [tree]
+  const middle = middleOf(tree)
+  const [left, right] = [
+    { from: tree.from, to: middle },
+    { from: middle, to: tree.to }
+  ]
+  return oldSize <= middle
+    ? [...consistencyRanges(oldSize, left), right]
+    : [...consistencyRanges(oldSize, right), left]
+}
+
+/** A complete subtree: neighbours on a level of tiles, where level 0 are the leaves. */
+interface Subtree {
+  readonly level: number
+  readonly first: number
+  readonly count: number
+}
+
+/** The complete subtrees of a range, the largest first, which is from left to right. */
+const subtreesOf = ({ from, to }: Range): Arr.NonEmptyReadonlyArray<Subtree> => {
+  const leaves = largestPower((power) => power <= to - from)
+  let level = 0
+  while (tileWidth ** (level + 1) <= leaves) level += 1
+  const nodes = tileWidth ** level
+  const subtree = { level, first: from / nodes, count: leaves / nodes }
+  return from + leaves === to ? [subtree] : [subtree, ...subtreesOf({ from: from + leaves, to })]
+}
+
+const hashLength = 32
+
+const Hashes = Schema.Struct({ hashes: Schema.Uint8Array })
+
+const hashesOf = (bytes: Uint8Array, count: number): ReadonlyArray<Uint8Array> => {
+  if (bytes.length !== count * hashLength) throw new Error("the log lacks a part of its tree")
+  return Array.from({ length: count }, (_, position) =>
+    bytes.subarray(position * hashLength, (position + 1) * hashLength)
+  )
+}
+
+/** The root of each range. */
+const rootsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ranges: ReadonlyArray<Range>) {
+  const wanted = ranges.map(subtreesOf)
+  const subtrees = wanted.flat()
+  if (subtrees.length === 0) return []
+  const rows = yield* many(Hashes)(sql`
+    select coalesce(h.hashes, '') as hashes
+      from unnest(
+        ${column(
+          "int4",
+          subtrees.map(({ level }) => level)
+        )},
+        ${column(
+          "int8",
+          subtrees.map(({ first }) => BigInt(first))
+        )},
+        ${column(
+          "int8",
+          subtrees.map(({ count, first }) => BigInt(first + count))
+        )}
+      ) with ordinality as s (level, first, past, position)
+     cross join lateral (
+       select string_agg(n.hash, ''::bytea order by n.n) as hashes
+         from (select index as n, sha256('\\x00'::bytea || entry) as hash
+                 from log_entries where s.level = 0 and index >= s.first and index < s.past
+               union all
+               select n, hash from log_nodes where level = s.level and n >= s.first and n < s.past) n) h
+     order by s.position`)
+  return yield* Effect.sync(() => {
+    const roots = Arr.zipWith(rows, subtrees, ({ hashes }, { count }) => rootOf(hashesOf(hashes, count)))
+    let next = 0
+    return wanted.map((parts) => {
+      const own = roots.slice(next, next + parts.length)
+      next += parts.length
+      return own.reduceRight((right, left) => nodeHash(left, right))
+    })
+  })
+})
+
+/** The audit path of a leaf in the tree of the first `size` entries, its sibling first. They must be in the log. */
+export const inclusionProof = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  index: number,
+  size: number
+) {
+  if (index < 0 || index >= size) {
+    return yield* Effect.die(new RangeError(`there is no leaf ${index} in a tree of ${size}`))
+  }
+  return yield* rootsOf(sql, inclusionRanges(index, { from: 0, to: size }))
+})
+
+/** That the tree of the first `size` entries begins with that of the first `oldSize`. They must be in the log. */
+export const consistencyProof = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  oldSize: number,
+  size: number
+) {
+  if (oldSize < 0 || oldSize > size) {
+    return yield* Effect.die(new RangeError(`a tree of ${size} does not begin with one of ${oldSize}`))
+  }
+  return yield* rootsOf(sql, oldSize === 0 ? [] : consistencyRanges(oldSize, { from: 0, to: size }))
+})

@@ -1,0 +1,69 @@
+/**
+ * The public log of the track record, as strangers read it to check it: signed checkpoints, the tiles of the Merkle
+ * tree and the entries below them, and proofs that can be checked offline. What is served lies below the newest
+ * published checkpoint, so it never changes. (Writing the log is another service, and whoever checks trusts neither.)
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
+import { ChallengeId } from "./identifiers.ts"
+
+/** 256 hashes, or entries, make a full tile. */
+export const tileWidth = 256
+
+/** A prediction's place in the log. */
+export const LogEntry = Schema.Struct({
+  commit: Schema.String.annotate({ description: "hex" }),
+  challenge_id: ChallengeId,
+  leaf_index: Schema.NullOr(Schema.Int).annotate({
+    description: "null until the prediction stands in the log, about a second"
+  }),
+  entry: Schema.NullOr(Schema.String).annotate({
+    description: "the entry as it is logged, canonical JSON; its leaf hash is SHA-256(0x00 entry)"
+  })
+}).annotate({ identifier: "LogEntry" })
+export type LogEntry = typeof LogEntry.Type
+
+/** 404: nothing has been published yet. */
+export class LogEmpty extends Schema.Error<LogEmpty>("LogEmpty")(
+  { detail: Schema.String, code: errorCode("log_empty") },
+  { httpApiStatus: 404 }
+) {
+  readonly _tag = "LogEmpty"
+}
+
+/** 409: it is recorded, and no published checkpoint covers it yet. Waiting `retry_after` seconds is usually enough. */
+export class NotSequenced extends Schema.Error<NotSequenced>("NotSequenced")(
+  {
+    detail: Schema.String,
+    code: errorCode("not_sequenced"),
+    retry_after: Schema.Int.annotate({ description: "seconds" })
+  },
+  { httpApiStatus: 409 }
+) {
+  readonly _tag = "NotSequenced"
+}
+
+export class TransparencyLog extends Context.Service<
+  TransparencyLog,
+  {
+    /** The newest signed tree head, with the cosignatures of witnesses under it (C2SP tlog-checkpoint). */
+    readonly checkpoint: Effect.Effect<string, LogEmpty>
+    /** The keys that checkpoints are verified with, newest first (C2SP signed-note). */
+    readonly verifierKeys: Effect.Effect<ReadonlyArray<string>>
+    /** The first `width` hashes of tile `n` of a level (C2SP tlog-tiles). */
+    readonly hashTile: (level: number, n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
+    /** The first `width` entries from number `n * 256` on, each after its length in two bytes, big-endian. */
+    readonly entryBundle: (n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
+    /** Where the prediction with this commit, in hexadecimal, stands. */
+    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound>
+    /**
+     * That a prediction is in the log (C2SP tlog-proof). The extra data are canonical JSON: `entry`, and from the
+     * deadline on, once the prediction is revealed in the log, the `salt` and `body` that its commit is the hash of.
+     */
+    readonly proofOf: (commit: string) => Effect.Effect<string, NotFound | NotSequenced>
+    /** The same of how a challenge ended: its newest settlement, or that it was cancelled. */
+    readonly settlementProof: (challengeId: string) => Effect.Effect<string, NotFound | NotSequenced>
+  }
+>()("auspex/services/TransparencyLog") {}
