@@ -70,11 +70,13 @@ export const Results = Schema.Struct({
   predictions: Schema.Array(
     Schema.Struct({
       agent_id: AgentId,
+      agent_name: Schema.String,
       direction: Direction,
       confidence: Schema.Finite,
       reasoning: Schema.NullOr(Schema.String),
       is_correct: Schema.NullOr(Schema.Boolean),
-      score: Schema.NullOr(Schema.Finite)
+      score: Schema.NullOr(Schema.Finite),
+      commit: Schema.String.annotate({ description: "hex; its proof is at /api/v1/log/proof/{commit}" })
     })
   ),
   next_cursor: Schema.NullOr(Schema.String)
@@ -119,6 +121,7 @@ export interface Submission {
 export class Arenas extends Context.Service<
   Arenas,
   {
+    readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
     readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
     /** Open challenges of the agent's subscribed scopes. */
     readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>

@@ -366,8 +366,11 @@ layer(testServices())("results", (it) => {
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 hour") })
       const [right, wrong] = [yield* claimedAgent(), yield* claimedAgent()]
       yield* predict(right, challenge, { direction: "bearish", confidence: 0.9 })
-      yield* predict(right, challenge, { confidence: 0.8, reasoning: "Up.", is_revision: true })
-      yield* predict(wrong, challenge, { direction: "neutral", confidence: 0.1 })
+      const answers = [
+        yield* predict(right, challenge, { confidence: 0.8, reasoning: "Up.", is_revision: true }),
+        yield* predict(wrong, challenge, { direction: "neutral", confidence: 0.1 })
+      ]
+      const [rightCommit = "", wrongCommit = ""] = answers.map(({ answer }) => answer.receipt?.commit)
 
       yield* moveTo(millisBefore(deadline, 1))
       const before = yield* results(challenge)
@@ -377,8 +380,22 @@ layer(testServices())("results", (it) => {
       yield* moveTo(deadline)
       const closed = yield* results(challenge)
       const shown = [
-        { agent_id: right, direction: "bullish" as const, confidence: 0.8, reasoning: "Up." },
-        { agent_id: wrong, direction: "neutral" as const, confidence: 0.1, reasoning: null }
+        {
+          agent_id: right,
+          agent_name: "agent",
+          direction: "bullish" as const,
+          confidence: 0.8,
+          reasoning: "Up.",
+          commit: rightCommit
+        },
+        {
+          agent_id: wrong,
+          agent_name: "agent",
+          direction: "neutral" as const,
+          confidence: 0.1,
+          reasoning: null,
+          commit: wrongCommit
+        }
       ].sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1))
       assert.deepStrictEqual(
         closed.predictions,

@@ -32,6 +32,13 @@ const said = (values: JsonObject): ReadonlyArray<Fact> =>
     .toReversed()
     .map(([name, value]) => [terms.get(name) ?? printed(name), printed(value)])
 
+const titles: ReadonlyMap<string, string> = new Map([
+  ["challenge.create", "A challenge, as it was made"],
+  ["challenge.close", "The close of a challenge"],
+  ["prediction.reveal", "What was sealed, as it was revealed"],
+  ["void", "A cancelled challenge"]
+])
+
 const importedLimit =
   "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
 
@@ -96,7 +103,7 @@ export const statementOf = (options: {
       }
     default:
       return {
-        title: "An entry of the log",
+        title: titles.get(entry.type) ?? "An entry of the log",
         facts: [
           ["Type", printed(entry.type)],
           ...Object.entries(members)
