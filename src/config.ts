@@ -2,9 +2,11 @@
  * Every setting: its name in the environment, what it takes, its default and its meaning. A wrong value stops the start
  * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
  */
+import type { KeyObject } from "node:crypto"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { identitySettings } from "./identitySettings.ts"
+import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
@@ -110,6 +112,7 @@ export const settings = {
   ),
   ...openIdSettings,
   ...identitySettings,
+  ...logSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -248,6 +251,8 @@ export interface Composition {
   readonly adminToken: Option.Option<Redacted.Redacted>
   readonly smtpUrl: Option.Option<Redacted.Redacted>
   readonly mailFrom: Option.Option<Sender>
+  readonly logKey: Option.Option<KeyObject>
+  readonly logKeyPrevious: Option.Option<KeyObject>
   readonly logFormat: Option.Option<"json" | "pretty">
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
@@ -264,6 +269,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     yield* given(settings.baseUrl),
     () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
   )
+  const site = yield* orDefault(settings.site)
+  const logOrigin = yield* given(settings.logOrigin)
   const otlpEndpoint = yield* given(settings.otlpEndpoint)
   const traceRatio = yield* orDefault(settings.traceRatio)
   return {
@@ -276,6 +283,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     adminToken: yield* given(settings.adminToken),
     smtpUrl: yield* given(settings.smtpUrl),
     mailFrom: yield* given(settings.mailFrom),
+    logKey: yield* given(settings.logKey),
+    logKeyPrevious: yield* given(settings.logKeyPrevious),
     logFormat: yield* given(settings.logFormat),
     logLevel: yield* orDefault(settings.logLevel),
     otlpEndpoint,
@@ -287,7 +296,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
-      site: yield* orDefault(settings.site),
+      site,
+      logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
       baseUrl: publicBase,
       tokenSecretPrevious: yield* given(settings.tokenSecretPrevious),
       ownMachineKeySets: isLoopback(host) && isLoopback(new URL(publicBase).hostname),

@@ -12,11 +12,13 @@ import * as Jobs from "./jobs/Jobs.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
+import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as telemetry from "./layers/telemetry.ts"
+import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
 
 interface Foundation {
@@ -100,6 +102,18 @@ const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
   ].join("\n")
 }
 
+/** The log is compared with what was signed of it before anything is added to it. */
+const keptLog = Effect.gen(function* () {
+  const keeper = yield* LogKeeper
+  yield* keeper.verifyAtStart
+  const key = yield* keeper.verifierKey
+  const fault = yield* keeper.fault
+  return [
+    ...Option.toArray(Option.map(key, (text) => `Log key      ${text}`)),
+    ...(fault === null ? [] : [`             The public log is not signed: ${fault}`])
+  ]
+})
+
 const application = (config: Composition) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -121,11 +135,22 @@ const application = (config: Composition) =>
         config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
-      return Layer.effectDiscard(Console.log(banner(config, [...remarks, mail.remark]))).pipe(
+      const announced = Effect.gen(function* () {
+        const log = config.roles.includes("jobs") ? yield* keptLog : []
+        yield* Console.log(banner(config, [...remarks, mail.remark, ...log]))
+      })
+      return Layer.effectDiscard(announced).pipe(
         Layer.provideMerge(running),
         Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(services),
         Layer.provide(mail.layer),
+        Layer.provide(
+          LogSigner.layer({
+            directory: config.dataDir,
+            current: config.logKey,
+            previous: config.logKeyPrevious
+          })
+        ),
         Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),
         Layer.provide(settings)
       )

@@ -10,6 +10,7 @@ import { services } from "../../src/layers/postgres/layer.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { Limits } from "../../src/services/Limits.ts"
+import { LogSigner } from "../../src/services/LogSigner.ts"
 import { MailTransport } from "../../src/services/MailTransport.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Settings } from "../../src/services/Settings.ts"
@@ -118,7 +119,9 @@ const recording = <A, E>(
     Effect.provideService(Statement.CurrentTransformer, recorder(into)),
     Effect.provide(
       services.pipe(
-        Layer.provide(Layer.mergeAll(database, settings(url), Layer.mock(MailTransport, {}))),
+        Layer.provide(
+          Layer.mergeAll(database, settings(url), Layer.mock(MailTransport, {}), Layer.mock(LogSigner, {}))
+        ),
         Layer.provide(transformer)
       )
     )

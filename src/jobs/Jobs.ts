@@ -4,6 +4,7 @@ import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
 import { Health } from "../services/Health.ts"
 import { JobRuns } from "../services/JobRuns.ts"
+import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
@@ -15,6 +16,9 @@ const aMinute = Duration.minutes(1)
 const tickMemory = Duration.days(7)
 /** A mail is under way within a second of the request that caused it. */
 const mailInterval = Duration.millis(500)
+/** What was recorded has its index, and is under a signature, within about a second. */
+const logInterval = Duration.seconds(1)
+const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
@@ -25,8 +29,21 @@ const start = Effect.gen(function* () {
   const claims = yield* Claims
   const mailer = yield* Mailer
   const operators = yield* Operators
+  const keeper = yield* LogKeeper
+  // Full batches follow one another at once, each under a signature of its own, so that a long queue shows its progress.
+  const keepLog = Effect.repeat(
+    Effect.tap(keeper.sequence, () => keeper.publish),
+    {
+      while: (entries) => entries === mostPerPass
+    }
+  )
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
+  yield* Effect.forkScoped(repeatedly("log", logInterval, keepLog))
+  yield* Effect.forkScoped(
+    repeatedly("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))
+  )
+  yield* Effect.forkScoped(repeatedly("log gauges", measureInterval, keeper.measure))
   yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
   yield* Effect.forkScoped(
     everyTick(
@@ -38,13 +55,14 @@ const start = Effect.gen(function* () {
         runs.forget(tickMemory),
         claims.confirmRanks,
         mailer.trim,
-        operators.trim
+        operators.trim,
+        keeper.trim
       ])
     )
   )
 })
 
-/** Settlement, mail, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, mail, the public log, grace windows and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

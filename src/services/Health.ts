@@ -1,4 +1,7 @@
-/** Whether this instance can serve: its database, its migrations, its clock. */
+/**
+ * Whether this instance can serve: its database, its migrations, its clock. A log that is not signed is said, but does
+ * not make it unready: a balancer would take out all replicas, and everything but the signing goes on.
+ */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 
@@ -6,7 +9,7 @@ export const Readiness = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"]),
   checks: Schema.Array(
     Schema.Struct({
-      name: Schema.Literals(["database", "migrations", "clock_drift", "draining"]),
+      name: Schema.Literals(["database", "migrations", "clock_drift", "log", "draining"]),
       ok: Schema.Boolean,
       reason: Schema.NullOr(Schema.String)
     })

@@ -45,6 +45,8 @@ export class Settings extends Context.Service<
   Settings,
   {
     readonly site: Site
+    /** What the public log is named, if this is its first start; later the database knows. */
+    readonly logOrigin: string
     /** Without a trailing slash. Every link that leaves the service is built from it, never from a Host header. */
     readonly baseUrl: string
     /** 32 bytes or more; signs tokens, and keys what is derived from it. */

@@ -5,6 +5,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { freshDatabase } from "./database.ts"
+import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
 
@@ -69,6 +70,11 @@ export const cable = Layer.effect(Cable, make)
 /** Every service, on the database at the end of the cable. */
 export const cabledServices = services.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(Layer.unwrap(Effect.map(Cable, ({ url }) => Database.client(url))), settings(), mailbox)
+    Layer.mergeAll(
+      Layer.unwrap(Effect.map(Cable, ({ url }) => Database.client(url))),
+      settings(),
+      mailbox,
+      logSigner()
+    )
   )
 )

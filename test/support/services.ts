@@ -3,11 +3,12 @@ import { Layer, Option } from "effect"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { database } from "./database.ts"
+import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
 
 export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
-  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox)))
+  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner())))
 
 /** As when none is configured; a test swaps in its own. */
 export const noIdentityProvider = IdentityProvider.layer(Option.none())

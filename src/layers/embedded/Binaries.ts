@@ -9,7 +9,7 @@ import { Effect, FileSystem, Option, Schema } from "effect"
 import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
 import * as Command from "./Command.ts"
-import { sync } from "./DurableFile.ts"
+import { sync } from "../node/DurableFile.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
 export interface Binaries {

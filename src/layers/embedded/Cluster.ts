@@ -6,7 +6,7 @@ import { Effect, FileSystem, Option } from "effect"
 import type { Account } from "./Account.ts"
 import * as Binaries from "./Binaries.ts"
 import * as Command from "./Command.ts"
-import { sync, writePrivate } from "./DurableFile.ts"
+import { sync, writePrivate } from "../node/DurableFile.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
 export interface Cluster {

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Effect, FileSystem, Option } from "effect"
-import { writePrivate } from "./DurableFile.ts"
+import { writePrivate } from "../node/DurableFile.ts"
 
 /** Base64url, so it needs no quoting in SQL and no encoding in a URL. */
 export const make = Effect.sync(() => randomBytes(32).toString("base64url"))

@@ -11,7 +11,7 @@ import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
 import * as Binaries from "./Binaries.ts"
 import * as Cluster from "./Cluster.ts"
-import { writePrivate } from "./DurableFile.ts"
+import { writePrivate } from "../node/DurableFile.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
 export interface Placement {

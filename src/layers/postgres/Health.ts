@@ -2,6 +2,7 @@ import { Clock, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
+import { LogKeeper } from "../../services/LogKeeper.ts"
 import { one } from "./query.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */
@@ -15,7 +16,8 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const drift = yield* Ref.make(0)
   const isDraining = yield* Ref.make(false)
-  const migration = one(Schema.Struct({ id: Schema.Int }))
+  const keeper = yield* LogKeeper
+  const state = one(Schema.Struct({ id: Schema.Int, fault: Schema.NullOr(Schema.String) }))
   const serverTime = one(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -35,39 +37,48 @@ const make = Effect.gen(function* () {
     }
   }).pipe(Effect.withSpan("Health.measureClockDrift"))
 
-  const checkMigrations = migration(sql`select max(migration_id)::int as id from effect_sql_migrations`).pipe(
-    Effect.map(({ id }) => ({
-      name: "migrations" as const,
-      ok: id === latestMigration,
-      reason:
-        id === latestMigration
-          ? null
-          : `the database has migration ${id}, this program knows ${latestMigration}`
+  const unreachable = (reason: string) =>
+    Effect.succeed({ checks: [{ name: "database" as const, ok: false, reason }], fault: null })
+
+  /** One statement tells what the database knows, also of the log: what another replica found, or an audit. */
+  const asked = state(sql`
+    select (select max(migration_id)::int from effect_sql_migrations) as id, (select fault from log_state) as fault`).pipe(
+    Effect.map(({ fault, id }) => ({
+      checks: [
+        { name: "database" as const, ok: true, reason: null },
+        {
+          name: "migrations" as const,
+          ok: id === latestMigration,
+          reason:
+            id === latestMigration
+              ? null
+              : `the database has migration ${id}, this program knows ${latestMigration}`
+        }
+      ],
+      fault
     })),
-    Effect.map((migrations) => [{ name: "database" as const, ok: true, reason: null }, migrations]),
-    Effect.timeoutOrElse({
-      duration: "3 seconds",
-      orElse: () => Effect.succeed([{ name: "database" as const, ok: false, reason: "no answer within 3 s" }])
-    }),
-    Effect.catchDefect(() =>
-      Effect.succeed([{ name: "database" as const, ok: false, reason: "cannot be reached" }])
-    )
+    Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
+    Effect.catchDefect(() => unreachable("cannot be reached"))
   )
 
   const readiness = Effect.gen(function* () {
     const seconds = yield* Ref.get(drift)
     const leaving = yield* Ref.get(isDraining)
     const steady = Math.abs(seconds) <= mostDrift
+    const database = yield* asked
+    const unsigned = database.fault ?? (yield* keeper.fault)
     const checks = [
-      ...(yield* checkMigrations),
+      ...database.checks,
       {
         name: "clock_drift" as const,
         ok: steady,
         reason: steady ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
+      { name: "log" as const, ok: unsigned === null, reason: unsigned },
       { name: "draining" as const, ok: !leaving, reason: leaving ? "shutting down" : null }
     ]
-    return { status: checks.every((check) => check.ok) ? ("ready" as const) : ("not_ready" as const), checks }
+    const serves = checks.every((check) => check.ok || check.name === "log")
+    return { status: serves ? ("ready" as const) : ("not_ready" as const), checks }
   }).pipe(Effect.withSpan("Health.readiness"))
 
   return Health.of({

@@ -11,6 +11,7 @@ import * as Claims from "./Claims.ts"
 import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
+import * as LogKeeper from "./log/LogKeeper.ts"
 import * as Limits from "./Limits.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as Mailer from "./Mailer.ts"
@@ -36,13 +37,13 @@ const foundations = Layer.mergeAll(
   Targets.layer,
   TransparencyLog.layer,
   RubricJudge.layer
-).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+).pipe(Layer.provideMerge(Layer.mergeAll(LogKeeper.layer, SecureRandom.layerWebCrypto)))
 
 const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)
 )
 
-/** Needs the database client, the settings, and a way for mail to leave. */
+/** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
 export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
   Layer.provideMerge(identity)
 )

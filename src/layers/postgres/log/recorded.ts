@@ -2,32 +2,22 @@
  * What is recorded, read from its own tables, for a set of things at once: entries that are composed when they get
  * their index, and the check that an entry says what its tables say.
  */
-import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
+import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { column, many } from "../query.ts"
-import {
-  EntryType,
-  challengeClose,
-  challengeCreate,
-  predictionCommit,
-  settlement,
-  voided
-} from "./entries.ts"
-import type { CreatedChallenge, Origin, Settled, Voided } from "./entries.ts"
+import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
+import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
+import { emptyRoot } from "./frontier.ts"
 
-/** A row of `log_pending`, without its place in the queue. */
-export const PendingEntry = Schema.Struct({
-  type: EntryType,
-  challenge_id: Schema.NullOr(Schema.String),
-  version: Schema.NullOr(Schema.Int),
-  commit: Schema.NullOr(Schema.Uint8Array),
-  commit_index: Schema.NullOr(Schema.Int),
-  closed_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
-  imported: Schema.Boolean,
-  entry: Schema.NullOr(Schema.Uint8Array)
-})
-export type PendingEntry = typeof PendingEntry.Type
+/** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
+export interface Unwritten {
+  readonly type: EntryType
+  readonly challenge_id: string | null
+  readonly version: number | null
+  readonly closed_at: DateTime.Utc | null
+  readonly imported: boolean
+}
 
 const Created = Schema.Struct({
   challenge_id: Schema.String,
@@ -130,94 +120,62 @@ const Commits = Schema.Struct({
   root: Schema.Uint8Array
 })
 
-interface SequencedCommit {
-  readonly challenge_id: string
-  readonly index: number
-  readonly commit: Uint8Array | null
-}
-
 /**
- * The commits of these challenges that have an index, and `more` that are about to be stored: how many, the last index
- * and the root. Challenges without any are left out.
+ * The commits of these challenges that are in the log: how many, the last index and the root. Challenges without any
+ * are left out.
  */
-export const commitsOf = (
-  sql: SqlClient.SqlClient,
-  challengeIds: ReadonlyArray<string>,
-  more: ReadonlyArray<SequencedCommit> = []
-) =>
+export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
   many(Commits)(sql`
-    with commits as (
-      select e.challenge_id, e.index, e.commit from log_entries e
-       where e.type = 'prediction.commit' and e.challenge_id = any(${column("uuid", challengeIds)})
-      union all
-      select * from unnest(
-        ${column(
-          "uuid",
-          more.map((each) => each.challenge_id)
-        )}, ${column(
-          "int8",
-          more.map((each) => each.index)
-        )}, ${column(
-          "bytea",
-          more.map((each) => each.commit)
-        )})
-    )
-    select challenge_id::text, count(*)::int as commits, max(index)::float8 as last_index,
-           merkle_root(string_agg(sha256('\\x00'::bytea || commit), ''::bytea order by index)) as root
-      from commits group by challenge_id`)
+    select e.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
+           merkle_root(string_agg(sha256('\\x00'::bytea || e.commit), ''::bytea order by e.index)) as root
+      from log_entries e
+     where e.type = 'prediction.commit' and e.challenge_id = any(${column("uuid", challengeIds)})
+     group by e.challenge_id`)
 
-/** The root of a tree without leaves, RFC 6962. */
-const noCommits = { commits: 0, last_index: null, root: createHash("sha256").digest() }
+const noCommits = { commits: 0, last_index: null, root: emptyRoot }
 
 const byChallenge = <Row extends { readonly challenge_id: string }>(rows: ReadonlyArray<Row>) =>
   new Map(rows.map((row) => [row.challenge_id, row]))
 
 const settlementKey = ({ challenge_id, version }: SettlementKey) => `${challenge_id} ${version}`
 
-const originOf = (pending: PendingEntry): Origin => (pending.imported ? "import" : "live")
+/** Whatever follows from the keys of some rows; nothing is asked when there are none. */
+const read = <Key, Row>(
+  sql: SqlClient.SqlClient,
+  keys: ReadonlyArray<Key>,
+  rows: (sql: SqlClient.SqlClient, keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Row>>
+) => (keys.length === 0 ? Effect.succeed([]) : rows(sql, keys))
 
 /**
- * The bytes of every entry of a batch, in its order, of which the first gets the index `firstIndex`: those that are
- * stored, and those that are composed now, with one statement for each type that there is. It runs in the transaction
- * that stores the batch, before that; a close counts the commits that are stored and those of the batch.
+ * The bytes of entries that waited without them, in the order of `waiting`, with one statement for each type that there
+ * is. It runs in the transaction that sequences them, once the others of the batch are stored: a close counts the
+ * commits that have an index, and no commit of its challenge comes after it.
  */
 export const composePending = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  batch: ReadonlyArray<PendingEntry>,
-  firstIndex: number
+  waiting: ReadonlyArray<Unwritten>
 ) {
   const keysOf = (type: EntryType): ReadonlyArray<SettlementKey> =>
-    batch.flatMap(({ challenge_id, entry, type: found, version }) =>
-      entry === null && found === type && challenge_id !== null && version !== null
-        ? [{ challenge_id, version }]
-        : []
+    waiting.flatMap(({ challenge_id, type: found, version }) =>
+      found === type && challenge_id !== null && version !== null ? [{ challenge_id, version }] : []
     )
   const idsOf = (type: EntryType) => keysOf(type).map((key) => key.challenge_id)
-  const read = <Key, Row>(
-    keys: ReadonlyArray<Key>,
-    rows: (sql: SqlClient.SqlClient, keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Row>>
-  ) => (keys.length === 0 ? Effect.succeed([]) : rows(sql, keys))
-
-  const closing = new Set(idsOf("challenge.close"))
-  const more = batch.flatMap(({ challenge_id, commit, type }, position) =>
-    type === "prediction.commit" && challenge_id !== null && closing.has(challenge_id)
-      ? [{ challenge_id, commit, index: firstIndex + position }]
-      : []
-  )
-  const created = byChallenge(yield* read(idsOf("challenge.create"), createdChallenges))
-  const committed = byChallenge(yield* read([...closing], () => commitsOf(sql, [...closing], more)))
-  const cancelled = byChallenge(yield* read(idsOf("void"), voidedChallenges))
+  const created = byChallenge(yield* read(sql, idsOf("challenge.create"), createdChallenges))
+  const committed = byChallenge(yield* read(sql, idsOf("challenge.close"), commitsOf))
+  const cancelled = byChallenge(yield* read(sql, idsOf("void"), voidedChallenges))
   const settled = new Map(
-    (yield* read(keysOf("settlement"), settledChallenges)).map((row) => [settlementKey(row), row])
+    (yield* read(sql, keysOf("settlement"), settledChallenges)).map((row) => [settlementKey(row), row])
   )
 
-  const compose = (pending: PendingEntry): Uint8Array | undefined => {
-    const { challenge_id, closed_at, commit, entry, type, version } = pending
-    const origin = originOf(pending)
-    if (entry !== null) return entry
-    if (challenge_id === null) return undefined
-    if (type === "prediction.commit" && commit !== null)
-      return predictionCommit({ challenge_id, commit }, origin)
+  const compose = ({
+    challenge_id,
+    closed_at,
+    imported,
+    type,
+    version
+  }: Unwritten): Uint8Array | undefined => {
+    const origin: Origin = imported ? "import" : "live"
+    if (challenge_id === null || version === null) return undefined
     if (type === "challenge.create") {
       const challenge = created.get(challenge_id)
       return challenge && challengeCreate(challenge, origin)
@@ -228,17 +186,17 @@ export const composePending = Effect.fnUntraced(function* (
         origin
       )
     }
+    if (type === "settlement") {
+      const row = settled.get(settlementKey({ challenge_id, version }))
+      return row && settlement(row, origin)
+    }
     if (type === "void") {
       const challenge = cancelled.get(challenge_id)
       return challenge && voided(challenge, origin)
     }
-    if (type === "settlement" && version !== null) {
-      const row = settled.get(settlementKey({ challenge_id, version }))
-      return row && settlement(row, origin)
-    }
     return undefined
   }
-  return batch.map((pending) => {
+  return waiting.map((pending) => {
     const bytes = compose(pending)
     // A defect: what is queued was recorded in the same transaction, and records are never deleted.
     if (bytes === undefined) {

@@ -1,0 +1,24 @@
+/**
+ * The private key of the public log: Ed25519 in PKCS#8, as PEM or as the base64 of it on one line, which is what
+ * `openssl genpkey -algorithm ed25519` makes.
+ */
+import { createPrivateKey, generateKeyPairSync } from "node:crypto"
+import type { KeyObject } from "node:crypto"
+import { Option } from "effect"
+
+/** The key that a text holds; nothing when it holds none of this kind. */
+export const parseLogKey = (text: string): Option.Option<KeyObject> => {
+  const base64 = text.replaceAll(/-----(BEGIN|END) PRIVATE KEY-----|\s|\\n/g, "")
+  return Option.filter(
+    Option.liftThrowable(createPrivateKey)({
+      key: Buffer.from(base64, "base64"),
+      format: "der",
+      type: "pkcs8"
+    }),
+    (key) => key.asymmetricKeyType === "ed25519"
+  )
+}
+
+/** A new key, as PEM. */
+export const makeLogKey = (): string =>
+  generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString()

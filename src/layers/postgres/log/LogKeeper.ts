@@ -1,0 +1,81 @@
+import { Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore } from "effect"
+import { SqlClient } from "effect/sql"
+import { LogKeeper } from "../../../services/LogKeeper.ts"
+import type { SignerUnusable } from "../../../services/LogSigner.ts"
+import { maybe, one, run } from "../query.ts"
+import { makeCheckpoints } from "./checkpoints.ts"
+import { makeSequence } from "./sequencer.ts"
+import type { LogFault } from "./tree.ts"
+
+const waitingGauge = Metric.gauge("log_pending_entries", {
+  description: "Recorded things that wait for their index in the public log, counted up to 100 000"
+})
+const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
+  description: "The age of the newest checkpoint of the public log, in seconds"
+})
+const mostCounted = 100_000
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { sequence } = yield* makeSequence
+  const { publish, trim, verify } = yield* makeCheckpoints
+  /** What is kept in memory belongs to one pass at a time. */
+  const turns = yield* Semaphore.make(1)
+  const reason = yield* Ref.make<string | null>(null)
+  const keyRow = maybe(Schema.Struct({ verifier_key: Schema.String }))
+  const measured = one(
+    Schema.Struct({ waiting: Schema.Int, signed_at: Schema.NullOr(Schema.DateTimeUtcFromDate) })
+  )
+
+  /** Says it once, not every second. */
+  const setReason = Effect.fnUntraced(function* (now: string | null) {
+    const before = yield* Ref.getAndSet(reason, now)
+    if (before === now) return
+    yield* now === null
+      ? Effect.logInfo("the public log is signed again")
+      : Effect.logError("the public log is not signed").pipe(Effect.annotateLogs({ reason: now }))
+  })
+
+  /** What keeps the log from being signed is said, not a failure: a fault of the log to all replicas, the rest here. */
+  const refusing = <A>(effect: Effect.Effect<A, LogFault | SignerUnusable>, none: A) =>
+    effect.pipe(
+      Effect.catchTags({
+        LogFault: ({ message }) =>
+          run(sql`update log_state set fault = ${message} where fault is null`).pipe(
+            Effect.andThen(setReason(message)),
+            Effect.as(none)
+          ),
+        SignerUnusable: ({ message }) => Effect.as(setReason(message), none)
+      }),
+      turns.withPermits(1)
+    )
+
+  return LogKeeper.of({
+    verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
+      Effect.withSpan("LogKeeper.verifyAtStart")
+    ),
+    sequence: refusing(sequence, 0).pipe(Effect.withSpan("LogKeeper.sequence")),
+    publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
+      Effect.withSpan("LogKeeper.publish")
+    ),
+    revealDue: Effect.succeed(0),
+    trim,
+    measure: Effect.gen(function* () {
+      const { signed_at, waiting } = yield* measured(sql`
+        select (select count(*)::int from (select 1 from log_pending limit ${mostCounted}) p) as waiting,
+               (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
+      yield* Metric.update(waitingGauge, waiting)
+      if (signed_at !== null) {
+        const now = yield* Clock.currentTimeMillis
+        yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)
+      }
+    }).pipe(Effect.withSpan("LogKeeper.measure")),
+    verifierKey: Effect.map(
+      keyRow(sql`select verifier_key from log_keys order by number desc limit 1`),
+      Option.map((row) => row.verifier_key)
+    ).pipe(Effect.withSpan("LogKeeper.verifierKey")),
+    fault: Ref.get(reason)
+  })
+})
+
+export const layer = Layer.effect(LogKeeper, make)

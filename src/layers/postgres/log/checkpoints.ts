@@ -1,0 +1,143 @@
+/** Signing how far the log has grown, and what is checked before. */
+import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
+import type { TreeHead } from "../../../services/LogSigner.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { at, one, run } from "../query.ts"
+import { introduce, requireNewest } from "./identity.ts"
+import { checkpointText } from "./note.ts"
+import { brokenTree, LogFault, treeOfRoot } from "./tree.ts"
+
+const Heads = Schema.Struct({
+  size: Schema.Int,
+  root: Schema.Uint8Array,
+  fault: Schema.NullOr(Schema.String),
+  newest_key: Schema.String,
+  published_size: Schema.NullOr(Schema.Int),
+  published_root: Schema.NullOr(Schema.Uint8Array)
+})
+type Heads = typeof Heads.Type
+
+const sameBytes = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0
+
+/** How long every checkpoint is kept. */
+const memory = Duration.days(1)
+
+export const makeCheckpoints = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const signer = yield* LogSigner
+  const settings = yield* Settings
+  const headsRow = one(Heads)
+  /** There once the log was found in order. */
+  const origin = yield* Ref.make(Option.none<string>())
+
+  const heads = headsRow(sql`
+    select s.size::float8 as size, s.root, s.fault,
+           (select verifier_key from log_keys order by number desc limit 1) as newest_key,
+           c.size::float8 as published_size, c.root as published_root
+      from log_state s
+      left join lateral (select size, root from log_checkpoints order by size desc limit 1) c on true`)
+
+  /** The first entries must still be those that were signed. */
+  const extendsHead = Effect.fnUntraced(function* (size: number, signed: Omit<TreeHead, "origin">) {
+    if (signed.size > size) {
+      return yield* new LogFault({
+        message: `The log has ${size} entries, but ${signed.size} were signed: an older state of the database was restored, or entries are gone.`
+      })
+    }
+    return yield* treeOfRoot(
+      sql,
+      signed.size,
+      signed.root,
+      `The first ${signed.size} entries of the log do not have the root that was signed for them.`
+    )
+  })
+
+  /** Compares the tree with everything that was signed, as far as the database and this instance know, and itself. */
+  const examine = Effect.fnUntraced(function* (found: Heads, origin: string) {
+    const { published_root, published_size, root, size } = found
+    const signed = yield* signer.lastSigned
+    if (Option.isSome(signed)) {
+      if (signed.value.origin !== origin) {
+        return yield* new SignerUnusable({
+          message: `This data directory belongs to the log ${signed.value.origin}, the database to ${origin}: each needs one of its own.`
+        })
+      }
+      yield* extendsHead(size, signed.value)
+    }
+    if (published_size !== null && published_root !== null) {
+      const isSame = Option.exists(
+        signed,
+        (head) => head.size === published_size && sameBytes(head.root, published_root)
+      )
+      if (!isSame) yield* extendsHead(size, { size: published_size, root: published_root })
+    }
+    yield* treeOfRoot(sql, size, root, brokenTree(size))
+  })
+
+  /** Names the log where it has no name yet, and examines it; once it is found in order, only its origin is asked for. */
+  const verify = Effect.gen(function* () {
+    const verified = yield* Ref.get(origin)
+    if (Option.isSome(verified)) return verified.value
+    const keys = yield* signer.keys
+    const name = yield* introduce(sql, keys, settings.logOrigin)
+    const found = yield* heads
+    if (found.fault !== null) return yield* new LogFault({ message: found.fault })
+    yield* requireNewest(keys, name, found.newest_key)
+    yield* examine(found, name)
+    yield* Ref.set(origin, Option.some(name))
+    return name
+  })
+
+  /** Signs what the log has come to; the fault that keeps it from that is its failure. */
+  const publish = Effect.gen(function* () {
+    const name = yield* verify
+    const found = yield* heads
+    if (found.fault !== null) return yield* new LogFault({ message: found.fault })
+    const keys = yield* signer.keys
+    yield* requireNewest(keys, name, found.newest_key)
+    const isPublished =
+      found.published_size === found.size &&
+      found.published_root !== null &&
+      sameBytes(found.published_root, found.root)
+    if (found.size === 0 || isPublished) return
+    yield* examine(found, name)
+    const head = { origin: name, size: found.size, root: found.root }
+    const text = checkpointText(head)
+    const note = `${text}\n${keys.sign(name, text)}`
+    yield* signer.rememberSigned(head)
+    const now = yield* DateTime.now
+    yield* run(sql`
+      insert into log_checkpoints (size, root, note, signed_at)
+      select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${at(now)}
+       where not exists (select 1 from log_checkpoints where size > ${BigInt(head.size)})
+      on conflict do nothing`)
+  }).pipe(Effect.tapError(() => Ref.set(origin, Option.none())))
+
+  /**
+   * Of the checkpoints of an hour that is a day ago one stays: one with a time stamp rather than one with
+   * cosignatures, and one with cosignatures rather than another; of the same kind, the first. The newest of all stays,
+   * and the newest that has cosignatures, however old they are.
+   */
+  const trim = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const until = DateTime.startOf(DateTime.subtractDuration(now, memory), "hour")
+    yield* run(sql`
+      with old as (
+        select c.size,
+               row_number() over (
+                 partition by date_trunc('hour', c.signed_at, 'UTC')
+                 order by c.time_stamp is null, w.size is null, c.size) as place
+          from log_checkpoints c
+          left join (select distinct size from log_cosignatures) w on w.size = c.size
+         where c.signed_at < ${at(until)}
+      )
+      delete from log_checkpoints c using old
+       where c.size = old.size and old.place > 1
+         and c.size < (select max(size) from log_checkpoints)
+         and c.size is distinct from (select max(size) from log_cosignatures)`)
+  })
+
+  return { publish, trim, verify }
+})

@@ -1,0 +1,63 @@
+/** The name of the log and the keys that sign it, both kept in the database: no setting changes them by accident. */
+import { DateTime, Effect, Option, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { SignerUnusable } from "../../../services/LogSigner.ts"
+import type { LogKeys } from "../../../services/LogSigner.ts"
+import { at, maybe, one, orDefect, run } from "../query.ts"
+import { keyRotate } from "./entries.ts"
+import { logLock } from "./sequencer.ts"
+
+const Origin = Schema.Struct({ origin: Schema.String })
+const Key = Schema.Struct({ number: Schema.Int, verifier_key: Schema.String })
+
+const refusal = (own: string, newest: string) =>
+  new SignerUnusable({
+    message: `The log is signed with the key ${newest}, this instance has ${own}: give it the same AUSPEX_LOG_KEY, or, to change the key, set the old one as AUSPEX_LOG_KEY_PREVIOUS.`
+  })
+
+/** The key that signs, if it is that of this instance. */
+export const requireNewest = (keys: LogKeys, origin: string, newest: string) => {
+  const own = keys.verifierKey(origin)
+  return own === newest ? Effect.void : Effect.fail(refusal(own, newest))
+}
+
+/**
+ * The log's origin. The first start fixes it, and its first key; a start with a new key beside the one that signs so
+ * far changes the key, which is an entry of the log itself.
+ */
+export const introduce = Effect.fn("LogKeeper.introduce")(function* (
+  sql: SqlClient.SqlClient,
+  keys: LogKeys,
+  proposed: string
+) {
+  const now = yield* DateTime.now
+  const originRow = one(Origin)
+  const keyRow = maybe(Key)
+  const changes = Effect.gen(function* () {
+    yield* run(sql`select pg_advisory_xact_lock(${logLock})`)
+    yield* run(sql`
+      insert into log_identity (origin, created_at) values (${proposed}, ${at(now)}) on conflict do nothing`)
+    const { origin } = yield* originRow(sql`select origin from log_identity`)
+    const newest = yield* keyRow(sql`
+      select number, verifier_key from log_keys order by number desc limit 1`)
+    const own = keys.verifierKey(origin)
+    const add = (number: number) =>
+      run(sql`
+        insert into log_keys (number, verifier_key, added_at) values (${number}, ${own}, ${at(now)})`)
+    if (Option.isNone(newest)) {
+      yield* add(1)
+      return origin
+    }
+    const { number, verifier_key } = newest.value
+    const replaces = Option.contains(keys.previousVerifierKey(origin), verifier_key)
+    const [known] = yield* orDefect(sql`select 1 from log_keys where verifier_key = ${own}`)
+    // A key that was replaced stays so: whoever trusts the newest must not see an older one come back.
+    if (replaces && known === undefined) {
+      yield* add(number + 1)
+      yield* run(sql`
+        insert into log_pending (type, entry) values ('key.rotate', ${keyRotate({ old: verifier_key, new: own })})`)
+    }
+    return origin
+  })
+  return yield* orDefect(sql.withTransaction(changes))
+})

@@ -1,0 +1,82 @@
+import { DateTime, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { at, column, many, maybe, orDefect, run } from "../query.ts"
+import { predictionReveal } from "./entries.ts"
+
+/** Predictions that one call reveals: few enough that the log takes up new commits between two calls. */
+const chunk = 2000
+
+const Due = Schema.Struct({
+  challenge_id: Schema.String,
+  last_agent_id: Schema.NullOr(Schema.String),
+  last_revision: Schema.NullOr(Schema.Int)
+})
+
+const Sealed = Schema.Struct({
+  agent_id: Schema.String,
+  revision: Schema.Int,
+  /** Null for what is not in the log, which only an audit can explain. */
+  commit_index: Schema.NullOr(Schema.Int),
+  salt: Schema.Uint8Array,
+  body: Schema.String
+})
+
+/**
+ * Queues the reveals of some predictions of one challenge that the log has closed and whose deadline has passed, and
+ * answers how many: 0 when none is due, or other replicas are at all that are. A chunk is one transaction, so a
+ * prediction is revealed once, whoever is killed and starts again.
+ *
+ * Predictions come in the order of their key and their commits are looked up in the log: each chunk costs the same
+ * however many predictions the challenge has, and predicting keeps no index for it.
+ */
+export const makeRevealDue = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const due = maybe(Due)
+  const sealed = many(Sealed)
+
+  const revealChunk = Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const next = yield* due(sql`
+      select challenge_id::text, last_agent_id::text, last_revision from log_reveals
+       where due_at <= ${at(now)}
+       order by due_at, challenge_id
+       limit 1
+         for update skip locked`)
+    if (Option.isNone(next)) return 0
+    const { challenge_id, last_agent_id, last_revision } = next.value
+    const found = yield* sealed(sql`
+      select p.agent_id::text, p.revision, e.index::float8 as commit_index, p.salt, convert_from(p.body, 'UTF8') as body
+        from predictions p
+        left join lateral (
+          select index from log_entries where type = 'prediction.commit' and commit = p.commit limit 1) e on true
+       where p.challenge_id = ${challenge_id}::uuid
+         ${last_agent_id === null ? sql`` : sql`and (p.agent_id, p.revision) > (${last_agent_id}::uuid, ${last_revision})`}
+       order by p.agent_id, p.revision
+       limit ${chunk + 1}`)
+    const shown = found.slice(0, chunk)
+    const revealed = shown.flatMap(({ body, commit_index, salt }) =>
+      commit_index === null ? [] : [{ body, commit_index, salt }]
+    )
+    yield* run(sql`
+      insert into log_pending (type, commit_index, entry)
+      select 'prediction.reveal', r.commit_index, r.entry
+        from unnest(${column(
+          "int8",
+          revealed.map((each) => BigInt(each.commit_index))
+        )}, ${column("bytea", revealed.map(predictionReveal))}) with ordinality as r (commit_index, entry, position)
+       order by r.position`)
+    const last = shown.at(-1)
+    yield* found.length > chunk && last !== undefined
+      ? run(sql`
+          update log_reveals set last_agent_id = ${last.agent_id}::uuid, last_revision = ${last.revision}
+           where challenge_id = ${challenge_id}::uuid`)
+      : run(sql`delete from log_reveals where challenge_id = ${challenge_id}::uuid`)
+    return revealed.length
+  })
+
+  const revealDue: Effect.Effect<number> = DateTime.now.pipe(
+    Effect.flatMap((now) => sql.withTransaction(revealChunk(now))),
+    orDefect,
+    Effect.withSpan("LogKeeper.revealDue")
+  )
+  return { revealDue }
+})

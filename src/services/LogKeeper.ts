@@ -1,0 +1,38 @@
+/**
+ * Keeps the public log of the track record: gives what was recorded its place in the log, and signs how far the log
+ * has grown. Any number of replicas may do so at once; the log never forks.
+ */
+import { Context } from "effect"
+import type { Effect, Option } from "effect"
+
+/** How many entries one pass of `sequence` gives their indices at most. */
+export const mostPerPass = 4096
+
+export class LogKeeper extends Context.Service<
+  LogKeeper,
+  {
+    /**
+     * Names the log and its key at the very first start, changes the key where a new one is set beside the previous
+     * one, and compares the tree with what was signed of it. Until this has succeeded nothing is signed; `publish` does
+     * it where it was not done.
+     */
+    readonly verifyAtStart: Effect.Effect<void>
+    /**
+     * Gives indices to what waits, up to `mostPerPass` entries, in the order in which it was queued. Answers how many;
+     * 0 when nothing waits, another replica is at it, or the log has a fault.
+     */
+    readonly sequence: Effect.Effect<number>
+    /** Signs the log as far as it has grown, and publishes that, unless it has not grown or has a fault. */
+    readonly publish: Effect.Effect<void>
+    /** Queues the reveals of some predictions whose challenge is closed in the log and past its deadline; how many. */
+    readonly revealDue: Effect.Effect<number>
+    /** Thins out old checkpoints: of what is older than a day, one an hour stays. */
+    readonly trim: Effect.Effect<void>
+    /** Measures how much waits for its index, and how old the newest checkpoint is. */
+    readonly measure: Effect.Effect<void>
+    /** The newest key that checkpoints are signed with, once the log has one. */
+    readonly verifierKey: Effect.Effect<Option.Option<string>>
+    /** Why this instance does not sign, as far as it knows; null while it does. */
+    readonly fault: Effect.Effect<string | null>
+  }
+>()("auspex/services/LogKeeper") {}

@@ -1,0 +1,154 @@
+/** The bytes of each type of entry: whoever changes them changes what strangers have verified. */
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime } from "effect"
+import {
+  challengeClose,
+  challengeCreate,
+  keyRotate,
+  predictionCommit,
+  predictionReveal,
+  settlement,
+  voided
+} from "../../../src/layers/postgres/log/entries.ts"
+
+const at = (iso: string) => DateTime.makeUnsafe(iso)
+const bytes = (value: number) => new Uint8Array(32).fill(value)
+const text = (entry: Uint8Array) => Buffer.from(entry).toString("utf8")
+const id = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+const created = {
+  challenge_id: id,
+  asset: "GC",
+  kind: "session",
+  event_id: "fed-holds",
+  question: "Which way will gold move?",
+  resolution_criteria: "Up or down.",
+  resolution_criteria_zh: "涨跌。",
+  created_at: at("2026-03-02T00:00:00Z"),
+  deadline: at("2026-03-03T00:00:00Z"),
+  resolve_at: at("2026-03-03T00:00:00.5Z"),
+  close_price_until: at("2026-03-04T00:00:00.5Z"),
+  cancel_at: at("2026-03-10T00:00:00.5Z"),
+  open_price: "2050.1",
+  dead_zone_pct: "0.3"
+}
+const closed = { challenge_id: id, closed_at: created.deadline, commits: 2, last_index: 7, root: bytes(0xab) }
+const settled = {
+  challenge_id: id,
+  version: 1,
+  result: "bullish",
+  open_price: "2050.1",
+  observation: "2061",
+  dead_zone_pct: "0.3",
+  source: "admin 1h candle",
+  observed_at: at("2026-03-03T00:00:00.5Z"),
+  fetched_at: at("2026-03-03T00:01:00Z"),
+  raw_sha256: bytes(1),
+  settled_at: at("2026-03-03T00:02:00Z"),
+  scores: 2,
+  root: bytes(0xcd)
+}
+
+describe("The entry of", () => {
+  it("a challenge has its terms, and the hash of its texts", () => {
+    assert.strictEqual(
+      text(challengeCreate(created)),
+      `{"asset":"GC","cancel_at":"2026-03-10T00:00:00.500Z","challenge_id":"${id}","challenge_type":"directional",` +
+        `"close_price_until":"2026-03-04T00:00:00.500Z","created_at":"2026-03-02T00:00:00.000Z","dead_zone_pct":"0.3",` +
+        `"deadline":"2026-03-03T00:00:00.000Z","event_id":"fed-holds",` +
+        `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"session",` +
+        `"open_price":"2050.1","resolve_at":"2026-03-03T00:00:00.500Z","scoring_version":1,"source":null,` +
+        `"type":"challenge.create"}`
+    )
+  })
+
+  it("a challenge without a dead zone of its own has no criteria to hash", () => {
+    const older = { ...created, dead_zone_pct: null, resolution_criteria: null, resolution_criteria_zh: null }
+    assert.include(
+      text(challengeCreate({ ...older, event_id: null })),
+      `"dead_zone_pct":null,"deadline":"2026-03-03T00:00:00.000Z","event_id":null,` +
+        `"frozen_sha256":"5b9999880dd25c5c89e73950768b3595372ffc913418833cbde416677afdbe1d"`
+    )
+  })
+
+  it("a prediction has its commit, and nothing of whose it is", () => {
+    assert.strictEqual(
+      text(predictionCommit({ challenge_id: id, commit: bytes(0x0f) })),
+      `{"c":"${"0f".repeat(32)}","challenge_id":"${id}","type":"prediction.commit"}`
+    )
+  })
+
+  it("a close has the number of commits, the last of them, and their root", () => {
+    assert.strictEqual(
+      text(challengeClose(closed)),
+      `{"challenge_id":"${id}","closed_at":"2026-03-03T00:00:00.000Z","commits":2,"last_index":7,` +
+        `"root":"${"ab".repeat(32)}","type":"challenge.close"}`
+    )
+  })
+
+  it("a close without commits has no last one", () => {
+    assert.include(
+      text(challengeClose({ ...closed, commits: 0, last_index: null })),
+      `"commits":0,"last_index":null,`
+    )
+  })
+
+  it("a reveal has the very text that was hashed", () => {
+    assert.strictEqual(
+      text(predictionReveal({ commit_index: 7, body: `{"kind":"x","ü":"\\n"}`, salt: bytes(2) })),
+      `{"body":"{\\"kind\\":\\"x\\",\\"ü\\":\\"\\\\n\\"}","commit_index":7,"salt":"${"02".repeat(32)}",` +
+        `"type":"prediction.reveal"}`
+    )
+  })
+
+  it("a settlement has what it was decided by, and the root of its scores", () => {
+    assert.strictEqual(
+      text(settlement(settled)),
+      `{"challenge_id":"${id}","dead_zone_pct":"0.3","fetched_at":"2026-03-03T00:01:00.000Z","observation":"2061",` +
+        `"observed_at":"2026-03-03T00:00:00.500Z","open_price":"2050.1","raw_sha256":"${"01".repeat(32)}",` +
+        `"result":"bullish","root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
+        `"source":"admin 1h candle","type":"settlement","version":1}`
+    )
+  })
+
+  it("a settlement from before its fetch was kept says that it is not known", () => {
+    const entry = text(settlement({ ...settled, fetched_at: null, raw_sha256: null }, "import"))
+    assert.include(entry, `"fetched_at":null,`)
+    assert.include(entry, `"raw_sha256":null,`)
+  })
+
+  it("a cancelled challenge has the hash of the reason, not what somebody wrote", () => {
+    assert.strictEqual(
+      text(voided({ challenge_id: id, voided_at: created.deadline, reason: 'No price came, "sorry".' })),
+      `{"challenge_id":"${id}","reason_sha256":"3f19ef1eda0bf837c60e8dd3ed5003bdbb2399131b6149d6e1cca60129e794a3",` +
+        `"type":"void","voided_at":"2026-03-03T00:00:00.000Z"}`
+    )
+  })
+
+  it("a change of keys has both verifier keys", () => {
+    assert.strictEqual(
+      text(keyRotate({ old: "a/log/global+1+x", new: "a/log/global+2+y" })),
+      `{"new":"a/log/global+2+y","old":"a/log/global+1+x","type":"key.rotate"}`
+    )
+  })
+
+  it("what was there before the log says so, and is otherwise the same", () => {
+    const both = [
+      [challengeCreate(created), challengeCreate(created, "import")],
+      [
+        predictionCommit({ challenge_id: id, commit: bytes(3) }),
+        predictionCommit({ challenge_id: id, commit: bytes(3) }, "import")
+      ],
+      [challengeClose(closed), challengeClose(closed, "import")],
+      [settlement(settled), settlement(settled, "import")],
+      [
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }),
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }, "import")
+      ]
+    ] as const
+    for (const [live, imported] of both) {
+      const { type, ...members } = JSON.parse(text(live))
+      assert.deepStrictEqual(JSON.parse(text(imported)), { ...members, of: type, type: "import" })
+    }
+  })
+})

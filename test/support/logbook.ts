@@ -1,0 +1,105 @@
+/** What the public log's tables hold, and what must be true of them whatever happened. */
+import { assert } from "@effect/vitest"
+import { Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
+import {
+  isSignedBy,
+  parseCheckpointText,
+  parseNote,
+  parseVerifierKey
+} from "../../src/layers/postgres/log/note.ts"
+import { many, one } from "../../src/layers/postgres/query.ts"
+
+const StoredEntry = Schema.Struct({
+  index: Schema.Int,
+  type: Schema.String,
+  challenge_id: Schema.NullOr(Schema.String),
+  entry: Schema.Uint8Array
+})
+
+const entryJson = Schema.decodeUnknownSync(
+  Schema.fromJsonString(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Null]))
+  )
+)
+
+/** All entries in their order, with the members of their JSON. */
+export const entries = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* many(StoredEntry)(sql`
+    select index::float8 as index, type, challenge_id::text, entry from log_entries order by index`)
+  return rows.map((row) => ({ ...row, json: entryJson(Buffer.from(row.entry).toString()) }))
+})
+
+const State = Schema.Struct({
+  size: Schema.Int,
+  root: Schema.Uint8Array,
+  fault: Schema.NullOr(Schema.String),
+  pending: Schema.Int
+})
+
+export const logState = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* one(State)(sql`
+    select size::float8 as size, root, fault, (select count(*)::int from log_pending) as pending from log_state`)
+})
+
+const Checkpoint = Schema.Struct({
+  size: Schema.Int,
+  root: Schema.Uint8Array,
+  note: Schema.String,
+  signed_at: Schema.DateTimeUtcFromDate
+})
+
+/** All that are kept, the oldest first. */
+export const checkpoints = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* many(Checkpoint)(sql`
+    select size::float8 as size, root, note, signed_at from log_checkpoints order by size`)
+})
+
+const Node = Schema.Struct({ level: Schema.Int, n: Schema.Int, hash: Schema.Uint8Array })
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
+
+/**
+ * The log is one tree that only grew: entries without gaps, the nodes of exactly its full tiles, a state with its root,
+ * and every checkpoint a signed prefix of it. Answers how many entries there are.
+ */
+export const oneTree = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const all = yield* entries
+  const leaves = all.map(({ entry }) => leafHash(entry))
+  assert.deepStrictEqual(
+    all.map(({ index }) => index),
+    all.map((_, place) => place)
+  )
+  const state = yield* logState
+  assert.strictEqual(state.size, all.length)
+  assert.strictEqual(hex(state.root), hex(rootOf(leaves)))
+  const nodes = yield* many(Node)(sql`
+    select level, n::float8 as n, hash from log_nodes order by level, n`)
+  const expected = [1, 2].flatMap((level) =>
+    Array.from({ length: Math.floor(all.length / 256 ** level) }, (_, n) => ({
+      level,
+      n,
+      hash: hex(rootOf(leaves.slice(n * 256 ** level, (n + 1) * 256 ** level)))
+    }))
+  )
+  assert.deepStrictEqual(
+    nodes.map(({ level, n, hash }) => ({ level, n, hash: hex(hash) })),
+    expected
+  )
+  const keys = yield* many(Schema.Struct({ verifier_key: Schema.String }))(sql`
+    select verifier_key from log_keys order by number`)
+  const verifiers = keys.map(({ verifier_key }) => Option.getOrThrow(parseVerifierKey(verifier_key)))
+  for (const { note, root, size } of yield* checkpoints) {
+    assert.strictEqual(hex(root), hex(rootOf(leaves.slice(0, size))))
+    const parsed = Option.getOrThrow(parseNote(note))
+    const head = Option.getOrThrow(parseCheckpointText(parsed.text))
+    assert.deepStrictEqual([head.size, hex(head.root), head.origin], [size, hex(root), verifiers[0]?.name])
+    assert.isTrue(verifiers.some((verifier) => isSignedBy(parsed, verifier)))
+  }
+  return all.length
+})
