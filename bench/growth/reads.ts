@@ -3,6 +3,7 @@
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
@@ -13,11 +14,16 @@ import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 
-type Reading = Effect.Effect<unknown, unknown, AgentScopes | Arenas | Events | Registry | Scoring | Targets>
+type Reading = Effect.Effect<
+  unknown,
+  unknown,
+  AgentScopes | Arenas | Events | Registry | Scoring | Targets | TransparencyLog
+>
 
 export interface Read {
   /** As the API names it: `GET /api/v1/eval/challenges`. */
@@ -176,6 +182,31 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   yield* own("an agent's", other)
   yield* own("the busiest agent's", agent, ofAgent(busiest))
+  const commitOf = Effect.fnUntraced(function* (challenge: string) {
+    const sql = yield* SqlClient.SqlClient
+    const [row] = yield* sql`
+      select encode(commit, 'hex') from predictions where challenge_id = ${challenge}::uuid
+       order by agent_id limit 1`.values
+    return String(row?.[0])
+  })
+  const [revealed, hidden] = [yield* commitOf(hot), yield* commitOf(hotOpen)]
+  const log = (route: string, asked: string, read: (log: TransparencyLog["Service"]) => Reading) =>
+    reads.push({ route: `GET ${route}`, asked, page: "first", run: TransparencyLog.use(read) })
+  for (const [asked, commit] of [
+    ["settled", revealed],
+    ["open", hidden]
+  ] as const) {
+    log("/api/v1/log/entries/:commit", asked, (service) => service.entryOf(commit))
+    log("/api/v1/log/proof/:commit", asked, (service) => service.proofOf(commit))
+  }
+  log("/api/v1/log/proof/:commit", "unknown", (service) => Effect.flip(service.proofOf("0".repeat(64))))
+  log("/api/v1/log/settlement/:challenge_id", "", (service) => service.settlementProof(hot))
+  log("/log/checkpoint", "", (service) => service.checkpoint)
+  log("/log/key", "", (service) => service.verifierKeys)
+  log("/log/tile/*", "level 0", (service) => service.hashTile(0, 3, 256))
+  log("/log/tile/*", "level 1, growing", (service) => service.hashTile(1, 0, 77))
+  log("/log/tile/*", "entries", (service) => service.entryBundle(3, 256))
+
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))

@@ -130,6 +130,44 @@ const settlements = Effect.gen(function* () {
       from predictions p join settlements s on s.challenge_id = p.challenge_id`
 })
 
+/**
+ * Every prediction's commit and reveal and every settlement have an entry. The hashes above them are made up: reads cost
+ * the same whatever they are.
+ */
+const log = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into log_entries (index, type, challenge_id, commit, entry)
+    select row_number() over (order by id) - 1, 'prediction.commit', challenge_id, commit,
+           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
+                      || '","type":"prediction.commit"}', 'UTF8')
+      from predictions`
+  const next = sql`(select count(*) - 1 from log_entries) + row_number()`
+  yield* sql`
+    insert into log_entries (index, type, commit_index, entry)
+    select ${next} over (order by e.index), 'prediction.reveal', e.index,
+           convert_to(json_build_object('body', convert_from(p.body, 'UTF8'), 'commit_index', e.index,
+                                        'salt', encode(p.salt, 'hex'), 'type', 'prediction.reveal')::text, 'UTF8')
+      from log_entries e
+      join predictions p on p.commit = e.commit
+      join challenges c on c.id = p.challenge_id and c.resolved_at is not null`
+  yield* sql`
+    insert into log_entries (index, type, challenge_id, version, entry)
+    select ${next} over (order by challenge_id), 'settlement', challenge_id, version, convert_to('{}', 'UTF8')
+      from settlements`
+  yield* sql`
+    insert into log_nodes (level, n, hash)
+    select level, n, sha256(int8send(n))
+      from (select count(*) as size from log_entries) e
+     cross join generate_series(1, 3) as level
+     cross join lateral generate_series(0, size / (256 ^ level)::bigint - 1) as n`
+  yield* sql`
+    insert into log_checkpoints (size, root, note, signed_at)
+    select n, sha256(int8send(n)), repeat('a note ', 40), now()
+      from generate_series(1, (select count(*) from log_entries), 256) as n`
+  yield* sql`insert into log_keys (number, verifier_key, added_at) values (1, 'a key', now())`
+})
+
 /** As if all had been settled on one day. */
 const figures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -173,6 +211,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("events and challenges", challenges(size))
   yield* step("predictions", predictions(size))
   yield* step("settlements and scores", settlements)
+  yield* step("the log", log)
   yield* step("figures", figures)
   yield* step("signals and subscriptions", habits(size))
   yield* step("statistics", sql`vacuum (analyze)`)

@@ -11,6 +11,7 @@ import {
   ChallengeStatus,
   Challenges,
   Direction,
+  LogPlace,
   PaperSignals,
   Receipt
 } from "./Challenges.ts"
@@ -76,9 +77,14 @@ export const Results = Schema.Struct({
       reasoning: Schema.NullOr(Schema.String),
       is_correct: Schema.NullOr(Schema.Boolean),
       score: Schema.NullOr(Schema.Finite),
-      commit: Schema.String.annotate({ description: "hex; its proof is at /api/v1/log/proof/{commit}" })
+      ...LogPlace.fields
     })
   ),
+  log: Schema.Struct({
+    settlement_proof: Schema.NullOr(Schema.String).annotate({
+      description: "where the proof of the settlement, or of the cancellation, is; null before"
+    })
+  }),
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "Results" })
 export type Results = typeof Results.Type

@@ -73,15 +73,19 @@ export const NewPrediction = Schema.Struct({
 }).annotate({ identifier: "NewPrediction" })
 export type NewPrediction = typeof NewPrediction.Type
 
+/** Where a prediction stands in the public log: `GET /api/v1/log/proof/{commit}` proves it. */
+export const LogPlace = Schema.Struct({
+  commit: Schema.String.annotate({ description: "hex" }),
+  leaf_index: Schema.NullOr(Schema.Int).annotate({ description: "null until it stands in the public log" })
+})
+
 /**
  * What lets an agent prove later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt body).
- * `leaf_index` is null until the prediction stands in the public log.
  */
 export const Receipt = Schema.Struct({
-  commit: Schema.String.annotate({ description: "hex" }),
+  ...LogPlace.fields,
   salt: Schema.String.annotate({ description: "32 random bytes, hex" }),
-  body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" }),
-  leaf_index: Schema.NullOr(Schema.Int)
+  body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" })
 }).annotate({ identifier: "Receipt" })
 
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */

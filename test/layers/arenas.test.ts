@@ -366,11 +366,16 @@ layer(testServices())("results", (it) => {
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 hour") })
       const [right, wrong] = [yield* claimedAgent(), yield* claimedAgent()]
       yield* predict(right, challenge, { direction: "bearish", confidence: 0.9 })
-      const answers = [
-        yield* predict(right, challenge, { confidence: 0.8, reasoning: "Up.", is_revision: true }),
-        yield* predict(wrong, challenge, { direction: "neutral", confidence: 0.1 })
-      ]
-      const [rightCommit = "", wrongCommit = ""] = answers.map(({ answer }) => answer.receipt?.commit)
+      const revised = yield* predict(right, challenge, {
+        confidence: 0.8,
+        reasoning: "Up.",
+        is_revision: true
+      })
+      const neutral = yield* predict(wrong, challenge, { direction: "neutral", confidence: 0.1 })
+      const placeOf = ({ answer }: typeof revised) => ({
+        commit: answer.receipt?.commit ?? "none",
+        leaf_index: null
+      })
 
       yield* moveTo(millisBefore(deadline, 1))
       const before = yield* results(challenge)
@@ -386,7 +391,7 @@ layer(testServices())("results", (it) => {
           direction: "bullish" as const,
           confidence: 0.8,
           reasoning: "Up.",
-          commit: rightCommit
+          ...placeOf(revised)
         },
         {
           agent_id: wrong,
@@ -394,7 +399,7 @@ layer(testServices())("results", (it) => {
           direction: "neutral" as const,
           confidence: 0.1,
           reasoning: null,
-          commit: wrongCommit
+          ...placeOf(neutral)
         }
       ].sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1))
       assert.deepStrictEqual(

@@ -100,7 +100,7 @@ export const makeSession = (options: {
         ? headers
         : [...headers, `expected a body of ${types.join() || "no"} type, got ${essence(answer)}`]
     }
-    const body = parsed(answer.text)
+    const body = essence(answer) === "text/plain" ? answer.text : parsed(answer.text)
     if (body === undefined) return [...headers, "the body is not JSON"]
     return [
       ...headers,

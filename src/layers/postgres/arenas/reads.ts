@@ -3,15 +3,24 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { PaperSignal } from "../../../services/Challenges.ts"
+import { PaperSignal, Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { leafIndexOf } from "../log/leafIndex.ts"
 import { many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf } from "./challengeRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
-const { predictions, next_cursor: _, settlement: __, void_reason: ___, ...resultColumns } = Results.fields
+const {
+  predictions,
+  next_cursor: _,
+  settlement: __,
+  void_reason: ___,
+  log: ____,
+  ...resultColumns
+} = Results.fields
 
 const ResultRow = Schema.Struct({
   ...resultColumns,
@@ -20,16 +29,15 @@ const ResultRow = Schema.Struct({
   settlement_source: Schema.NullOr(Schema.String)
 })
 
-const { receipt: ____, ...ownColumns } = OwnPredictions.fields.items.value.fields
+const { receipt: _____, ...ownColumns } = OwnPredictions.fields.items.value.fields
 const OwnRow = Schema.Struct({
   ...ownColumns,
-  commit: Schema.String,
-  salt: Schema.String,
-  body: Schema.String
+  ...Receipt.fields
 })
 
 export const makeReads = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { baseUrl } = yield* Settings
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)
   const ownRows = many(OwnRow)
@@ -57,7 +65,7 @@ export const makeReads = Effect.gen(function* () {
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, p.direction, p.confidence::float8 as confidence, p.reasoning,
-                 s.is_correct, s.score::float8 as score, encode(p.commit, 'hex') as commit
+                 s.is_correct, s.score::float8 as score, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, reasoning, commit
                 from predictions
@@ -87,6 +95,12 @@ export const makeReads = Effect.gen(function* () {
               void_reason: null
             },
       predictions: items,
+      log: {
+        settlement_proof:
+          version === null && shown.status !== "cancelled"
+            ? null
+            : `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}`
+      },
       next_cursor
     }
   })
@@ -120,7 +134,8 @@ export const makeReads = Effect.gen(function* () {
                ${statusOf(sql, now)} as challenge_status, ${iso(sql, "c.deadline")} as deadline, p.direction,
                p.confidence::float8 as confidence, p.reasoning, p.revision as revision_count,
                ${iso(sql, "p.received_at")} as created_at, s.is_correct, s.score::float8 as score,
-               encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body
+               encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
+               ${leafIndexOf(sql, "p.commit")}
           from predictions p
           ${challengeOf(sql)}
           left join lateral (
@@ -136,9 +151,9 @@ export const makeReads = Effect.gen(function* () {
          limit ${page.limit + 1}`)
       const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
       return {
-        items: items.map(({ commit, salt, body, ...own }) => ({
+        items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
           ...own,
-          receipt: { commit, salt, body, leaf_index: null }
+          receipt: { commit, salt, body, leaf_index }
         })),
         next_cursor
       }

@@ -33,7 +33,7 @@ export const makeTiles = Effect.gen(function* () {
         left join lateral (${neighbours}) t on p.size >= ${BigInt(leaves)}::int8`)
     if (size < range.leaves) {
       return yield* new NotFound({
-        detail: `There is no such ${what}: it would end with entry ${range.leaves}, and the newest checkpoint covers ${size}.`
+        detail: `There is no such ${what} yet: the newest checkpoint covers ${size} entries.`
       })
     }
     if (bytes === null || count !== range.width) {
