@@ -116,12 +116,7 @@ export const makeSequence = Effect.gen(function* () {
     // A close counts all commits of its challenge, and there may be a million.
     yield* sql`select set_config('statement_timeout', '5min', true),
                       set_config('idle_in_transaction_session_timeout', '1min', true)`
-    const bytes = yield* composePending(
-      sql,
-      unwritten.map((each) => ({ ...each, commit: null, commit_index: null, entry: null })),
-      // The commits of the batch are stored by now, so that none is counted by its place in it.
-      0
-    )
+    const bytes = yield* composePending(sql, unwritten)
     yield* run(sql`
       insert into log_entries (index, type, challenge_id, version, entry)
       select * from unnest(
