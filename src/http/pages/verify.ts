@@ -23,8 +23,8 @@ const area = (options: {
       autocapitalize="off"
       autocomplete="off"
       aria-describedby=${`${name}-hint`}
-    >
-${value ?? ""}</textarea>
+      value=${value ?? ""}
+    />
   </div>`
 }
 
