@@ -135,12 +135,12 @@ const application = (config: Composition) =>
         config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
-      const announced = Effect.gen(function* () {
-        const log = config.roles.includes("jobs") ? yield* keptLog : []
-        yield* Console.log(banner(config, [...remarks, mail.remark, ...log]))
-      })
-      return Layer.effectDiscard(announced).pipe(
-        Layer.provideMerge(running),
+      const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>
+        Layer.effectDiscard(Console.log(banner(config, [...remarks, mail.remark, ...log]))).pipe(
+          Layer.provideMerge(running)
+        )
+      )
+      return Layer.unwrap(announced).pipe(
         Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(services),
         Layer.provide(mail.layer),

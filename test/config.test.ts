@@ -1,6 +1,14 @@
+import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 import { load, settings } from "../src/config.ts"
+import { rawPublicKey } from "../src/layers/postgres/log/note.ts"
+import { testLogKey } from "./support/logSigner.ts"
+
+/** Of another kind than a log's. */
+const otherKey = generateKeyPairSync("x25519")
+  .privateKey.export({ format: "der", type: "pkcs8" })
+  .toString("base64")
 
 type Environment = Readonly<Record<string, string>>
 
@@ -44,6 +52,9 @@ const absent = [
   "AUSPEX_SMTP_URL",
   "AUSPEX_MAIL_FROM",
   "AUSPEX_LOG_FORMAT",
+  "AUSPEX_LOG_ORIGIN",
+  "AUSPEX_LOG_KEY",
+  "AUSPEX_LOG_KEY_PREVIOUS",
   "AUSPEX_OIDC_ISSUER",
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
@@ -102,6 +113,9 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "Auspex\nBcc: b@example.org <a@example.org>",
     "Auspex <a@localhost>"
   ],
+  AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],
+  AUSPEX_LOG_KEY: ["a-secret-that-is-no-key", otherKey, testLogKey.slice(0, -8)],
+  AUSPEX_LOG_KEY_PREVIOUS: ["a-secret-that-is-no-key"],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
   OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
@@ -304,6 +318,33 @@ describe("Settings", () => {
         const shown = Option.map(mailFrom, ({ name, address }) => `${name} <${address}>`)
         assert.deepStrictEqual(shown, Option.some(sender))
       }
+    })
+  )
+
+  it.effect("the log is named after the host and the site, without a port, or as it is said", () =>
+    Effect.gen(function* () {
+      const originOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.logOrigin)
+      assert.strictEqual(yield* originOf({}), "127.0.0.1/log/global")
+      const env = { AUSPEX_BASE_URL: "https://Arena.example:8443/base", AUSPEX_SITE: "cn" }
+      assert.strictEqual(yield* originOf(env), "arena.example/log/cn")
+      assert.strictEqual(yield* originOf({ ...env, AUSPEX_LOG_ORIGIN: "log.example" }), "log.example")
+    })
+  )
+
+  it.effect("the log's key is PKCS#8, as PEM or as its base64 on one line, and is not printed", () =>
+    Effect.gen(function* () {
+      const { privateKey } = generateKeyPairSync("ed25519")
+      const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString()
+      const line = privateKey.export({ format: "der", type: "pkcs8" }).toString("base64")
+      const keyOf = (env: Environment) =>
+        Effect.map(loaded(env), ({ logKey }) =>
+          Option.map(logKey, (key) => rawPublicKey(key).toString("hex"))
+        )
+      const expected = Option.some(rawPublicKey(createPrivateKey(pem)).toString("hex"))
+      for (const text of [pem, line, pem.replaceAll("\n", "\\n")]) {
+        assert.deepStrictEqual(yield* keyOf({ AUSPEX_LOG_KEY: text }), expected)
+      }
+      assert.notInclude(JSON.stringify(yield* loaded({ AUSPEX_LOG_KEY: line })), line.slice(-40))
     })
   )
 

@@ -5,10 +5,13 @@
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomInt } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Data, Deferred, Duration, Effect, FileSystem, Option, Redacted, Schedule } from "effect"
+import { testLogKey } from "./logSigner.ts"
 import { testAdminToken, testTokenSecret } from "./settings.ts"
 
 /** The project's own folder. */
@@ -186,13 +189,23 @@ const spawned = (start: Start, port: number): ChildProcess =>
     ...start.user
   })
 
+/** With a database of its own it needs no data directory of ours, but keeps there what it has signed. */
+const ownData = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-replica-"))),
+    (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+  ),
+  (directory) => ({ AUSPEX_DATA_DIR: directory })
+)
+
 /** Starts it, and waits for nothing. */
 export const startAuspex = Effect.fnUntraced(function* (start: Start) {
   const port = start.port ?? (yield* freePort)
+  const data = "DATABASE_URL" in start.environment ? yield* ownData : {}
   const end = yield* Deferred.make<Ended>()
   const written = { stdout: "", stderr: "" }
   const child = yield* Effect.sync(() => {
-    const child = spawned(start, port)
+    const child = spawned({ ...start, environment: { ...data, ...start.environment } }, port)
     child.stdout?.on("data", (chunk: Buffer) => (written.stdout += chunk.toString()))
     child.stderr?.on("data", (chunk: Buffer) => (written.stderr += chunk.toString()))
     child.on("error", (error) => Deferred.doneUnsafe(end, Effect.die(error)))
@@ -280,5 +293,6 @@ export const replicaEnvironment = (
   DATABASE_URL: Redacted.value(databaseUrl),
   AUSPEX_TOKEN_SECRET: testTokenSecret,
   AUSPEX_ADMIN_TOKEN: testAdminToken,
+  AUSPEX_LOG_KEY: testLogKey,
   ...extra
 })

@@ -4,6 +4,7 @@ import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { maybe, one, run } from "../query.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
+import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
 
@@ -19,6 +20,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { sequence } = yield* makeSequence
   const { publish, trim, verify } = yield* makeCheckpoints
+  const { revealDue } = yield* makeRevealDue
   /** What is kept in memory belongs to one pass at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
@@ -58,7 +60,7 @@ const make = Effect.gen(function* () {
     publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
       Effect.withSpan("LogKeeper.publish")
     ),
-    revealDue: Effect.succeed(0),
+    revealDue,
     trim,
     measure: Effect.gen(function* () {
       const { signed_at, waiting } = yield* measured(sql`
