@@ -10,6 +10,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
 import { claimedAgents, importQuotes, newChallenge, plus, predict } from "../support/builders.ts"
+import { keepLog } from "../support/log/keeping.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
@@ -40,12 +41,13 @@ const makeCrowd = Effect.gen(function* () {
   const due = yield* Effect.forEach(numbers, () => newChallenge({ deadline: hour }))
   const [hot, ...rest] = due
   assert(hot !== undefined)
-  yield* Effect.forEach(due, (challenge) => predict(agent.agentId, challenge))
+  const predicted = yield* Effect.forEach(due, (challenge) => predict(agent.agentId, challenge))
   yield* Effect.forEach(others, (other) => predict(other, hot))
   yield* TestClock.adjust("2 hours")
   yield* importQuotes("GC", [[hour, 110]])
   const settled = yield* Scoring.use((scoring) => scoring.settleDue)
   assert.strictEqual(settled.resolved.length, 1 + rest.length)
+  yield* keepLog
   yield* sql`
     insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
     select uuidv7(), ${hot.id}::uuid, ${agent.agentId}::uuid, 'bullish', 0.5, ${DateTime.toDateUtc(now)}
@@ -64,7 +66,8 @@ const makeCrowd = Effect.gen(function* () {
     })
   }
   const { access_token } = yield* issue(agent.agentId, agent.secret)
-  return { agent, hot, open, token: access_token }
+  const commit = predicted[0]?.answer.receipt?.commit ?? "none"
+  return { agent, commit, hot, open, token: access_token }
 })
 
 const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
@@ -135,6 +138,18 @@ const pinned: Readonly<Record<string, Pinned>> = {
   })),
   "GET /events": page(2, "&asset=GC"),
   "GET /events/today": page(2, "&asset=GC"),
+  "GET /log/entries/:commit": made(
+    2,
+    Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
+  ),
+  "GET /log/proof/:commit": made(
+    3,
+    Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
+  ),
+  "GET /log/settlement/:challenge_id": made(
+    3,
+    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
+  ),
 
   "GET /agent/profile/self": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/predictions": page(3, "", asAgent),
@@ -291,10 +306,21 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
 
-/** Statements of the one request that has this id; `begin` and `commit` are not counted. */
+/** Statements of the request that has this id; `begin` and `commit` are not counted. */
+const sentWith = (id: string) =>
+  Effect.map(
+    Observed,
+    ({ spans }) =>
+      spans.filter(
+        (span) =>
+          span.kind === "client" &&
+          span.attributes.get("request.id") === id &&
+          span.attributes.has("db.query.text")
+      ).length
+  )
+
 const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { request }: Pinned) {
   const { asked, parameters, query = "" } = yield* request(count)
-  const { spans } = yield* Observed
   const id = `${shortName(route).replaceAll(/\W/g, "-")}-${count}`
   // Long enough for what is remembered of an agent to be asked for again.
   yield* TestClock.adjust("10 seconds")
@@ -306,12 +332,7 @@ const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { reques
   assert.isTrue(answer.status < 300, `${answer.status} ${answer.text}`)
   const items = member(answer.json, "items") ?? member(answer.json, "predictions")
   if (query !== "" && Array.isArray(items)) assert.lengthOf(items, count)
-  return spans.filter(
-    (span) =>
-      span.kind === "client" &&
-      span.attributes.get("request.id") === id &&
-      span.attributes.has("db.query.text")
-  ).length
+  return yield* sentWith(id)
 })
 
 // Standing, limits and predictions share statements when requests arrive together; here each request is alone.
@@ -319,6 +340,17 @@ layer(crowd)("The number of SQL statements", (it) => {
   it("is pinned for every endpoint, and for nothing else", () => {
     assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
   })
+
+  it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9"])(
+    "of /log/%s is two: its limit, and what is read",
+    (path) =>
+      Effect.gen(function* () {
+        const id = `log-${path.replaceAll("/", "-")}`
+        const answer = yield* get(`/log/${path}`, { headers: { "x-request-id": id } })
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(yield* sentWith(id), 2)
+      })
+  )
 
   it.effect.each(routes)("of $name is what it was, for one item and for twenty", (route) =>
     Effect.gen(function* () {

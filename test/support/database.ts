@@ -38,5 +38,8 @@ export const emptyDatabase = copyOf("template0")
 /** The pool looks for idle connections every few seconds: under a test clock, for each of those that a test skips. */
 const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 
+/** A pool on this database. */
+export const poolOn = (url: Redacted.Redacted) => Database.client(url).pipe(Layer.provide(realTime))
+
 /** A pool on a fresh database. */
-export const database = Layer.unwrap(Effect.map(freshDatabase, Database.client)).pipe(Layer.provide(realTime))
+export const database = Layer.unwrap(Effect.map(freshDatabase, poolOn))

@@ -6,6 +6,7 @@ import { Arenas } from "../../../src/services/Arenas.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
+import { keepLog } from "../log/keeping.ts"
 import { someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
@@ -125,8 +126,10 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       prediction: { direction: "bullish", confidence: 0.75, reasoning: "Because." },
       receivedAt: DateTime.add(start, { hours })
     })
+  const commits: Array<string> = []
   for (const { id } of settled) {
-    yield* predict(agent.agent_id, id, -25)
+    const { answer } = yield* predict(agent.agent_id, id, -25)
+    commits.push(answer.receipt?.commit ?? "none")
     yield* predict(rival.agent_id, id, -25)
   }
   for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, oldest.id, hours)
@@ -135,6 +138,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
   if (report.resolved.length !== settled.length)
     return yield* Effect.die(new Error("the world was not settled"))
+  yield* keepLog
 
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
@@ -213,6 +217,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
     "public.eventsToday": [always({ query: { asset: "GC" } })],
+    "log.entry": [always({ params: { commit: commits[0] ?? "none" } })],
+    "log.proof": [always({ params: { commit: commits[1] ?? "none" } })],
+    "log.settlementProof": [always({ params: { challenge_id: oldest.id } })],
     "admin.importEvents": [
       always({
         hints: {

@@ -3,8 +3,11 @@ import { SqlClient } from "effect/sql"
 import { at, column, many, maybe, orDefect, run } from "../query.ts"
 import { predictionReveal } from "./entries.ts"
 
-/** Predictions that one call reveals: few enough that the log takes up new commits between two calls. */
+/** Predictions that one call reveals. */
 const chunk = 2000
+
+/** Reveals can wait and new commits should not, so a queue that is as long as this gets no more of them. */
+const mostWaiting = 10_000
 
 const Due = Schema.Struct({
   challenge_id: Schema.String,
@@ -23,8 +26,8 @@ const Sealed = Schema.Struct({
 
 /**
  * Queues the reveals of some predictions of one challenge that the log has closed and whose deadline has passed, and
- * answers how many: 0 when none is due, or other replicas are at all that are. A chunk is one transaction, so a
- * prediction is revealed once, whoever is killed and starts again.
+ * answers how many: 0 when none is due, other replicas are at all that are, or much waits for the log already. A chunk is
+ * one transaction, so a prediction is revealed once, whoever is killed and starts again.
  *
  * Predictions come in the order of their key and their commits are looked up in the log: each chunk costs the same
  * however many predictions the challenge has, and predicting keeps no index for it.
@@ -38,6 +41,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const next = yield* due(sql`
       select challenge_id::text, last_agent_id::text, last_revision from log_reveals
        where due_at <= ${at(now)}
+         and (select count(*) from (select 1 from log_pending limit ${mostWaiting}) waiting) < ${mostWaiting}
        order by due_at, challenge_id
        limit 1
          for update skip locked`)
