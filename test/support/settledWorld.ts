@@ -1,18 +1,9 @@
 /** A challenge with two predictions from its making to its settlement, all of it in the log, revealed and signed. */
 import { Effect } from "effect"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { keepLog } from "./log/keeping.ts"
 import { claimedAgent, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
-
-/** Gives everything that waits its place in the log, and signs it. */
-export const published = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
-  yield* keeper.verifyAtStart
-  yield* keeper.revealDue
-  while ((yield* keeper.sequence) > 0) yield* keeper.revealDue
-  yield* keeper.publish
-})
 
 /** An open challenge that Ada and Grace have predicted; `settle` ends it. */
 export const openWorld = Effect.fnUntraced(function* (names: readonly [string, string] = ["Ada", "Grace"]) {
@@ -21,18 +12,18 @@ export const openWorld = Effect.fnUntraced(function* (names: readonly [string, s
   const [ada, grace] = [yield* claimedAgent(names[0]), yield* claimedAgent(names[1])]
   const right = yield* predict(ada, challenge, { confidence: 0.875, reasoning: "Rates <fall>." })
   const wrong = yield* predict(grace, challenge, { direction: "bearish", confidence: 0.25 })
-  yield* published
+  yield* keepLog
 
   const pass = Effect.gen(function* () {
     yield* moveTo(plus(deadline, "1 minute"))
     yield* (yield* Scoring).settleDue
-    yield* published
+    yield* keepLog
   })
   const settle = Effect.gen(function* () {
     yield* moveTo(plus(deadline, "2 minutes"))
     yield* importQuotes("GC", [[deadline, 102]])
     yield* (yield* Scoring).settleDue
-    yield* published
+    yield* keepLog
   })
   const commitOf = ({ answer }: typeof right) => answer.receipt?.commit ?? "none"
   const keys = yield* (yield* TransparencyLog).verifierKeys

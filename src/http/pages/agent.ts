@@ -88,7 +88,9 @@ export const agent = (frame: Frame, scorecard: Scorecard): Page => ({
       <h2 id="predictions">Settled predictions</h2>
       ${
         scorecard.predictions.length === 0
-          ? html`<p>There are none yet, or no more.</p>`
+          ? html`<p>
+              ${scorecard.overall.prediction_count === 0 ? "There are none yet." : "There are no more."}
+            </p>`
           : html`<p>
                 Each was sealed in the public log before its deadline, and stands there for ever. Take its
                 proof file, or <a href=${frame.at(verifyPage())}>check it in your browser</a>.

@@ -68,7 +68,10 @@ const predictions = (frame: Frame, terms: Challenge, results: Results) => {
       what is sealed until the deadline: the public log has only hashes, from which nothing can be guessed.
     </p>`
   }
-  if (results.predictions.length === 0) return html`<p>Nobody predicted, or there are no more.</p>`
+  if (results.predictions.length === 0)
+    return html`<p>
+      ${terms.prediction_count === 0 ? "Nobody predicted." : "There are no more predictions."}
+    </p>`
   return html`<p>
       ${counts(terms)}. Each agent's last word before the deadline, with a confidence from 0 to 1.
     </p>

@@ -14,7 +14,8 @@ import {
 import { get, testServer, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../../support/outsideVerifiers.ts"
-import { openWorld, published, settledWorld } from "../../support/settledWorld.ts"
+import { keepLog } from "../../support/log/keeping.ts"
+import { openWorld, settledWorld } from "../../support/settledWorld.ts"
 import { textOf, unescaped } from "../../support/visitor.ts"
 
 const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
@@ -172,7 +173,7 @@ layer(testServer())("What the server gives out", (it) => {
 
   it.effect("an entry that is not there has no proof", () =>
     Effect.gen(function* () {
-      yield* published
+      yield* keepLog
       assert.strictEqual((yield* get("/api/v1/log/proof/entry/1000000")).status, 404)
       assert.strictEqual((yield* get("/api/v1/log/proof/entry/-1")).status, 400)
       assert.strictEqual((yield* get("/api/v1/log/proof/entry/x")).status, 400)

@@ -5,7 +5,8 @@ import type { BrowserContextOptions, Page } from "playwright-core"
 import * as chromium from "../../support/chromium.ts"
 import { noteKey } from "../../support/provenLog.ts"
 import { get, testServer, TestServer } from "../../support/server.ts"
-import { published, settledWorld } from "../../support/settledWorld.ts"
+import { keepLog } from "../../support/log/keeping.ts"
+import { settledWorld } from "../../support/settledWorld.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
 
@@ -125,7 +126,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("a link that leads elsewhere fetches nothing", () =>
     Effect.gen(function* () {
-      yield* published
+      yield* keepLog
       const { does, page } = yield* reader()
       const asked: Array<string> = []
       page.on("request", (request) => void asked.push(request.url()))
@@ -150,7 +151,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("a proof with markup in it is shown as text", () =>
     Effect.gen(function* () {
-      yield* published
+      yield* keepLog
       const { does } = yield* reader()
       yield* does(async (page) => {
         await page.goto("/verify")

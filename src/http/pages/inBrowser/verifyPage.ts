@@ -61,7 +61,7 @@ const verdict = ({ checks, holds }: Verification): HTMLElement => {
     return notice(
       "success",
       "The proof holds.",
-      "Every check that was made passed. It was made in your browser."
+      "Every check that was made passed, here in your browser, with the key in the field below."
     )
   }
   const failed = checks.find((check) => check.outcome === "failed")
@@ -82,7 +82,7 @@ const statementOf = ({ statement }: Verification): ReadonlyArray<HTMLElement> =>
     element(
       "dl",
       facts.flatMap(([term, text]) => [element("dt", term), element("dd", text)]),
-      { class: "facts" }
+      { class: "facts long" }
     ),
     ...limits.map((limit) => element("p", limit, { class: "quiet small" }))
   ]
