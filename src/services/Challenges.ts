@@ -83,9 +83,10 @@ export const LogPlace = Schema.Struct({
  * What lets an agent prove later what it sent, and when: `commit` is SHA-256("auspex/commit/v1" 0x00 salt body).
  */
 export const Receipt = Schema.Struct({
-  ...LogPlace.fields,
+  commit: LogPlace.fields.commit,
   salt: Schema.String.annotate({ description: "32 random bytes, hex" }),
-  body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" })
+  body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" }),
+  leaf_index: LogPlace.fields.leaf_index
 }).annotate({ identifier: "Receipt" })
 
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */

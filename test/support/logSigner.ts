@@ -2,7 +2,7 @@
 import { Effect, Layer, Option, Ref } from "effect"
 import { logKeys } from "../../src/layers/logKeys.ts"
 import { parseLogKey } from "../../src/layers/node/logKey.ts"
-import { LogSigner } from "../../src/services/LogSigner.ts"
+import { LogSigner, SignerUnusable } from "../../src/services/LogSigner.ts"
 import type { TreeHead } from "../../src/services/LogSigner.ts"
 
 /** Private keys as `AUSPEX_LOG_KEY` takes them. */
@@ -15,6 +15,8 @@ export const logSigner = (
     readonly previous?: string
     /** What it has signed before. */
     readonly signed?: Ref.Ref<Option.Option<TreeHead>>
+    /** Why it cannot remember what it signs. */
+    readonly forgets?: string
   } = {}
 ) =>
   Layer.effect(
@@ -26,7 +28,10 @@ export const logSigner = (
       return LogSigner.of({
         keys: Effect.succeed(logKeys(current, previous)),
         lastSigned: Ref.get(signed),
-        rememberSigned: (head) => Ref.set(signed, Option.some(head))
+        rememberSigned: (head) =>
+          options.forgets === undefined
+            ? Ref.set(signed, Option.some(head))
+            : Effect.fail(new SignerUnusable({ message: options.forgets }))
       })
     })
   )

@@ -1,6 +1,6 @@
 /** What the public log's tables hold, and what must be true of them whatever happened. */
 import { assert } from "@effect/vitest"
-import { Effect, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import {
@@ -9,7 +9,10 @@ import {
   parseNote,
   parseVerifierKey
 } from "../../src/layers/postgres/log/note.ts"
+import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { logSigner } from "./logSigner.ts"
 
 const StoredEntry = Schema.Struct({
   index: Schema.Int,
@@ -103,3 +106,32 @@ export const oneTree = Effect.gen(function* () {
   }
   return all.length
 })
+
+/** A keeper of its own on the same database, as another replica or a later start has it. */
+export const anotherKeeper = (options: Parameters<typeof logSigner>[0] = {}) =>
+  Layer.build(Layer.fresh(KeeperLayer.layer).pipe(Layer.provide(logSigner(options)))).pipe(
+    Effect.map((built) => Context.get(built, LogKeeper))
+  )
+
+/** Things that wait for their index, without what they would be about. */
+export const queue = Effect.fnUntraced(function* (count: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into log_pending (type, entry)
+    select 'key.rotate', convert_to('{"n":' || i || '}', 'UTF8') from generate_series(1, ${count}::int) i`
+})
+
+/** What nothing but the owner of the tables can do: change what is append-only. */
+export const tampering = <A, E, R>(change: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`alter table log_entries disable trigger log_entries_append_only`
+        yield* sql`alter table log_nodes disable trigger log_nodes_append_only`
+        yield* change
+        yield* sql`alter table log_entries enable trigger log_entries_append_only`
+        yield* sql`alter table log_nodes enable trigger log_nodes_append_only`
+      })
+    )
+  })
