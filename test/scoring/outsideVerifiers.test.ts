@@ -1,4 +1,8 @@
 /** Verifiers that others wrote accept what ours accepts, and refuse what it refuses. */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { verify } from "../../src/scoring/trackRecord/verify.ts"
 import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
@@ -49,6 +53,41 @@ describe("@sigstore/verify", () => {
       assert.isFalse((await verify({ proof, keys: [key.verifierKey] })).holds)
     }
     assert.throws(() => checkWithSigstore(noteKey(key.name).verifierKey, proofAt(4, 9)))
+  })
+})
+
+describe("By hand, as docs/verifying.md says", () => {
+  const page = readFileSync(new URL("../../docs/verifying.md", import.meta.url), "utf8")
+  const script = /```bash\n([^]*?)\n```/.exec(page)?.[1] ?? ""
+  const tools = ["bash", "openssl", "jq", "sha256sum"]
+  const missing = tools.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined)
+  const directory = mkdtempSync(join(tmpdir(), "auspex-by-hand-"))
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  const run = (proof: string) => {
+    writeFileSync(join(directory, "proof"), proof)
+    const program = ["-c", script, "byhand.sh", "proof", key.verifierKey]
+    return spawnSync("bash", program, { cwd: directory, encoding: "utf8" })
+  }
+
+  it("openssl and sha256sum come to the same", ({ skip }) => {
+    if (missing.length > 0) return skip(`skipped: there is no ${missing.join(", ")}`)
+    for (const [index, size] of [
+      [0, 1],
+      [4, 9],
+      [8, 9]
+    ] as const) {
+      const { status, stderr, stdout } = run(proofAt(index, size))
+      assert.strictEqual(status, 0, stderr)
+      assert.deepStrictEqual(stdout.trimEnd().split("\n"), [
+        "Signature Verified Successfully",
+        `entry ${index} is in the tree of ${size}`,
+        prediction.commit,
+        prediction.entry,
+        prediction.body
+      ])
+    }
+    for (const proof of changed(proofAt(4, 9))) assert.notStrictEqual(run(proof).status, 0)
   })
 })
 

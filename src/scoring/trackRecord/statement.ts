@@ -43,7 +43,7 @@ const importedLimit =
   "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
 
 const timeLimit =
-  "The time of receipt is the server's word. What the log adds is the order: the entry stands before the entry that closes its challenge, and a witness's cosignature gives an independent latest time."
+  "The time of receipt is the server's word. What the log adds is the order: the prediction was there before the close of its challenge if its place is below that of the entry challenge.close, and a witness that signed a log with both says when."
 
 export const statementOf = (options: {
   readonly entry: Entry
