@@ -39,6 +39,7 @@ const decided: Environment = {
   AUSPEX_LIMIT_TOKEN_FAILURES: "60/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
+  AUSPEX_LIMIT_LOG_READS: "6000/minute",
   AUSPEX_TRUSTED_PROXIES: ""
 }
 
@@ -193,7 +194,8 @@ describe("Settings", () => {
         reminder_mails: "20 in 86400 s",
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
-        reads: "600 in 60 s"
+        reads: "600 in 60 s",
+        log_reads: "6000 in 60 s"
       })
     })
   )

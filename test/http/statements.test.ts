@@ -257,7 +257,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { accept: true, reason: "why" } }
     }))
   ),
-  "POST /admin/challenges": plain(8, {
+  "POST /admin/challenges": plain(7, {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
@@ -268,7 +268,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/settle": {
-    statements: 12,
+    statements: 14,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")

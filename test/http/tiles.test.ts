@@ -258,10 +258,13 @@ layer(logServer, { timeout: "60 seconds" })("The log below /log", (it) => {
 })
 
 layer(testServer())("An empty log", (it) => {
-  it.effect("has no checkpoint and no tiles", () =>
+  it.effect("has no checkpoint, no key and no tiles", () =>
     Effect.gen(function* () {
-      const checkpoint = yield* get("/log/checkpoint")
-      assert.deepStrictEqual([checkpoint.status, checkpoint.json["code"]], [404, "log_empty"])
+      for (const path of ["/log/checkpoint", "/log/key"]) {
+        const answer = yield* get(path)
+        assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "log_empty"])
+        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+      }
       assert.strictEqual((yield* get("/log/tile/0/000.p/1")).status, 404)
       assert.strictEqual((yield* get("/log/tile/entries/000.p/1")).status, 404)
     })

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -42,6 +43,13 @@ const wrongAnswer = {
   related_events: []
 }
 
+/** Enough for the log to have a node above its entries. */
+const fullTile = SqlClient.SqlClient.use(
+  (sql) => sql`
+    insert into log_pending (type, entry)
+    select 'key.rotate', convert_to('{}', 'UTF8') from generate_series(1, 256)`
+)
+
 /** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
 const records = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
@@ -55,6 +63,8 @@ const records = Effect.gen(function* () {
   yield* predict(agent, challenge)
   yield* importQuotes("GC", [[deadline, 102]])
   yield* Scoring.use((scoring) => scoring.settleDue)
+  yield* fullTile
+  yield* LogKeeper.use(({ publish, sequence }) => Effect.andThen(sequence, publish))
   yield* Audit.use((audit) =>
     audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
   )
@@ -68,7 +78,10 @@ const appendOnly = [
   ["price_points", "close"],
   ["paper_signals", "direction"],
   ["registration_attempts", "passed"],
-  ["audit_log", "action"]
+  ["audit_log", "action"],
+  ["log_entries", "entry"],
+  ["log_nodes", "hash"],
+  ["log_keys", "verifier_key"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {
@@ -109,6 +122,50 @@ layer(testServices())("append-only records", (it) => {
       assert.include(yield* refusal((sql) => sql`truncate challenges cascade`), "append-only")
       assert.include(yield* refusal((sql) => sql`truncate agents cascade`), "append-only")
       assert.match(yield* refusal((sql) => sql`delete from agents`), /_agent$/)
+    })
+  )
+})
+
+layer(testServices())("the log in the database", (it) => {
+  it.effect("keeps the name and the state that it has, and its state only grows", () =>
+    Effect.gen(function* () {
+      yield* records
+      const refused = (table: string, operation: string) => `${table} is append-only: ${operation} refused`
+      for (const table of ["log_identity", "log_state"]) {
+        assert.strictEqual(yield* refusal((sql) => sql`delete from ${sql(table)}`), refused(table, "delete"))
+        assert.strictEqual(yield* refusal((sql) => sql`truncate ${sql(table)}`), refused(table, "truncate"))
+      }
+      assert.strictEqual(
+        yield* refusal((sql) => sql`update log_identity set origin = origin`),
+        refused("log_identity", "update")
+      )
+      for (const change of ["size = size - 1", "root = sha256(root)", "size = 0, root = sha256('')"]) {
+        const changed = yield* refusal((sql) => sql`update log_state set ${sql.literal(change)}`)
+        assert.strictEqual(changed, "the log only grows", change)
+      }
+    })
+  )
+
+  it.effect("has nothing twice: no commit, reveal, making, end, or version of a settlement", () =>
+    Effect.gen(function* () {
+      yield* records
+      const again = (columns: string, values: string) =>
+        refusal(
+          (sql) => sql`
+            insert into log_entries (index, entry, ${sql.literal(columns)})
+            select 1000000, '{}'::bytea, ${sql.literal(values)} from log_entries
+             where ${sql.literal(columns.includes("version") ? "version is not null" : "commit is not null")} limit 1`
+        )
+      assert.strictEqual(yield* again("type, commit", "type, commit"), "log_entries_commit")
+      assert.strictEqual(
+        yield* again("type, challenge_id, version", "type, challenge_id, version"),
+        "log_entries_of_challenge"
+      )
+      const reveal = (index: number) => (sql: SqlClient.SqlClient) =>
+        sql`
+        insert into log_entries (index, type, commit_index, entry) values (${index}, 'prediction.reveal', 1, '{}'::bytea)`
+      yield* SqlClient.SqlClient.use(reveal(2_000_000))
+      assert.strictEqual(yield* refusal(reveal(2_000_001)), "log_entries_reveal")
     })
   )
 })

@@ -10,8 +10,7 @@ import {
 import type { NotFound } from "../../services/errors.ts"
 import { Limits } from "../../services/Limits.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
-import { TransparencyLog } from "../../services/TransparencyLog.ts"
-import type { LogEmpty } from "../../services/TransparencyLog.ts"
+import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"
 import { parseTilePath } from "../tilePaths.ts"
@@ -62,7 +61,13 @@ export const layer = HttpRouter.use(
       answered(Effect.andThen(counted, Effect.map(log.checkpoint, plainText)))
     )
 
-    const keys = Effect.map(log.verifierKeys, (each) => plainText(each.map((key) => `${key}\n`).join("")))
+    const keys = Effect.gen(function* () {
+      const each = yield* log.verifierKeys
+      if (each.length === 0) {
+        return yield* new LogEmpty({ detail: "The log has no key yet: try again in a few seconds." })
+      }
+      return plainText(each.map((key) => `${key}\n`).join(""))
+    })
     yield* router.add("GET", logPaths.key, answered(Effect.andThen(counted, keys)))
 
     const tile = Effect.gen(function* () {

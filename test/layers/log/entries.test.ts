@@ -1,7 +1,12 @@
 /** The bytes of each type of entry: whoever changes them changes what strangers have verified. */
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
+import { canonicalJson } from "../../../src/layers/canonicalJson.ts"
 import {
+  EntryType,
   challengeClose,
   challengeCreate,
   keyRotate,
@@ -10,6 +15,7 @@ import {
   settlement,
   voided
 } from "../../../src/layers/postgres/log/entries.ts"
+import { leafHash, rootOf } from "../../../src/layers/postgres/log/frontier.ts"
 
 const at = (iso: string) => DateTime.makeUnsafe(iso)
 const bytes = (value: number) => new Uint8Array(32).fill(value)
@@ -150,5 +156,29 @@ describe("The entry of", () => {
       const { type, ...members } = JSON.parse(text(live))
       assert.deepStrictEqual(JSON.parse(text(imported)), { ...members, of: type, type: "import" })
     }
+  })
+})
+
+describe("The entries of decision 0008", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/decisions/0008-public-log.md"), "utf8")
+  const lines = page.split("\n").filter((line) => line.startsWith(`{"`))
+  const members = lines.map((line) => JSON.parse(line))
+  const of = (wanted: string) => members.filter(({ type }) => type === wanted)
+
+  it("are one of each type, as they are stored", () => {
+    assert.sameMembers([...new Set(members.map(({ type }) => type))], [...EntryType.literals, "import"])
+    assert.deepStrictEqual(
+      lines.map((line) => canonicalJson(JSON.parse(line))),
+      lines
+    )
+  })
+
+  it("are what the page says: the reveal opens the first commit, and the close is over both", () => {
+    const [reveal] = of("prediction.reveal")
+    const commits = of("prediction.commit").map(({ c }) => Buffer.from(c, "hex"))
+    const opened = createHash("sha256").update("auspex/commit/v1\0")
+    opened.update(Buffer.from(reveal.salt, "hex")).update(reveal.body)
+    assert.deepStrictEqual(commits[0], opened.digest())
+    assert.strictEqual(of("challenge.close")[0]?.root, rootOf(commits.map(leafHash)).toString("hex"))
   })
 })

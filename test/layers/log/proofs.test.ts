@@ -50,7 +50,7 @@ const Cases = (largest: number) =>
   ])
 const below = (size: number, thousandths: number) => Math.floor((size * thousandths) / 1000)
 
-const runs = { arbitrary: { runs: 150 } }
+const runs = { arbitrary: { runs: 80 } }
 
 layer(log, { timeout: "30 seconds" })("Merkle proofs", (it) => {
   for (const largest of [20, 1000, mostEntries]) {
