@@ -71,6 +71,7 @@ export const Results = Schema.Struct({
   predictions: Schema.Array(
     Schema.Struct({
       agent_id: AgentId,
+      agent_name: Schema.String,
       direction: Direction,
       confidence: Schema.Finite,
       reasoning: Schema.NullOr(Schema.String),
@@ -126,6 +127,7 @@ export interface Submission {
 export class Arenas extends Context.Service<
   Arenas,
   {
+    readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
     readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
     /** Open challenges of the agent's subscribed scopes. */
     readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>

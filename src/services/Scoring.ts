@@ -69,7 +69,8 @@ export const Scorecard = Schema.Struct({
       is_correct: Schema.Boolean,
       score: Schema.Finite,
       created_at: Timestamp,
-      settled_at: Timestamp
+      settled_at: Timestamp,
+      commit: Schema.String.annotate({ description: "hex; its proof is at /api/v1/log/proof/{commit}" })
     })
   ),
   next_cursor: Schema.NullOr(Schema.String)

@@ -25,6 +25,15 @@ export const LogEntry = Schema.Struct({
 }).annotate({ identifier: "LogEntry" })
 export type LogEntry = typeof LogEntry.Type
 
+/** What the log says of a challenge itself: that it was made, closed, and settled or void. */
+export const ChallengeEntry = Schema.Struct({
+  type: Schema.String,
+  version: Schema.Int,
+  leaf_index: Schema.Int,
+  imported: Schema.Boolean
+})
+export type ChallengeEntry = typeof ChallengeEntry.Type
+
 /** 404: nothing has been published yet. */
 export class LogEmpty extends Schema.Error<LogEmpty>("LogEmpty")(
   { detail: Schema.String, code: errorCode("log_empty") },
@@ -63,7 +72,11 @@ export class TransparencyLog extends Context.Service<
      * deadline on, once the prediction is revealed in the log, the `salt` and `body` that its commit is the hash of.
      */
     readonly proofOf: (commit: string) => Effect.Effect<string, NotFound | NotSequenced>
+    /** The same of the entry at a place, whatever it records; the extra data are `entry` alone. */
+    readonly proofAt: (leafIndex: number) => Effect.Effect<string, NotFound | NotSequenced>
     /** The same of how a challenge ended: its newest settlement, or that it was cancelled. */
     readonly settlementProof: (challengeId: string) => Effect.Effect<string, NotFound | NotSequenced>
+    /** The entries of a challenge itself that a published checkpoint covers, in the order of the log. */
+    readonly entriesOf: (challengeId: string) => Effect.Effect<ReadonlyArray<ChallengeEntry>>
   }
 >()("auspex/services/TransparencyLog") {}

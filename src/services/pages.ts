@@ -1,4 +1,4 @@
-/** The paths of the pages that mails and answers link to; behind a base URL they are whole links. */
+/** The paths of the pages that mails, answers and pages link to; behind a base URL they are whole links. */
 
 /** Secrets in these paths are recognised by their prefix, and redacted wherever they are logged. */
 export const tokenPrefixes = {
@@ -9,6 +9,13 @@ export const tokenPrefixes = {
 } as const
 
 export const accountPage = "/account"
+/** Of a challenge, for everybody: its terms, its record, and from the deadline on what was predicted. */
+export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
+/** Of an agent, for everybody: its figures and its settled predictions. */
+export const agentPage = (agentId: string) => `/agents/${agentId}`
+/** Where a proof is checked in the browser; of a proof of this site it is enough to give the path. */
+export const verifyPage = (proof?: string) =>
+  proof === undefined ? "/verify" : `/verify?${new URLSearchParams({ proof }).toString()}`
 /** Of a claim link: shows the agent; a signed-in operator enters the pairing code. */
 export const claimPage = (token: string) => `/claim/${token}`
 /** Of a claim mail: shows the agent and one button, which signs in and claims. */

@@ -387,6 +387,7 @@ layer(testServices())("results", (it) => {
       const shown = [
         {
           agent_id: right,
+          agent_name: "agent",
           direction: "bullish" as const,
           confidence: 0.8,
           reasoning: "Up.",
@@ -394,6 +395,7 @@ layer(testServices())("results", (it) => {
         },
         {
           agent_id: wrong,
+          agent_name: "agent",
           direction: "neutral" as const,
           confidence: 0.1,
           reasoning: null,

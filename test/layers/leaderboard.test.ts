@@ -299,8 +299,9 @@ layer(testServices())("the scorecard", (it) => {
       )
       const oldest = card.predictions.at(-1)
       assert(oldest !== undefined)
-      const { prediction_id, ...shownOldest } = oldest
+      const { commit, prediction_id, ...shownOldest } = oldest
       assert.match(prediction_id, /^[0-9a-f-]{36}$/)
+      assert.match(commit, /^[0-9a-f]{64}$/)
       assert.deepStrictEqual(shownOldest, {
         challenge_id: first.id,
         type: "directional",

@@ -56,6 +56,10 @@ export class Pages extends Context.Service<
     readonly shown: <E extends Failure, R>(
       page: (visitor: Visitor) => Effect.Effect<Response, E, R>
     ) => Served<R>
+    /** The same for a page without a form: the browser keeps nothing of it. */
+    readonly published: <E extends Failure, R>(
+      page: (visitor: Visitor) => Effect.Effect<Response, E, R>
+    ) => Served<R>
     /** Serves what acts on a form of ours. */
     readonly submitted: <E extends Failure, R>(
       act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>
@@ -132,6 +136,9 @@ const make = Effect.gen(function* () {
       })
     )
 
+  const published: Pages["Service"]["published"] = (page) =>
+    served(Effect.flatMap(identify, ({ visitor }) => page(visitor)))
+
   const submitted: Pages["Service"]["submitted"] = (act) =>
     served(
       Effect.gen(function* () {
@@ -153,7 +160,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return Pages.of({ site, cookies, shown, submitted })
+  return Pages.of({ site, cookies, shown, published, submitted })
 })
 
 export const layer = Layer.effect(Pages, make)

@@ -9,7 +9,10 @@ export const pagePaths = {
   callback: "/sign-in/oidc/callback",
   signOut: "/sign-out",
   account: "/account",
-  rotateSecret: "/account/agents/:agent_id/rotate-secret"
+  rotateSecret: "/account/agents/:agent_id/rotate-secret",
+  challenge: "/challenges/:challenge_id",
+  agent: "/agents/:agent_id",
+  verify: "/verify"
 } as const
 
 /** Which methods each takes. */
@@ -25,10 +28,13 @@ export const pageMethods: Readonly<
   [pagePaths.callback]: ["GET"],
   [pagePaths.signOut]: ["POST"],
   [pagePaths.account]: ["GET"],
-  [pagePaths.rotateSecret]: ["POST"]
+  [pagePaths.rotateSecret]: ["POST"],
+  [pagePaths.challenge]: ["GET"],
+  [pagePaths.agent]: ["GET"],
+  [pagePaths.verify]: ["GET"]
 }
 
-const belowPages = /^\/(claim|sign-in|sign-out|account)(\/|$)/
+const belowPages = /^\/(claim|sign-in|sign-out|account|challenges|agents|verify)(\/|$)/
 
 /** Whether a path is one of the pages' or would be: a person looks at what it answers. */
 export const isPage = (path: string): boolean => belowPages.test(path)

@@ -1,22 +1,34 @@
 /** Pages as responses. */
-import { HttpServerResponse } from "effect/http"
+import { Effect } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { html, render } from "../pages/html.ts"
 import { document } from "../pages/layout.ts"
 import type { Frame, Page } from "../pages/layout.ts"
 import { refusal } from "../pages/refusal.ts"
 
 /** No script, nothing from elsewhere, in nobody's frame; forms lead to us only. */
-const policy = [
+const rules = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
   "base-uri 'none'"
-].join("; ")
+]
+
+/** For a page with scripts of ours, in files of their own, which fetch nothing but from us and write no markup. */
+export const withScripts = {
+  "content-security-policy": [
+    ...rules,
+    "script-src 'self'",
+    "connect-src 'self'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'"
+  ].join("; ")
+}
 
 const headers = {
-  "content-security-policy": policy,
+  "content-security-policy": rules.join("; "),
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -70,3 +82,9 @@ export const refuse = (
   const frame: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
   return show(site, frame, refusal(options), options)
 }
+
+/** What stands behind the question mark of the address. */
+export const query = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
+)

@@ -19,6 +19,8 @@ export const layer = HttpApiBuilder.group(
     return handlers.handleAll({
       entry: ({ params }) => log.entryOf(params.commit),
       proof: ({ params }) => Effect.map(log.proofOf(params.commit), proofFile(params.commit)),
+      entryProof: ({ params: { leaf_index } }) =>
+        Effect.map(log.proofAt(leaf_index), proofFile(`entry-${leaf_index}`)),
       settlementProof: ({ params }) =>
         Effect.map(log.settlementProof(params.challenge_id), proofFile(`settlement-${params.challenge_id}`))
     })

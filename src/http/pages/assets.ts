@@ -1,6 +1,7 @@
 /** The files that pages refer to. Their names hold a hash of what is in them, so a browser may keep them for ever. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { scripts } from "./scripts.ts"
 
 export interface Asset {
   /** Below the base URL. */
@@ -19,4 +20,4 @@ export const stylesheet = asset("style.css", "text/css; charset=utf-8")
 export const icon = asset("icon.svg", "image/svg+xml")
 
 /** All of them, as the server answers them. */
-export const assets: ReadonlyArray<Asset> = [stylesheet, icon]
+export const assets: ReadonlyArray<Asset> = [stylesheet, icon, ...scripts]

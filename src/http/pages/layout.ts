@@ -1,6 +1,6 @@
 /** What surrounds every page: the head of the document, the masthead, the colophon. */
 import type { Operator } from "../../services/Operators.ts"
-import { accountPage } from "../../services/pages.ts"
+import { accountPage, verifyPage } from "../../services/pages.ts"
 import { icon, stylesheet } from "./assets.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -21,6 +21,8 @@ export interface Page {
   /** Of the browser's tab; the service's name follows it. */
   readonly title: string
   readonly content: Html
+  /** Everybody may find it; what says nothing is for whoever holds its link, and search engines are asked to leave it out. */
+  readonly audience?: "everybody"
 }
 
 export const formTokenField = "form_token"
@@ -44,13 +46,13 @@ const accountMenu = (frame: Frame) =>
         </form>
       </nav>`
 
-/** A whole document. It is for whoever holds its link, so search engines are asked to leave it out. */
-export const document = (frame: Frame, { content, title }: Page): Html => html`
+/** A whole document. */
+export const document = (frame: Frame, { audience, content, title }: Page): Html => html`
   <html lang="en">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="robots" content="noindex" />
+      ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
       <title>${title} · Auspex</title>
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
@@ -67,7 +69,10 @@ export const document = (frame: Frame, { content, title }: Page): Html => html`
       <footer class="colophon">
         <div>
           <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
-          <a href=${frame.at("/docs")}>API reference</a>
+          <nav aria-label="About">
+            <a href=${frame.at(verifyPage())}>Check a proof</a>
+            <a href=${frame.at("/docs")}>API reference</a>
+          </nav>
         </div>
       </footer>
     </body>

@@ -41,7 +41,8 @@ const make = Effect.gen(function* () {
   const predict = yield* makePredict
   const reads = yield* makeReads
 
-  const get = Effect.fnUntraced(function* (id: string) {
+  const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (id) {
+    if (!isUuid(id)) return yield* unknownChallenge(id)
     const now = yield* DateTime.now
     const found = yield* challenge(sql`
       select ${challengeColumns(sql, now)} from challenges c ${countsOfChallenge(sql)} where c.id = ${id}::uuid`)
@@ -218,7 +219,7 @@ const make = Effect.gen(function* () {
     return current
   })
 
-  return Arenas.of({ list, active, predict, create, cancel, ...reads })
+  return Arenas.of({ get, list, active, predict, create, cancel, ...reads })
 })
 
 export const layer = Layer.effect(Arenas, make)

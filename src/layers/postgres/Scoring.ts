@@ -149,7 +149,8 @@ const make = Effect.gen(function* () {
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, p.direction,
              p.confidence::float8 as confidence, t.result, s.is_correct, s.score::float8 as score,
-             ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at
+             ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at,
+             encode(p.commit, 'hex') as commit
         from predictions p
         ${challengeOf(sql)}
         cross join lateral (

@@ -4,9 +4,14 @@ import * as Pages from "../../browser/Pages.ts"
 import * as account from "./account.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
+import * as record from "./record.ts"
 import * as signIn from "./signIn.ts"
+import * as verify from "./verify.ts"
 
-export const layer = Layer.mergeAll(claim.layer, signIn.layer, account.layer).pipe(
-  Layer.provide(Pages.layer),
-  Layer.provideMerge(assets.layer)
-)
+export const layer = Layer.mergeAll(
+  claim.layer,
+  signIn.layer,
+  account.layer,
+  record.layer,
+  verify.layer
+).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assets.layer))

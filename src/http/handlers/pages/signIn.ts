@@ -11,7 +11,7 @@ import { accountPage } from "../../../services/pages.ts"
 import { Pages } from "../../browser/Pages.ts"
 import type { Visitor } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
-import { goTo, show } from "../../browser/responses.ts"
+import { goTo, query, show } from "../../browser/responses.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errorStatus.ts"
 import * as views from "../../pages/signIn.ts"
@@ -36,11 +36,6 @@ export const emailOf = (
     complaint: "Enter one e-mail address, for example ada@example.org."
   }))
 }
-
-const query = Effect.map(
-  HttpServerRequest.HttpServerRequest,
-  ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
-)
 
 /** Begins a session in the browser, and ends the one it was in. */
 export const enter = Effect.gen(function* () {

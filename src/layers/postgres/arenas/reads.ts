@@ -64,8 +64,8 @@ export const makeReads = Effect.gen(function* () {
     const { past_deadline, version, settlement_source, ...shown } = found.value
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, p.direction, p.confidence::float8 as confidence, p.reasoning, s.is_correct,
-                 s.score::float8 as score, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+          select p.agent_id::text, a.name as agent_name, p.direction, p.confidence::float8 as confidence, p.reasoning,
+                 s.is_correct, s.score::float8 as score, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, reasoning, commit
                 from predictions
@@ -73,6 +73,7 @@ export const makeReads = Effect.gen(function* () {
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
                order by agent_id, revision desc
                limit ${page.limit + 1}) p
+           cross join lateral (select name from agents where id = p.agent_id limit 1) a
             left join lateral (
               select is_correct, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id

@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
-import { LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
+import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 import { unknownChallenge } from "../arenas/unknownChallenge.ts"
 import { at, many, maybe } from "../query.ts"
@@ -70,7 +70,9 @@ const make = Effect.gen(function* () {
   const keys = many(Key)
   const commits = maybe(CommitRow)
   const revealed = maybe(RevealedRow)
+  const proved = maybe(ProvedRow)
   const ends = maybe(EndRow)
+  const challengeEntries = many(ChallengeEntry)
   const decodeReveal = Schema.decodeEffect(Reveal)
 
   /** A checkpoint `c` with the signatures of witnesses under those of the log. */
@@ -156,6 +158,30 @@ const make = Effect.gen(function* () {
     }
   )
 
+  const proofAt: TransparencyLog["Service"]["proofAt"] = Effect.fn("TransparencyLog.proofAt")(
+    function* (leafIndex) {
+      const found = yield* proved(sql`
+        select ${provedColumns} from log_entries e ${proofTree} where e.index = ${leafIndex}`)
+      if (Option.isNone(found)) {
+        return yield* new NotFound({ detail: `The log has no entry ${leafIndex}.` })
+      }
+      return yield* prove(found.value)
+    }
+  )
+
+  const entriesOf: TransparencyLog["Service"]["entriesOf"] = Effect.fn("TransparencyLog.entriesOf")(
+    (challengeId) =>
+      isUuid(challengeId)
+        ? challengeEntries(sql`
+            select type, version, index::float8 as leaf_index,
+                   convert_from(entry, 'UTF8')::jsonb ->> 'type' = 'import' as imported
+              from log_entries
+             where challenge_id = ${challengeId}::uuid and version is not null
+               and index < (select max(size) from log_checkpoints)
+             order by index`)
+        : Effect.succeed([])
+  )
+
   const settlementProof: TransparencyLog["Service"]["settlementProof"] = Effect.fn(
     "TransparencyLog.settlementProof"
   )(function* (challengeId) {
@@ -183,6 +209,8 @@ const make = Effect.gen(function* () {
     ...tiles,
     entryOf,
     proofOf,
+    proofAt,
+    entriesOf,
     settlementProof
   })
 })

@@ -1,0 +1,92 @@
+/** `npm run verify -- FILE --vkey KEY`: checks a proof of the track record offline, and says what was checked. */
+import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { verify as verifyProof } from "../../src/scoring/trackRecord/verify.ts"
+import { CommandFailed } from "../client/connection.ts"
+import { report } from "./report.ts"
+
+/** No proof is as large; what is piped in by mistake must not fill the memory. */
+const largestInput = 1_000_000
+
+const fromStandardInput = Effect.gen(function* () {
+  const { stdin } = yield* Stdio.Stdio
+  return yield* stdin.pipe(
+    Stream.mapAccum(
+      () => 0,
+      (read, chunk) => [read + chunk.length, [{ chunk, read }]] as const
+    ),
+    Stream.takeWhile(({ read }) => read <= largestInput),
+    Stream.map(({ chunk }) => chunk),
+    Stream.mkUint8Array
+  )
+})
+
+/** The bytes of a file, or of what is piped in for `-`. */
+const contentOf = (file: string) =>
+  file === "-"
+    ? fromStandardInput
+    : FileSystem.FileSystem.use((fs) => fs.readFile(file)).pipe(
+        Effect.mapError(() => new CommandFailed({ message: `There is no file ${file} to read.` }))
+      )
+
+const withoutKey = [
+  "A proof is worth as much as the key that it is checked with: give the log's key with --vkey.",
+  "The site shows it at GET /log/key and at /verify; better take it from where you have met the log before: an earlier",
+  "copy of yours, its operator's announcement, or somebody else who watches the log."
+].join("\n  ")
+
+export const verify = Command.make(
+  "verify",
+  {
+    file: Argument.String("FILE").pipe(
+      Argument.withDescription("A .tlog-proof file, or - for what is piped in")
+    ),
+    keys: Flag.String("vkey").pipe(
+      Flag.withMetavar("KEY"),
+      Flag.withDescription("The log's verifier key, which you trust; several after a change of keys"),
+      Flag.atLeast(0)
+    ),
+    witnesses: Flag.String("witness").pipe(
+      Flag.withMetavar("VKEY"),
+      Flag.withDescription("The verifier key of a witness that must have cosigned; any number"),
+      Flag.atLeast(0)
+    ),
+    receipt: Flag.String("receipt").pipe(
+      Flag.withMetavar("FILE"),
+      Flag.withDescription(
+        "What the agent got as the answer to its prediction, to be held against the proof"
+      ),
+      Flag.optional
+    ),
+    json: Flag.Boolean("json").pipe(
+      Flag.withDescription("Print the outcome as JSON, for machines"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn("verify")(function* ({ file, json, keys, receipt, witnesses }) {
+    const proof = yield* contentOf(file)
+    const held = Option.isSome(receipt) ? yield* contentOf(receipt.value) : undefined
+    const verification = yield* Effect.promise(() =>
+      verifyProof({ proof, keys, witnesses, ...(held !== undefined && { receipt: held }) })
+    )
+    yield* Console.log(json ? JSON.stringify(verification, null, 2) : report(verification))
+    if (verification.holds) return
+    return yield* new CommandFailed({
+      message: keys.length === 0 ? withoutKey : "The proof does not hold: see above."
+    })
+  })
+).pipe(
+  Command.withDescription(
+    "Checks a proof of the track record without asking any server; exits with 0 only if every check that was made passed."
+  ),
+  Command.withExamples([
+    {
+      command: "npm run verify -- prediction.tlog-proof --vkey auspex.example/log/global+1a2b3c4d+AbCd...",
+      description: "A proof that was downloaded"
+    },
+    {
+      command: "curl -s https://auspex.example/api/v1/log/proof/$COMMIT | npm run verify -- - --vkey $KEY",
+      description: "A proof as it comes"
+    }
+  ])
+)

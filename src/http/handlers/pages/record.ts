@@ -1,0 +1,57 @@
+/** The record for everybody to see: a challenge, and an agent, with the proofs of what they show. */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Arenas } from "../../../services/Arenas.ts"
+import type { Page as ListPage } from "../../../services/paging.ts"
+import { Scoring } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { TransparencyLog } from "../../../services/TransparencyLog.ts"
+import { Pages } from "../../browser/Pages.ts"
+import { pagePaths } from "../../browser/paths.ts"
+import { query, show } from "../../browser/responses.ts"
+import { agent } from "../../pages/agent.ts"
+import { challenge } from "../../pages/challenge.ts"
+
+/** As many as a person looks through; the API has more in a page. */
+const shownAtOnce = 50
+
+const listPage: Effect.Effect<ListPage, never, Effect.Services<typeof query>> = Effect.map(
+  query,
+  (parameters) => ({ limit: shownAtOnce, cursor: parameters.get("cursor") ?? undefined })
+)
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { published, site } = yield* Pages
+    const arenas = yield* Arenas
+    const scoring = yield* Scoring
+    const log = yield* TransparencyLog
+    const settings = yield* Settings
+
+    yield* router.add(
+      "GET",
+      pagePaths.challenge,
+      published(
+        Effect.fnUntraced(function* ({ frame }) {
+          const { challenge_id: id = "" } = yield* HttpRouter.params
+          const [terms, results, entries] = yield* Effect.all(
+            [arenas.get(id), arenas.results(id, yield* listPage), log.entriesOf(id)],
+            { concurrency: "unbounded" }
+          )
+          return show(site, frame, challenge(frame, { site: settings.site, terms, results, entries }))
+        })
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.agent,
+      published(
+        Effect.fnUntraced(function* ({ frame }) {
+          const { agent_id: id = "" } = yield* HttpRouter.params
+          return show(site, frame, agent(frame, yield* scoring.scorecard(id, yield* listPage)))
+        })
+      )
+    )
+  })
+)

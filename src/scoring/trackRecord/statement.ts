@@ -1,0 +1,117 @@
+/** What a proof that holds says, in terms and words for people. Nothing of a proof that fails is shown. */
+import { plain } from "./bytes.ts"
+import type { Entry, Prediction } from "./entries.ts"
+import { canonicalText } from "./json.ts"
+import type { Json, JsonObject } from "./json.ts"
+
+export type Fact = readonly [term: string, text: string]
+
+export interface Statement {
+  readonly title: string
+  readonly facts: ReadonlyArray<Fact>
+  /** What the proof does not show, which a reader might take it to. */
+  readonly limits: ReadonlyArray<string>
+}
+
+const printed = (value: Json | undefined): string => {
+  if (value === undefined || value === null) return "none"
+  return plain(typeof value === "string" ? value : canonicalText(value))
+}
+
+const factsOf = (members: JsonObject, terms: ReadonlyArray<readonly [name: string, term: string]>) =>
+  terms.map(([name, term]): Fact => [term, printed(members[name])])
+
+const terms: ReadonlyMap<string, string> = new Map([
+  ["direction", "Direction"],
+  ["confidence", "Confidence"]
+])
+
+/** The direction before the confidence, as people say it. */
+const said = (values: JsonObject): ReadonlyArray<Fact> =>
+  Object.entries(values)
+    .toReversed()
+    .map(([name, value]) => [terms.get(name) ?? printed(name), printed(value)])
+
+const titles: ReadonlyMap<string, string> = new Map([
+  ["challenge.create", "A challenge, as it was made"],
+  ["challenge.close", "The close of a challenge"],
+  ["prediction.reveal", "What was sealed, as it was revealed"],
+  ["void", "A cancelled challenge"]
+])
+
+const importedLimit =
+  "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
+
+const timeLimit =
+  "The time of receipt is the server's word. What the log adds is the order: the prediction was there before the close of its challenge if its place is below that of the entry challenge.close, and a witness that signed a log with both says when."
+
+export const statementOf = (options: {
+  readonly entry: Entry
+  readonly prediction: Prediction | null
+  readonly index: number
+  readonly size: number
+}): Statement => {
+  const { entry, prediction } = options
+  const { members } = entry
+  const place: Fact = ["Place in the log", `entry ${options.index} of a log of ${options.size}`]
+  const imported = entry.imported ? [importedLimit] : []
+  switch (entry.type) {
+    case "prediction.commit":
+      return prediction === null
+        ? {
+            title: "A sealed prediction",
+            facts: [
+              ["Challenge", printed(members["challenge_id"])],
+              ["Commit", printed(members["c"])],
+              place
+            ],
+            limits: ["What was predicted, and by whom, is not in this file.", ...imported]
+          }
+        : {
+            title: "A prediction",
+            facts: [
+              ["Agent", printed(prediction.agentId)],
+              ["Challenge", printed(prediction.challengeId)],
+              ...said(prediction.values),
+              ["Received at", printed(prediction.receivedAt)],
+              ["Revision", prediction.revision === 0 ? "the first one" : String(prediction.revision)],
+              ["SHA-256 of the reasoning", printed(prediction.reasoningSha256)],
+              place
+            ],
+            limits: entry.imported ? imported : [timeLimit]
+          }
+    case "settlement":
+      return {
+        title: "A settlement",
+        facts: [
+          ...factsOf(members, [
+            ["challenge_id", "Challenge"],
+            ["result", "Result"],
+            ["open_price", "Open price"],
+            ["observation", "Closing price"],
+            ["observed_at", "Observed at"],
+            ["source", "Source"],
+            ["dead_zone_pct", "Dead zone in percent"],
+            ["scores", "Scores"],
+            ["root", "Merkle root of the scores"],
+            ["settled_at", "Settled at"],
+            ["version", "Version"]
+          ]),
+          place
+        ],
+        limits: imported
+      }
+    default:
+      return {
+        title: titles.get(entry.type) ?? "An entry of the log",
+        facts: [
+          ["Type", printed(entry.type)],
+          ...Object.entries(members)
+            .filter(([name]) => name !== "type")
+            .map(([name, value]): Fact => [printed(name), printed(value)]),
+          place
+        ],
+        limits: imported
+      }
+  }
+}

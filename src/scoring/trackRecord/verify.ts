@@ -1,0 +1,237 @@
+/**
+ * Checks a proof of the track record with nothing but the file and the keys that the reader trusts: no server, no
+ * library, no clock. This folder is what strangers rely on, so it imports nothing from outside; it runs as it is in Node
+ * and, with its types stripped, in browsers.
+ */
+import { Malformed, plain, same, textOf, utf8 } from "./bytes.ts"
+import { commitOf, entriesFor, parseBody, parseEntry, parseReceipt } from "./entries.ts"
+import type { Entry, Prediction, Receipt } from "./entries.ts"
+import { label, parseVerifierKey } from "./keys.ts"
+import { leafHash, rootFromPath } from "./merkle.ts"
+import { cosignedBy, signedBy } from "./note.ts"
+import { parseProof } from "./proof.ts"
+import type { Opening, Proof } from "./proof.ts"
+import { statementOf } from "./statement.ts"
+import type { Statement } from "./statement.ts"
+
+export interface Request {
+  /** A `.tlog-proof` file. */
+  readonly proof: Uint8Array | string
+  /** The log's verifier keys that the reader trusts, one of which has to have signed. */
+  readonly keys: ReadonlyArray<string>
+  /** Verifier keys of witnesses, each of which has to have cosigned. */
+  readonly witnesses?: ReadonlyArray<string>
+  /** What the agent got as the answer to its prediction (JSON). */
+  readonly receipt?: Uint8Array | string
+}
+
+const titles = {
+  file: "The file is a proof",
+  signature: "The log's head is signed",
+  witnesses: "Witnesses saw this log",
+  inclusion: "The entry is in the log",
+  commit: "The prediction is the one that was sealed",
+  receipt: "It is what the receipt says"
+} as const
+
+export type CheckName = keyof typeof titles
+
+export interface Check {
+  readonly name: CheckName
+  readonly title: string
+  readonly outcome: "passed" | "failed" | "not_made"
+  /** What was found, or why nothing was looked at. */
+  readonly says: string
+}
+
+export interface Verification {
+  /** Every check that was made passed, and those without which the others mean nothing were made. */
+  readonly holds: boolean
+  readonly checks: ReadonlyArray<Check>
+  /** Null unless it holds. */
+  readonly statement: Statement | null
+}
+
+type Finding = Pick<Check, "outcome" | "says">
+
+const passed = (says: string): Finding => ({ outcome: "passed", says })
+const notMade = (says: string): Finding => ({ outcome: "not_made", says })
+
+const isNamed = (error: unknown, name: string) => error instanceof Error && error.name === name
+
+const failure = (error: unknown): Finding => {
+  if (error instanceof Malformed) return { outcome: "failed", says: error.message }
+  return isNamed(error, "NotSupportedError")
+    ? { outcome: "failed", says: "This program cannot check Ed25519 signatures: use a newer one." }
+    : { outcome: "failed", says: "It cannot be read." }
+}
+
+const list = (labels: ReadonlyArray<string>): string => labels.join(", ")
+
+const checkSignature = async ({ checkpoint }: Proof, keys: ReadonlyArray<string>): Promise<Finding> => {
+  const named = list(checkpoint.signatures.map(label))
+  if (keys.length === 0) {
+    return notMade(
+      `You gave no key of the log. The file names ${named} as its signers, which anybody can write.`
+    )
+  }
+  const trusted = await Promise.all(keys.map((key) => parseVerifierKey(key, "note")))
+  for (const key of trusted) {
+    const signed = await signedBy(checkpoint, key)
+    if (signed === "wrong")
+      throw new Malformed(`The signature of ${label(key)} does not fit: something was changed.`)
+    if (signed === "signed") {
+      if (key.name !== checkpoint.origin)
+        throw new Malformed(`The head is of another log than the key ${label(key)}.`)
+      return passed(`${label(key)}, which you trust, signed a log of ${checkpoint.size} entries.`)
+    }
+  }
+  throw new Malformed(`It is not signed by ${list(trusted.map(label))}; it names ${named} instead.`)
+}
+
+const checkWitnesses = async ({ checkpoint }: Proof, witnesses: ReadonlyArray<string>): Promise<Finding> => {
+  if (witnesses.length === 0) {
+    const others = checkpoint.signatures.length - 1
+    return notMade(
+      others === 0
+        ? "The file has no cosignature, and you gave no key of a witness."
+        : `You gave no key of a witness; signatures beside the log's own: ${others}.`
+    )
+  }
+  const seen: Array<string> = []
+  for (const key of await Promise.all(witnesses.map((witness) => parseVerifierKey(witness, "cosignature")))) {
+    const cosigned = await cosignedBy(checkpoint, key)
+    if (cosigned === "absent") throw new Malformed(`${label(key)} has not cosigned this head.`)
+    if (cosigned === "wrong") throw new Malformed(`The cosignature of ${label(key)} does not fit.`)
+    seen.push(`${label(key)} at ${timeOf(cosigned.at)}`)
+  }
+  return passed(`Cosigned by ${list(seen)}.`)
+}
+
+const instants = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long", timeZone: "UTC" })
+
+/** Of seconds since 1970; what is no year of ours is told as it is. */
+const timeOf = (seconds: number): string =>
+  seconds < 253_402_300_800 ? instants.format(seconds * 1000) : `${seconds} s after 1970`
+
+/** What may stand at the proof's place. */
+const candidatesOf = (proof: Proof, receipt: Receipt | null): ReadonlyArray<string> => {
+  if (proof.entry !== null) return [proof.entry]
+  return receipt === null ? [] : entriesFor(receipt)
+}
+
+/** The one of the candidates that leads to the signed root. */
+const included = async (proof: Proof, candidates: ReadonlyArray<string>): Promise<string> => {
+  const { checkpoint, index, path } = proof
+  for (const entry of candidates) {
+    const leaf = await leafHash(utf8(entry))
+    const root = await rootFromPath({ leaf, index, size: checkpoint.size, path })
+    if (same(root, checkpoint.root)) return entry
+  }
+  throw new Malformed("The hashes do not lead from the entry to the root of the signed head.")
+}
+
+const checkCommit = async (
+  entry: Entry,
+  opening: Opening | null
+): Promise<Finding & { prediction?: Prediction }> => {
+  if (entry.type !== "prediction.commit") {
+    if (opening !== null) throw new Malformed("The file opens a commit, but its entry is none.")
+    return notMade(`The entry is no prediction but of the type ${plain(entry.type)}.`)
+  }
+  if (opening === null) {
+    return notMade("The prediction is still sealed: salt and body are published after the deadline.")
+  }
+  const prediction = parseBody(opening.body)
+  if (entry.members["c"] !== (await commitOf(opening))) {
+    throw new Malformed("The entry's commit is not the hash of this salt and body.")
+  }
+  if (entry.members["challenge_id"] !== prediction.challengeId) {
+    throw new Malformed("The body is of another challenge than the entry.")
+  }
+  return { ...passed("SHA-256 of the salt and the body is the commit in the entry."), prediction }
+}
+
+const checkReceipt = async (
+  receipt: Receipt | null,
+  found: { readonly entry: Entry; readonly proof: Proof }
+): Promise<Finding> => {
+  if (receipt === null) return notMade("You gave no receipt.")
+  const { entry, proof } = found
+  if ((await commitOf(receipt)) !== receipt.commit)
+    throw new Malformed("The receipt's commit is not that of its body.")
+  if (entry.members["c"] !== receipt.commit) throw new Malformed("The receipt is of another prediction.")
+  const { opening } = proof
+  if (opening !== null && (opening.body !== receipt.body || opening.salt !== receipt.salt)) {
+    throw new Malformed("The file's salt and body are not the receipt's.")
+  }
+  if (receipt.leafIndex !== null && receipt.leafIndex !== proof.index) {
+    throw new Malformed("The receipt names another place in the log.")
+  }
+  return passed("The receipt's commit, salt and body are those of the entry.")
+}
+
+const needed: ReadonlySet<CheckName> = new Set(["file", "signature", "inclusion"])
+
+/** Checks a proof. Never rejects: whatever is wrong is a check that failed. */
+export const verify = async (request: Request): Promise<Verification> => {
+  const checks: Array<Check> = []
+  /** Makes a check; what it found, or undefined when it failed. */
+  const check = async <Found extends Finding>(name: CheckName, work: () => Promise<Found>) => {
+    try {
+      const found = await work()
+      checks.push({ name, title: titles[name], outcome: found.outcome, says: found.says })
+      return found
+    } catch (error) {
+      checks.push({ name, title: titles[name], ...failure(error) })
+      return undefined
+    }
+  }
+  const passOver = (names: ReadonlyArray<CheckName>, why: string) => {
+    for (const name of names) checks.push({ name, title: titles[name], ...notMade(why) })
+  }
+
+  const read = await check("file", async () => ({
+    ...passed("It is a proof in the public format c2sp.org/tlog-proof@v1."),
+    proof: parseProof(request.proof)
+  }))
+  if (read === undefined) {
+    passOver(["signature", "witnesses", "inclusion", "commit", "receipt"], "The file cannot be read.")
+    return { holds: false, checks, statement: null }
+  }
+  const { proof } = read
+  const given = request.receipt
+  const receipt = () => (given === undefined ? null : parseReceipt(textOf(given)))
+
+  await check("signature", () => checkSignature(proof, request.keys))
+  await check("witnesses", () => checkWitnesses(proof, request.witnesses ?? []))
+  const inLog = await check("inclusion", async () => {
+    const candidates = candidatesOf(proof, proof.entry === null ? receipt() : null)
+    if (candidates.length === 0) {
+      return { ...notMade("The file does not say what was recorded: give the receipt with it."), entry: null }
+    }
+    const entry = parseEntry(await included(proof, candidates))
+    return {
+      ...passed(`${proof.path.length} hashes lead from entry ${proof.index} to the signed root.`),
+      entry
+    }
+  })
+  const entry = inLog?.entry ?? null
+  if (entry === null) {
+    passOver(["commit", "receipt"], "The entry is not known to be in the log.")
+    return { holds: false, checks, statement: null }
+  }
+  const opened = await check("commit", async () => checkCommit(entry, proof.opening ?? receipt()))
+  await check("receipt", async () => checkReceipt(receipt(), { entry, proof }))
+
+  const holds =
+    checks.every(({ outcome }) => outcome !== "failed") &&
+    checks.every(({ name, outcome }) => outcome === "passed" || !needed.has(name))
+  const { index } = proof
+  const prediction = opened?.prediction ?? null
+  return {
+    holds,
+    checks,
+    statement: holds ? statementOf({ entry, prediction, index, size: proof.checkpoint.size }) : null
+  }
+}

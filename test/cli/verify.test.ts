@@ -1,0 +1,108 @@
+/** `npm run verify`: what it prints, and that its exit code can be relied on. */
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { verify } from "../../cli/verify/command.ts"
+import { runCommand } from "../support/commands.ts"
+import { noteKey, openingOf, otherEntries, proofFile, sealed } from "../support/provenLog.ts"
+
+const directory = mkdtempSync(join(tmpdir(), "auspex-verify-"))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const file = (name: string, text: string): string => {
+  const path = join(directory, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const key = noteKey("auspex.example/log/global")
+const witness = noteKey("witness.example/w1", 4)
+const prediction = sealed()
+const text = proofFile({
+  entries: [...otherEntries(3), prediction.entry],
+  index: 3,
+  key,
+  extra: openingOf(prediction),
+  cosigned: [[witness, 1_795_000_000]]
+})
+const proof = file("good.tlog-proof", text)
+const trusted = ["--vkey", key.verifierKey]
+
+const run = (...args: ReadonlyArray<string>) => runCommand(verify, args)
+
+describe("npm run verify", () => {
+  it.effect("shows the checks and the prediction of a proof that holds", () =>
+    Effect.gen(function* () {
+      const receipt = file("receipt.json", prediction.receipt)
+      const cosigner = ["--witness", witness.verifierKey]
+      const { err, ok, out } = yield* run(proof, ...trusted, ...cosigner, "--receipt", receipt)
+      assert.isTrue(ok, err)
+      assert.strictEqual(out.match(/^passed /gm)?.length, 6)
+      assert.match(out, /The proof holds\. A prediction:/)
+      assert.match(out, /Direction +bearish/)
+      assert.match(out, /Place in the log +entry 3 of a log of 4/)
+    })
+  )
+
+  it.effect("without a key fails, names who claims to have signed, and says where keys come from", () =>
+    Effect.gen(function* () {
+      const { err, ok, out } = yield* run(proof)
+      assert.isFalse(ok)
+      assert.include(out, `${key.name}+${key.id.toString("hex")}`)
+      assert.notInclude(out, "bearish")
+      assert.match(err, /^verify: .*--vkey/)
+      assert.include(err, "/log/key")
+    })
+  )
+
+  it.effect("of a changed proof names the check that failed, and shows nothing of it", () =>
+    Effect.gen(function* () {
+      const changed = file("bad.tlog-proof", text.replace("index 3", "index 2"))
+      const { err, ok, out } = yield* run(changed, ...trusted)
+      assert.isFalse(ok)
+      assert.match(out, /^FAILED +The entry is in the log$/m)
+      assert.notInclude(out, "bearish")
+      assert.strictEqual(err, "verify: The proof does not hold: see above.")
+    })
+  )
+
+  it.effect("takes several keys, and prints JSON for machines", () =>
+    Effect.gen(function* () {
+      const older = noteKey(key.name).verifierKey
+      const { ok, out } = yield* run(proof, "--vkey", older, ...trusted, "--json")
+      assert.isTrue(ok)
+      assert.isTrue(JSON.parse(out).holds)
+    })
+  )
+
+  it.effect("names a file that is not there", () =>
+    Effect.gen(function* () {
+      const { err } = yield* run(join(directory, "none"), ...trusted)
+      assert.match(err, /^verify: There is no file .*none to read\.$/)
+    })
+  )
+
+  it.effect("is a program that reads what is piped in, and exits with 0 or 1", () =>
+    Effect.gen(function* () {
+      const program = (input: string) =>
+        Effect.callback<{ code: unknown; out: string; err: string }>((resume) => {
+          const child = execFile(process.execPath, ["cli/verify.ts", "-", ...trusted], (error, out, err) =>
+            resume(Effect.succeed({ code: error === null ? 0 : error.code, out, err }))
+          )
+          child.stdin?.on("error", () => {})
+          child.stdin?.end(input)
+        })
+      const [good, bad, endless] = yield* Effect.all(
+        [program(text), program(`${text} `), program("x".repeat(3_000_000))],
+        { concurrency: 2 }
+      )
+      assert.deepStrictEqual([good.code, good.err], [0, ""], good.err)
+      assert.deepStrictEqual([bad.code, bad.err], [1, "verify: The proof does not hold: see above.\n"])
+      assert.strictEqual(endless.code, 1)
+      assert.include(endless.out, "larger than any proof")
+    })
+  )
+})

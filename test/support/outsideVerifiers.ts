@@ -1,0 +1,110 @@
+/**
+ * Verifiers of transparency logs that others wrote.
+ *
+ * Of Go's sumdb everything that concerns us: note signature, record inclusion, tiles. It is there where Debian's
+ * golang-go and golang-golang-x-mod-dev are installed. Of @sigstore/verify the part that its Verifier calls for a log's
+ * checkpoint and inclusion, by its path in the package: the way there, from a bundle, is for Sigstore's own entries.
+ */
+import { execFile } from "node:child_process"
+import { createPublicKey } from "node:crypto"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { verifyTLogInclusion } from "@sigstore/verify/dist/tlog/index.js"
+import { DateTime } from "effect"
+import { sha256 } from "./provenLog.ts"
+
+const run = promisify(execFile)
+
+/** Where Debian keeps packages of Go. */
+const goPath = "/usr/share/gocode"
+
+const program = fileURLToPath(new URL("outside/trackrecord.go", import.meta.url))
+
+export interface GoVerifier {
+  /** Checks a proof file; answers what Go printed, or rejects with what Go complained of. */
+  readonly proof: (verifierKey: string, proof: string) => Promise<string>
+  /** Checks the whole log that a server serves. */
+  readonly log: (verifierKey: string, url: string) => Promise<string>
+  readonly remove: () => void
+}
+
+/** The verifier in Go, or why there is none here. */
+export const buildGoVerifier = async (): Promise<GoVerifier | { readonly missing: string }> => {
+  if (!existsSync(join(goPath, "src/golang.org/x/mod/sumdb/tlog"))) {
+    return { missing: "golang-golang-x-mod-dev is not installed" }
+  }
+  const directory = mkdtempSync(join(tmpdir(), "auspex-go-"))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  const binary = join(directory, "trackrecord")
+  try {
+    await run("go", ["build", "-o", binary, program], {
+      env: {
+        PATH: "/usr/local/go/bin:/usr/bin:/bin",
+        GO111MODULE: "off",
+        GOPATH: goPath,
+        GOCACHE: join(directory, "cache")
+      }
+    })
+  } catch (error) {
+    remove()
+    return { missing: `go cannot build it: ${String(error)}` }
+  }
+  const answer = async (...args: ReadonlyArray<string>) => (await run(binary, args)).stdout
+  return {
+    proof: (verifierKey, proof) => {
+      const file = join(directory, `${sha256(proof).toString("hex")}.tlog-proof`)
+      writeFileSync(file, proof)
+      return answer("proof", verifierKey, file)
+    },
+    log: (verifierKey, url) => answer("log", verifierKey, url),
+    remove
+  }
+}
+
+/** Sigstore asks for it, and looks at it for other kinds of entries only. */
+const epoch = DateTime.toDateUtc(DateTime.makeUnsafe(0))
+
+/** An Ed25519 public key in DER is its 32 bytes after these. */
+const derPrefix = Buffer.from("302a300506032b6570032100", "hex")
+
+/** Throws unless Sigstore's verifier takes the checkpoint's signature and the entry's path to its root. */
+export const checkWithSigstore = (verifierKey: string, proof: string): void => {
+  const [name = "", , material = ""] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(verifierKey)?.slice(1) ?? []
+  const key = Buffer.from(material, "base64")
+  const logID = sha256(`${name}\n`, key)
+  const [above = "", ...below] = proof.split("\n\n")
+  const [, extra = "", index = "", ...path] = above.split("\n")
+  const { entry } = JSON.parse(Buffer.from(extra.slice("extra ".length), "base64").toString())
+  verifyTLogInclusion(
+    {
+      logIndex: index.slice("index ".length),
+      logId: { keyId: logID },
+      kindVersion: { kind: "", version: "" },
+      integratedTime: "0",
+      inclusionPromise: undefined,
+      inclusionProof: {
+        logIndex: index.slice("index ".length),
+        rootHash: Buffer.alloc(0),
+        treeSize: "0",
+        hashes: path.map((hash) => Buffer.from(hash, "base64")),
+        checkpoint: { envelope: below.join("\n\n") }
+      },
+      canonicalizedBody: Buffer.from(String(entry))
+    },
+    [
+      {
+        logID,
+        baseURL: `https://${name}`,
+        publicKey: createPublicKey({
+          key: Buffer.concat([derPrefix, key.subarray(1)]),
+          format: "der",
+          type: "spki"
+        }),
+        validFor: { start: epoch, end: epoch }
+      }
+    ]
+  )
+}
