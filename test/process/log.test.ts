@@ -72,6 +72,7 @@ describe("kill -9 of the process that keeps the log", () => {
           assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
           yield* stopped(other)
         }).pipe(Effect.provide(Database.client(url)))
-      }).pipe(Effect.provide(NodeServices.layer))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
   )
 })
