@@ -87,7 +87,10 @@ describe("By hand, as docs/verifying.md says", () => {
         prediction.body
       ])
     }
-    for (const proof of changed(proofAt(4, 9))) assert.notStrictEqual(run(proof).status, 0)
+    const other = openingOf(sealed())
+    const entries = otherEntries(9).toSpliced(4, 1, prediction.entry)
+    const swapped = proofFile({ entries, index: 4, key, extra: { ...other, entry: prediction.entry } })
+    for (const proof of [...changed(proofAt(4, 9)), swapped]) assert.notStrictEqual(run(proof).status, 0)
   })
 })
 
