@@ -35,9 +35,10 @@ export const makePredict = Effect.gen(function* () {
     })
 
   const recordAll = (
-    items: Arr.NonEmptyReadonlyArray<SubmissionItem>
+    items: Arr.NonEmptyReadonlyArray<SubmissionItem>,
+    client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<SubmissionOutcome>> =>
-    recordPredictions(sql, items).pipe(
+    recordPredictions(client, items).pipe(
       Effect.flatMap(outcomesOf),
       // The last of a provisional agent's predictions, taken by another one meanwhile. In company it is not known whose.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>
