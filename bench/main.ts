@@ -13,6 +13,7 @@ import { profiled } from "./profile.ts"
 import {
   casesTable,
   growthTable,
+  logTable,
   machineLines,
   ratiosOf,
   ratiosTable,
@@ -21,6 +22,7 @@ import {
 } from "./report.ts"
 import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
+import { log } from "./scenarios/log.ts"
 import { predict, predictProfile } from "./scenarios/predict.ts"
 import { settlement } from "./scenarios/settlement.ts"
 import type { Settled } from "./scenarios/settlement.ts"
@@ -46,6 +48,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (only.includes("settlement")) {
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
+  const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
@@ -62,6 +65,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
+  if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
@@ -74,6 +78,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       ratios,
       statements,
       settled,
+      logged: logged ?? null,
       grown: grown ?? null,
       seconds
     }

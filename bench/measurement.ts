@@ -3,6 +3,7 @@ export interface Measurement {
   readonly requests: number
   readonly perSecond: number
   /** Milliseconds. */
+  readonly mean: number
   readonly p50: number
   readonly p99: number
   readonly longest: number
@@ -28,6 +29,7 @@ const medianOrNull = (values: ReadonlyArray<number | null>): number | null => {
 export const medians = (rounds: ReadonlyArray<Measurement>): Measurement => ({
   requests: rounds.reduce((sum, round) => sum + round.requests, 0),
   perSecond: median(rounds.map((round) => round.perSecond)),
+  mean: median(rounds.map((round) => round.mean)),
   p50: median(rounds.map((round) => round.p50)),
   p99: median(rounds.map((round) => round.p99)),
   longest: Math.max(...rounds.map((round) => round.longest)),

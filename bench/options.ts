@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util"
 
 /** What is run when nothing is said; `growth` takes minutes of its own. */
-const usualScenarios = ["predict", "leaderboard", "settlement"] as const
+const usualScenarios = ["predict", "leaderboard", "settlement", "log"] as const
 export const scenarios = [...usualScenarios, "growth"] as const
 export type Scenario = (typeof scenarios)[number]
 
@@ -17,6 +17,8 @@ export interface Plan {
   readonly warmSeconds: number
   /** Predictions on one challenge that is settled. */
   readonly settled: ReadonlyArray<number>
+  /** Entries that wait, of which the rate of sequencing is measured. */
+  readonly sequenced: number
   /** Predictions in the databases that reads are measured on. */
   readonly grown: ReadonlyArray<number>
 }
@@ -28,6 +30,7 @@ const usual: Plan = {
   seconds: 2,
   warmSeconds: 5,
   settled: [100_000, 1_000_000],
+  sequenced: 300_000,
   grown: [10_000, 100_000, 1_000_000]
 }
 
@@ -36,6 +39,7 @@ const quick: Plan = {
   rounds: 1,
   warmSeconds: 2,
   settled: [100_000],
+  sequenced: 100_000,
   grown: [10_000, 100_000]
 }
 
@@ -50,7 +54,7 @@ export interface Options {
 export const help = `npm run bench -- [options]
 
   --quick              one short round each, 100 000 settled, about two minutes
-  --only SCENARIO      predict, leaderboard, settlement, or growth, which is run only when it is
+  --only SCENARIO      predict, leaderboard, settlement, log, or growth, which is run only when it is
                        asked for: what every read costs at 10 000, 100 000 and 1 000 000 predictions;
                        may be repeated
   --rounds N           rounds of each contender (3)

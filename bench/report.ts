@@ -5,6 +5,7 @@ import { medians, ratio } from "./measurement.ts"
 import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
 import type { Growth } from "./scenarios/growth.ts"
+import type { Logged } from "./scenarios/log.ts"
 import type { Settled } from "./scenarios/settlement.ts"
 
 const names: Readonly<Record<Contender, string>> = {
@@ -133,6 +134,40 @@ export const settlementSummary = (settled: ReadonlyArray<Settled>): string =>
         `others' predictions beside the settlement of ${predictions}: p99 ${fixed(beside.p99, 1)} ms, longest ${fixed(beside.longest, 0)} ms (aim: p99 under 10; alone ${fixed(alone.p99, 1)}, longest ${fixed(alone.longest, 0)})`
     )
     .join("\n")
+
+const logRatio = (rounds: Logged["cases"][number]["rounds"], figure: "mean" | "p50" | "p99" | "perSecond") =>
+  fixed(
+    ratio(rounds.on, rounds.off, (round) => round[figure]),
+    3
+  )
+
+export const logTable = ({ caughtUpSeconds, cases, sequenced }: Logged): string =>
+  [
+    table([
+      ["public log, load", "log", "req/s", "mean ms", "p50 ms", "p99 ms", "CPU us: server", "postgres"],
+      ...cases.flatMap(({ load, rounds }) =>
+        (["on", "off"] as const).map((turn) => {
+          const middle = medians(rounds[turn])
+          return [
+            load,
+            turn,
+            fixed(middle.perSecond, 0),
+            fixed(middle.mean, 2),
+            fixed(middle.p50, 2),
+            fixed(middle.p99, 1),
+            fixed(middle.serverMicros, 0),
+            fixed(middle.postgresMicros, 0)
+          ]
+        })
+      )
+    ]),
+    ...cases.map(
+      ({ load, rounds }) =>
+        `on/off at ${load}: mean ${logRatio(rounds, "mean")}, p50 ${logRatio(rounds, "p50")}, p99 ${logRatio(rounds, "p99")}, req/s ${logRatio(rounds, "perSecond")} (aim: mean and p50 within 1.05 at the paced load)`
+    ),
+    `after full load everything had its index within ${fixed(caughtUpSeconds, 1)} s`,
+    `sequencing alone: ${fixed(sequenced.perSecond, 0)} entries/s, CPU us an entry: ${fixed(sequenced.sequencerMicros, 1)} the service, ${fixed(sequenced.postgresMicros, 1)} PostgreSQL`
+  ].join("\n")
 
 export const machineLines = (machine: Machine): string =>
   [

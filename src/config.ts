@@ -5,6 +5,7 @@
 import type { KeyObject } from "node:crypto"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
+import { attestationSettings } from "./attestationSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
@@ -112,6 +113,7 @@ export const settings = {
   ),
   ...openIdSettings,
   ...identitySettings,
+  ...attestationSettings,
   ...logSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
@@ -320,6 +322,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
+      logWitnesses: yield* orDefault(settings.logWitnesses),
+      logTimeStampUrl: yield* given(settings.logTimeStampUrl),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         tokens: yield* orDefault(settings.limitTokens),

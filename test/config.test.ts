@@ -59,6 +59,7 @@ const absent = [
   "AUSPEX_OIDC_ISSUER",
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
+  "AUSPEX_TSA_URL",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
 
@@ -69,6 +70,8 @@ const further: Environment = {
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
   AUSPEX_LARGEST_BATCH: "500",
   AUSPEX_PUBLIC_CACHE: "1 second",
+  AUSPEX_LOG_WITNESSES: "",
+  AUSPEX_LIMIT_LOG_READS: "6000/minute",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info",
   AUSPEX_PAIRING_CODE_TRIES: "5",
@@ -81,6 +84,11 @@ const further: Environment = {
   AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour",
   AUSPEX_LIMIT_SIGN_INS: "20/hour"
 }
+
+const witnessKeys = [
+  "witness.example/w1+662c95e5+BAgQM5X5rtlPMdhkw1YvfGr+Rsr6JZOyqDyeiw1QT7Jt",
+  "witness.example/w2+926cdeb5+BAgQM5X5rtlPMdhkw1YvfGr+Rsr6JZOyqDyeiw1QT7Jt"
+] as const
 
 const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
@@ -113,6 +121,24 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "Auspex <a@example.org>, b@example.org",
     "Auspex\nBcc: b@example.org <a@example.org>",
     "Auspex <a@localhost>"
+  ],
+  AUSPEX_LOG_WITNESSES: [
+    "https://witness.example",
+    `https://witness.example,${witnessKeys[0]}`,
+    `${witnessKeys[0]} https://witness.example`,
+    `https://witness.example ${witnessKeys[0]} ${witnessKeys[1]}`,
+    `https://witness.example ${witnessKeys[0].replace("662c95e5", "662c95e6")}`,
+    // The key of a log, not of a witness.
+    "https://witness.example witness.example/w1+15373392+AQgQM5X5rtlPMdhkw1YvfGr+Rsr6JZOyqDyeiw1QT7Jt",
+    `ftp://witness.example ${witnessKeys[0]}`,
+    `https://user:password@witness.example ${witnessKeys[0]}`,
+    `https://a.example ${witnessKeys[0]}, https://b.example ${witnessKeys[0]}`
+  ],
+  AUSPEX_TSA_URL: [
+    "tsa.example",
+    "ftp://tsa.example",
+    "https://user:password@tsa.example",
+    "https://tsa.example/#x"
   ],
   AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],
   AUSPEX_LOG_KEY: ["a-secret-that-is-no-key", otherKey, testLogKey.slice(0, -8)],
@@ -320,6 +346,23 @@ describe("Settings", () => {
         const shown = Option.map(mailFrom, ({ name, address }) => `${name} <${address}>`)
         assert.deepStrictEqual(shown, Option.some(sender))
       }
+    })
+  )
+
+  it.effect("witnesses are pairs of a place and a key; a time stamp authority is a place", () =>
+    Effect.gen(function* () {
+      const { rules } = yield* loaded({
+        AUSPEX_LOG_WITNESSES: `https://a.example/log/ ${witnessKeys[0]} , http://127.0.0.1:9000\t${witnessKeys[1]},`,
+        AUSPEX_TSA_URL: "https://tsa.example/tsr?policy=1"
+      })
+      assert.deepStrictEqual(rules.logWitnesses, [
+        { url: "https://a.example/log", verifierKey: witnessKeys[0] },
+        { url: "http://127.0.0.1:9000", verifierKey: witnessKeys[1] }
+      ])
+      assert.deepStrictEqual(rules.logTimeStampUrl, Option.some("https://tsa.example/tsr?policy=1"))
+      const { rules: none } = yield* loaded({})
+      assert.deepStrictEqual(none.logWitnesses, [])
+      assert.isTrue(Option.isNone(none.logTimeStampUrl))
     })
   )
 

@@ -2,7 +2,7 @@
  * Every read of the API whose data grow, as the service answers it, with the parameters that matter: rare and common
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -10,6 +10,7 @@ import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
+import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -22,7 +23,7 @@ import type { Size } from "./seed.ts"
 type Reading = Effect.Effect<
   unknown,
   unknown,
-  AgentScopes | Arenas | Events | Registry | Scoring | Targets | TransparencyLog
+  AgentScopes | Arenas | Events | LogTimeStamps | Registry | Scoring | Targets | TransparencyLog
 >
 
 export interface Read {
@@ -190,8 +191,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     return String(row?.[0])
   })
   const [revealed, hidden] = [yield* commitOf(hot), yield* commitOf(hotOpen)]
+  const addLog = (route: string, asked: string, run: Reading) =>
+    reads.push({ route: `GET ${route}`, asked, page: "first", run })
   const log = (route: string, asked: string, read: (log: TransparencyLog["Service"]) => Reading) =>
-    reads.push({ route: `GET ${route}`, asked, page: "first", run: TransparencyLog.use(read) })
+    addLog(route, asked, TransparencyLog.use(read))
   for (const [asked, commit] of [
     ["settled", revealed],
     ["open", hidden]
@@ -210,6 +213,19 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   log("/log/tile/*", "level 0", (service) => service.hashTile(0, 3, 256))
   log("/log/tile/*", "level 1, growing", (service) => service.hashTile(1, 0, 77))
   log("/log/tile/*", "entries", (service) => service.entryBundle(3, 256))
+  const stamped = LogTimeStamps.use((service) => service.find(1))
+  addLog("/log/timestamp/:size", "", stamped)
+  addLog("/log/timestamp/:size/text", "", stamped)
+  for (const [asked, before] of [
+    ["newest", Option.none()],
+    ["older", Option.some(10_000)]
+  ] as const) {
+    addLog(
+      "/log/timestamps",
+      asked,
+      LogTimeStamps.use((service) => service.sizes(before))
+    )
+  }
 
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))

@@ -162,8 +162,11 @@ const log = Effect.gen(function* () {
      cross join generate_series(1, 3) as level
      cross join lateral generate_series(0, size / (256 ^ level)::bigint - 1) as n`
   yield* sql`
-    insert into log_checkpoints (size, root, note, signed_at)
-    select n, sha256(int8send(n)), repeat('a note ', 40), now()
+    insert into log_checkpoints (size, root, note, signed_at, time_stamp)
+    select n, sha256(int8send(n)),
+           E'auspex.example/log/seeded\\n' || n || E'\\n' || encode(sha256(int8send(n)), 'base64')
+             || E'\\n\\n\u2014 auspex.example/log/seeded AAECAwQFBgcICQoLDA0ODw==\\n',
+           now(), case when n % (14 * 256) = 1 then decode(repeat('ab', 5000), 'hex') end
       from generate_series(1, (select count(*) from log_entries), 256) as n`
   yield* sql`insert into log_keys (number, verifier_key, added_at) values (1, 'a key', now())`
 })

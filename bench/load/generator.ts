@@ -162,6 +162,7 @@ class Run {
     this.#done({
       requests: took.length,
       seconds: (this.#ended - this.#begun) / 1000,
+      mean: took.reduce((sum, each) => sum + each, 0) / Math.max(1, took.length),
       p50: quantile(took, 0.5),
       p99: quantile(took, 0.99),
       longest: took.at(-1) ?? 0,

@@ -22,6 +22,7 @@ export interface Outcome {
   /** Counted ones: answered within the measured seconds. */
   readonly requests: number
   readonly seconds: number
+  readonly mean: number
   readonly p50: number
   readonly p99: number
   readonly longest: number

@@ -26,6 +26,7 @@ export const generator = (postgres: number) =>
         outcome: {
           requests: 0,
           seconds: 0,
+          mean: 0,
           p50: 0,
           p99: 0,
           longest: 0,
@@ -60,10 +61,11 @@ export const generator = (postgres: number) =>
           message: `${outcome.failures} of ${outcome.sent} requests failed; the first: ${outcome.firstFailure ?? ""}\n${remains(server)}`
         })
       }
-      const { longest, p50, p99, requests, seconds, sent } = outcome
+      const { longest, mean, p50, p99, requests, seconds, sent } = outcome
       const measured: Measured = {
         requests,
         perSecond: requests / seconds,
+        mean,
         p50,
         p99,
         longest,

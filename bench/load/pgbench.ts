@@ -100,6 +100,7 @@ export const run = Effect.fnUntraced(function* (options: Pgbench) {
   const measurement: Measurement = {
     requests: counted.length,
     perSecond: counted.length / ((until - begun) / 1000),
+    mean: took.reduce((sum, each) => sum + each, 0) / Math.max(1, took.length),
     p50: took[Math.floor(took.length * 0.5)] ?? 0,
     p99: took[Math.floor(took.length * 0.99)] ?? 0,
     longest: took.at(-1) ?? 0,

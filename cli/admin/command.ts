@@ -3,6 +3,7 @@ import { Command } from "effect/cli"
 import { agents } from "./agents.ts"
 import { challenges, settle } from "./challenges.ts"
 import { events } from "./events.ts"
+import { log } from "./log.ts"
 import { owners } from "./owners.ts"
 import { prices } from "./prices.ts"
 import { layer, sessionFlags } from "./session.ts"
@@ -21,6 +22,7 @@ export const admin = Command.make("admin").pipe(
     owners,
     audit,
     figures,
+    log,
     leaderboard
   ]),
   Command.provide(layer)

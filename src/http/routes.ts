@@ -10,7 +10,14 @@ import { parseTilePath } from "./tilePaths.ts"
 export const documents = { openapi: "/openapi.json", docs: "/docs", metrics: "/metrics" } as const
 
 /** The log, as others expect to find it. */
-export const logPaths = { checkpoint: "/log/checkpoint", key: "/log/key", tiles: "/log/tile/*" } as const
+export const logPaths = {
+  checkpoint: "/log/checkpoint",
+  key: "/log/key",
+  tiles: "/log/tile/*",
+  timeStamps: "/log/timestamps",
+  timeStamp: "/log/timestamp/:size",
+  stampedText: "/log/timestamp/:size/text"
+} as const
 
 const methodsByPath = new Map<string, Set<string>>([
   ...Object.values(documents).map((path) => [path, new Set(["GET"])] as const),

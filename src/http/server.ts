@@ -18,6 +18,7 @@ import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
 import * as tiles from "./handlers/tiles.ts"
+import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
@@ -55,6 +56,7 @@ const routes = Layer.mergeAll(
   api,
   pages.layer,
   tiles.layer,
+  timeStamps.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer

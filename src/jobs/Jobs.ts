@@ -10,6 +10,7 @@ import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
+import { attestations } from "./attestations.ts"
 import { everyTick, repeatedly } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
@@ -45,6 +46,7 @@ const start = Effect.gen(function* () {
   )
   yield* Effect.forkScoped(repeatedly("log gauges", measureInterval, keeper.measure))
   yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
+  yield* attestations
   yield* Effect.forkScoped(
     everyTick(
       "housekeeping",
@@ -62,7 +64,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, mail, the public log, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -39,6 +39,13 @@ export interface RateLimits {
 
 export type LimitName = keyof RateLimits
 
+/** A witness of the log: where it is asked, and what its cosignatures are checked with. */
+export interface WitnessSetting {
+  /** The submission prefix, without a trailing slash. */
+  readonly url: string
+  readonly verifierKey: string
+}
+
 export type Site = "global" | "cn"
 
 export class Settings extends Context.Service<
@@ -85,6 +92,10 @@ export class Settings extends Context.Service<
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly largestBatch: number
     readonly limits: RateLimits
+    /** Who is asked to cosign the log's checkpoints; each key has another name. */
+    readonly logWitnesses: ReadonlyArray<WitnessSetting>
+    /** The authority that time stamps the log's checkpoints. */
+    readonly logTimeStampUrl: Option.Option<string>
     /** How long the answer to a public read that is the same for everybody is kept; zero: not at all. */
     readonly publicCache: Duration.Duration
     /** The share of requests that are traced, 0 to 1. */

@@ -302,7 +302,9 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(4)
+  "GET /admin/figures/check": plain(4),
+  // One for each kind of thing, and one a page of it.
+  "GET /admin/log/audit": plain(30)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
@@ -342,7 +344,7 @@ layer(crowd)("The number of SQL statements", (it) => {
     assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())
   })
 
-  it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9"])(
+  it.effect.each(["checkpoint", "key", "tile/0/000.p/9", "tile/entries/000.p/9", "timestamps"])(
     "of /log/%s is two: its limit, and what is read",
     (path) =>
       Effect.gen(function* () {

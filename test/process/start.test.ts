@@ -205,6 +205,8 @@ describe("npm start", () => {
         assert.deepStrictEqual(older, itemsOf(before.own))
         const check = yield* get("/api/v1/admin/figures/check", { token: adminToken })
         assert.deepStrictEqual(check.json, { agents: 1, differences: [] })
+        const audited = yield* get("/api/v1/admin/log/audit", { token: adminToken })
+        assert.deepStrictEqual(audited.json["differences"], [])
       }).pipe(to(second))
       assert.deepStrictEqual(yield* stopped(second), { code: 0, signal: null })
     }).pipe(Effect.provide(NodeServices.layer))

@@ -5,6 +5,7 @@ import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
+import { LogAuditReport } from "../../services/LogAudit.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
@@ -96,7 +97,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotate(OpenApi.Summary, "What administrators did, newest first"),
     HttpApiEndpoint.get("checkFigures", "/admin/figures/check", {
       success: Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
-    }).annotate(OpenApi.Summary, "Compare the kept leaderboard figures with a recomputation from the scores")
+    }).annotate(OpenApi.Summary, "Compare the kept leaderboard figures with a recomputation from the scores"),
+    HttpApiEndpoint.get("auditLog", "/admin/log/audit", { success: LogAuditReport })
+      .annotate(OpenApi.Summary, "Compare the public log with everything that is stored; may take minutes")
+      .annotate(
+        OpenApi.Description,
+        "Every hash, every signed checkpoint, and every recorded thing beside its entry, in one snapshot. With a difference the log is not signed any more, until an audit finds none. While it runs, spaces come before the JSON."
+      )
   )
   .annotateEndpoints(LargestBody, ByteSize.mebibytes(10))
   .middleware(RequestBody)

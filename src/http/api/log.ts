@@ -56,5 +56,5 @@ export class LogApi extends HttpApiGroup.make("log")
   .annotate(OpenApi.Title, "Public log")
   .annotate(
     OpenApi.Description,
-    "The log itself is served below /log as c2sp.org/tlog-tiles says: /log/checkpoint, /log/key, /log/tile/<L>/<N>[.p/<W>] and /log/tile/entries/<N>[.p/<W>]."
+    "The log itself is served below /log as c2sp.org/tlog-tiles says: /log/checkpoint, /log/key, /log/tile/<L>/<N>[.p/<W>] and /log/tile/entries/<N>[.p/<W>]. Checkpoints with an RFC 3161 time stamp are listed by size at /log/timestamps, newest first; /log/timestamp/<size> is the authority's answer, and /log/timestamp/<size>/text what it stamped."
   ) {}

@@ -3,6 +3,7 @@ import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Events } from "../../services/Events.ts"
+import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
@@ -10,6 +11,7 @@ import { Registry } from "../../services/Registry.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
+import { longAnswer } from "../longAnswer.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -18,6 +20,7 @@ export const layer = HttpApiBuilder.group(
     const arenas = yield* Arenas
     const audit = yield* Audit
     const events = yield* Events
+    const logAudit = yield* LogAudit
     const owners = yield* Owners
     const prices = yield* Prices
     const registry = yield* Registry
@@ -42,7 +45,8 @@ export const layer = HttpApiBuilder.group(
       getOwner: ({ params }) => owners.get(params.owner_id),
       changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
       audit: ({ query }) => audit.list(pageOf(query)),
-      checkFigures: () => scoring.audit
+      checkFigures: () => scoring.audit,
+      auditLog: () => longAnswer(LogAuditReport, logAudit.audit)
     })
   })
 )

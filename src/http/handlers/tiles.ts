@@ -7,7 +7,7 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import type { NotFound } from "../../services/errors.ts"
+import type { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Limits } from "../../services/Limits.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
@@ -18,27 +18,30 @@ import { parseTilePath } from "../tilePaths.ts"
 /** The HTTP layer compresses entries, as the specification recommends; hashes would only grow. */
 const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
 
-const immutable = (bytes: Uint8Array) =>
+/** What never changes once it is there. */
+export const immutable = (bytes: Uint8Array, contentType = "application/octet-stream") =>
   HttpServerResponse.uint8Array(bytes, {
-    contentType: "application/octet-stream",
+    contentType,
     headers: { "cache-control": "public, max-age=31536000, immutable" }
   })
 
-const plainText = (text: string) =>
+export const plainText = (text: string) =>
   HttpServerResponse.text(text, { contentType: "text/plain; charset=utf-8" })
 
-type Refusal = LogEmpty | NotFound | TooManyRequests
+type Refusal = InvalidRequest | LogEmpty | NotFound | TooManyRequests
 
 const absent = ({ code, detail }: LogEmpty | NotFound) =>
   Effect.succeed(HttpServerResponse.jsonUnsafe({ detail, code }, { status: 404 }))
 
 /** Outside of the HttpApi errors are written here, in the shape that they have there. */
-const answered = <R>(
+export const answered = <R>(
   response: Effect.Effect<HttpServerResponse.HttpServerResponse, Refusal | HttpServerError.HttpServerError, R>
 ) =>
   Effect.catchTags(response, {
     LogEmpty: absent,
     NotFound: absent,
+    InvalidRequest: ({ code, detail, errors }) =>
+      Effect.succeed(HttpServerResponse.jsonUnsafe({ detail, code, errors }, { status: 400 })),
     TooManyRequests: ({ code, detail, retry_after }) =>
       Effect.succeed(
         HttpServerResponse.jsonUnsafe(

@@ -13,7 +13,10 @@ import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
 import * as Limits from "./Limits.ts"
+import * as LogTimeStamps from "./log/LogTimeStamps.ts"
+import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
+import * as LogAudit from "./log/LogAudit.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -31,6 +34,7 @@ const foundations = Layer.mergeAll(
   JobRuns.layer,
   KeySets.layer,
   Limits.layer,
+  LogAudit.layer,
   Mailer.layer,
   Owners.layer,
   Prices.layer,
@@ -44,6 +48,11 @@ const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.
 )
 
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
-export const services = Layer.mergeAll(Registry.layer, Tokens.layer, Arenas.layer, Scoring.layer).pipe(
-  Layer.provideMerge(identity)
-)
+export const services = Layer.mergeAll(
+  Registry.layer,
+  Tokens.layer,
+  Arenas.layer,
+  Scoring.layer,
+  LogTimeStamps.layer,
+  LogWitnesses.layer
+).pipe(Layer.provideMerge(identity))

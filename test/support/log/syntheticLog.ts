@@ -31,12 +31,17 @@ export const makeEntries = Effect.fnUntraced(function* (size: number) {
   return new Rfc6962Tree(Array.from({ length: size }, (_, index) => Buffer.from(entryAt(index))))
 })
 
+/** The signed head of the tree of the first `size` entries: the note, and what of it is signed. */
+export const signedHead = (tree: Rfc6962Tree, size: number) => {
+  const text = checkpointText({ origin, size, root: tree.root(0, size) })
+  return { text, note: `${text}\n${signNote(text, origin, privateKey)}` }
+}
+
 /** Signs and publishes the tree of the first `size` entries. */
 export const publish = Effect.fnUntraced(function* (tree: Rfc6962Tree, size: number) {
   const sql = yield* SqlClient.SqlClient
   const root = tree.root(0, size)
-  const text = checkpointText({ origin, size, root })
-  const note = `${text}\n${signNote(text, origin, privateKey)}`
+  const { note } = signedHead(tree, size)
   const now = DateTime.toDateUtc(yield* DateTime.now)
   yield* sql`
     insert into log_checkpoints (size, root, note, signed_at)

@@ -118,7 +118,7 @@ export const makeCheckpoints = Effect.gen(function* () {
   /**
    * Of the checkpoints of an hour that is a day ago one stays: one with a time stamp rather than one with
    * cosignatures, and one with cosignatures rather than another; of the same kind, the first. The newest of all stays,
-   * and the newest that has cosignatures, however old they are.
+   * and the newest that has cosignatures, however old they are, and whatever has a time stamp: there is one an hour.
    */
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
@@ -135,6 +135,7 @@ export const makeCheckpoints = Effect.gen(function* () {
       )
       delete from log_checkpoints c using old
        where c.size = old.size and old.place > 1
+         and c.time_stamp is null
          and c.size < (select max(size) from log_checkpoints)
          and c.size is distinct from (select max(size) from log_cosignatures)`)
   })

@@ -114,9 +114,10 @@ export const log = Effect.gen(function* () {
       root bytea not null constraint log_checkpoints_root check (length(root) = 32),
       note text not null,
       signed_at timestamptz not null,
-      -- RFC 3161 time stamp of the note.
+      -- RFC 3161 time stamp of the note's text.
       time_stamp bytea
     )`
+  yield* sql`create index log_checkpoints_time_stamped on log_checkpoints (size) where time_stamp is not null`
   yield* sql`
     create table log_cosignatures (
       size bigint not null
@@ -125,6 +126,20 @@ export const log = Effect.gen(function* () {
       line text not null,
       cosigned_at timestamptz not null,
       primary key (size, witness)
+    )`
+
+  // Whom checkpoints are taken to: each witness, and the time stamp authority.
+  yield* sql`
+    create table log_attestors (
+      attestor text primary key,
+      -- The largest tree that it has attested.
+      size bigint not null,
+      -- It is left alone until then: it is being asked, it failed, or what it gave is recent enough.
+      due_at timestamptz not null,
+      failures integer not null,
+      -- Why it attested nothing when it was asked last.
+      failure text,
+      constraint log_attestors_failure check ((failures = 0) = (failure is null))
     )`
 
   // Which predictions are still to be revealed: a row from the close of a challenge to its last reveal.

@@ -1,0 +1,182 @@
+/** What the public log costs: predicting with it and without it in turn, and how fast what waits is sequenced. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Console, Effect, Redacted, Schedule, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { makeSequence } from "../../src/layers/postgres/log/sequencer.ts"
+import { client } from "../../src/layers/postgres/Database.ts"
+import type { Generator } from "../load/load.ts"
+import * as Database from "../machine/database.ts"
+import type { Postgres } from "../machine/database.ts"
+import { BenchFailed, auspex } from "../machine/processes.ts"
+import type { Server } from "../machine/processes.ts"
+import { usedByPostgres } from "../machine/processors.ts"
+import { median } from "../measurement.ts"
+import type { Measurement } from "../measurement.ts"
+import type { Plan } from "../options.ts"
+import * as Seed from "../seed.ts"
+import { challengePrefix, epochMillis, spreadChallenges, uuidText } from "../world.ts"
+
+const connections = 64
+const turns = ["on", "off"] as const
+type Turn = (typeof turns)[number]
+
+export interface LogCase {
+  readonly load: string
+  readonly rounds: Readonly<Record<Turn, ReadonlyArray<Measurement>>>
+}
+
+export interface Sequenced {
+  readonly entries: number
+  readonly perSecond: number
+  /** Microseconds of processor time an entry. */
+  readonly sequencerMicros: number
+  readonly postgresMicros: number | null
+}
+
+export interface Logged {
+  readonly cases: ReadonlyArray<LogCase>
+  /** Seconds from the last request of a round at full load until everything had its index. */
+  readonly caughtUpSeconds: number
+  readonly sequenced: Sequenced
+}
+
+const temporary = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-bench-log-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+/** Waits until nothing waits for its index; the seconds that it took. */
+const emptied = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const from = epochMillis()
+  const isEmpty = Effect.map(sql`select 1 from log_pending limit 1`, (rows) => rows.length === 0)
+  yield* isEmpty.pipe(Effect.repeat({ until: (empty) => empty, schedule: Schedule.spaced("50 millis") }))
+  return (epochMillis() - from) / 1000
+})
+
+/** Entries of their own, as a prediction leaves them in the queue. */
+const queue = Effect.fnUntraced(function* (entries: number) {
+  const sql = yield* SqlClient.SqlClient
+  const challenge = sql.literal(uuidText(challengePrefix, `n % ${spreadChallenges}`))
+  yield* sql`
+    insert into log_pending (type, challenge_id, commit, entry)
+    select 'prediction.commit', challenge::uuid, commit,
+           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge
+                      || '","type":"prediction.commit"}', 'UTF8')
+      from generate_series(1, ${entries}::int) as n
+     cross join lateral (
+       select ${challenge} as challenge, sha256(convert_to('bench ' || n, 'UTF8')) as commit) as c`
+  yield* sql`vacuum (analyze) log_pending`
+})
+
+/** The sequencer of the service, in this process, on a database that does nothing else. */
+const sequencing = Effect.fnUntraced(function* (postgres: Postgres, url: string, entries: number) {
+  yield* queue(entries).pipe(Effect.provide(Database.patient(url)))
+  return yield* Effect.gen(function* () {
+    const { sequence } = yield* makeSequence
+    const before = { at: epochMillis(), own: process.cpuUsage(), postgres: usedByPostgres(postgres.pid) }
+    let done = 0
+    for (let passed = yield* sequence; passed > 0; passed = yield* sequence) done += passed
+    if (done !== entries) {
+      return yield* new BenchFailed({ message: `${entries} entries waited and ${done} were sequenced` })
+    }
+    const seconds = (epochMillis() - before.at) / 1000
+    const own = process.cpuUsage(before.own)
+    const after = usedByPostgres(postgres.pid)
+    const sequenced: Sequenced = {
+      entries,
+      perSecond: entries / seconds,
+      sequencerMicros: (own.user + own.system) / entries,
+      postgresMicros: before.postgres === null || after === null ? null : (after - before.postgres) / entries
+    }
+    return sequenced
+  }).pipe(Effect.provide(client(Redacted.make(url))))
+})
+
+/** As many entries in the log as predictions that were recorded with it, each of a prediction. */
+const verified = Effect.fnUntraced(function* (expected: number) {
+  const counts = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Schema.Struct({ logged: Schema.Int }),
+    execute: () =>
+      SqlClient.SqlClient.use(
+        (sql) => sql`
+          select count(*)::int as logged from log_entries e
+            join predictions p on p.commit = e.commit where e.type = 'prediction.commit'`
+      )
+  })
+  const { logged } = yield* counts()
+  if (logged !== expected) {
+    return yield* new BenchFailed({
+      message: `${expected} predictions were confirmed with the log on, and ${logged} are in it`
+    })
+  }
+})
+
+export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: Generator, plan: Plan) {
+  const url = yield* Database.create(postgres, "bench_log")
+  yield* Seed.predictWorld.pipe(Effect.provide(Database.patient(url)))
+  const roles = { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporary }
+  const servers: Readonly<Record<Turn, Server>> = {
+    on: yield* auspex(url, [], roles),
+    off: yield* auspex(url, ["--import", "./bench/log/off.ts"], roles)
+  }
+  const { rampSeconds, rounds, seconds, warmSeconds } = plan
+  let first = 0
+  let confirmed = 0
+  const serve = Effect.fnUntraced(function* (turn: Turn, rate: number | null, counted: number) {
+    const requests = { kind: "predict", pairs: { kind: "spread" }, first } as const
+    const job = { port: servers[turn].port, connections, rampSeconds, seconds: counted, requests, rate }
+    const measured = yield* generator.run(job, servers[turn])
+    first += measured.sent
+    if (turn === "on") confirmed += measured.sent
+    return measured
+  })
+
+  /** One after the other, each first in every second round; what is still to be sequenced is waited for, not measured. */
+  const inTurn = Effect.fnUntraced(function* (
+    load: string,
+    rate: number | null,
+    count: number,
+    counted: number
+  ) {
+    const measured: Record<Turn, Array<Measurement>> = { on: [], off: [] }
+    const waits: Array<number> = []
+    for (let round = 1; round <= count; round++) {
+      for (const turn of round % 2 === 1 ? turns : turns.toReversed()) {
+        measured[turn].push(yield* serve(turn, rate, counted))
+        if (turn === "on") waits.push(yield* emptied)
+      }
+      const said = turns.map((turn) => {
+        const last = measured[turn].at(-1)
+        return `${turn} ${last?.perSecond.toFixed(0)}/s mean ${last?.mean.toFixed(2)} p50 ${last?.p50.toFixed(2)} ms`
+      })
+      yield* Console.log(`  log, ${load}, round ${round}: ${said.join("; ")}`)
+    }
+    const result: LogCase = { load, rounds: measured }
+    return { result, waits }
+  })
+
+  return yield* Effect.gen(function* () {
+    for (const turn of turns) yield* serve(turn, null, warmSeconds)
+    yield* emptied
+    const full = yield* inTurn("full load", null, rounds, seconds)
+    const capacity = median(full.result.rounds.off.map(({ perSecond }) => perSecond))
+    const paced = Effect.fnUntraced(function* (share: number) {
+      const rate = Math.round((capacity * share) / 100) * 100
+      return (yield* inTurn(`${rate}/s`, rate, rounds + 1, seconds * 2)).result
+    })
+    const cases = [yield* paced(0.25), yield* paced(0.5), full.result]
+    yield* verified(confirmed)
+    const other = yield* Database.create(postgres, "bench_sequence")
+    const sequenced = yield* sequencing(postgres, other, plan.sequenced)
+    const logged: Logged = {
+      cases,
+      caughtUpSeconds: median(full.waits),
+      sequenced
+    }
+    return logged
+  }).pipe(Effect.provide(Database.patient(url)))
+}, Effect.scoped)

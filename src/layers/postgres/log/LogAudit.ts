@@ -1,0 +1,68 @@
+import { Clock, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { LogAudit } from "../../../services/LogAudit.ts"
+import type { LogAuditReport } from "../../../services/LogAudit.ts"
+import { orDefect, run } from "../query.ts"
+import { auditChallenges } from "./audit/challenges.ts"
+import { auditCheckpoints } from "./audit/checkpoints.ts"
+import { Findings } from "./audit/findings.ts"
+import { auditPredictions } from "./audit/predictions.ts"
+import { auditSettlements } from "./audit/settlements.ts"
+import { auditQueue, auditStrays } from "./audit/strays.ts"
+import { auditTree } from "./audit/tree.ts"
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  /** All in one snapshot; what it holds in memory does not grow with the log. */
+  const compared = (findings: Findings) =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          yield* sql`set transaction isolation level repeatable read, read only`
+          yield* sql`
+            select set_config('statement_timeout', '60min', true), set_config('plan_cache_mode', 'force_custom_plan', true),
+                   set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
+          const { entries, rotations } = yield* auditTree(findings)
+          const queue = yield* auditQueue(findings)
+          const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
+          const challenges = yield* auditChallenges(findings)
+          const predictions = yield* auditPredictions(findings)
+          const { scores, settlements } = yield* auditSettlements(findings)
+          yield* auditStrays(findings)
+          return {
+            entries,
+            waiting: queue.waiting,
+            checkpoints,
+            challenges,
+            predictions,
+            settlements,
+            scores
+          }
+        }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+      )
+      .pipe(orDefect)
+
+  const audit = Effect.gen(function* () {
+    const begun = yield* Clock.currentTimeMillis
+    const findings = new Findings()
+    const counts = yield* compared(findings)
+    const [first] = findings.lines
+    const fault =
+      first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`
+    yield* run(sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`)
+    if (fault !== null)
+      yield* Effect.logError("the log differs from what is stored").pipe(Effect.annotateLogs({ fault }))
+    const report: LogAuditReport = {
+      ...counts,
+      seconds: ((yield* Clock.currentTimeMillis) - begun) / 1000,
+      difference_count: findings.count,
+      differences: findings.lines
+    }
+    return report
+  }).pipe(Effect.withSpan("LogAudit.audit"))
+
+  return LogAudit.of({ audit })
+})
+
+export const layer = Layer.effect(LogAudit, make)

@@ -1,0 +1,147 @@
+/** An entry as it is stored, in the log or in the queue before it, and how it is compared with what it records. */
+import { Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { canonicalJson } from "../../../canonicalJson.ts"
+import type { Findings } from "./findings.ts"
+
+export type Members = Readonly<Record<string, unknown>>
+
+/** `index` is null while the entry waits for one. */
+export const StoredEntry = Schema.Struct({
+  index: Schema.NullOr(Schema.Finite),
+  type: Schema.String,
+  challenge_id: Schema.NullOr(Schema.String),
+  version: Schema.NullOr(Schema.Int),
+  commit: Schema.NullOr(Schema.String),
+  commit_index: Schema.NullOr(Schema.Finite),
+  entry: Schema.Uint8Array
+})
+export type StoredEntry = typeof StoredEntry.Type
+
+export const entryColumns = (sql: SqlClient.SqlClient) => sql`
+  type, challenge_id::text, version, encode(commit, 'hex') as commit, commit_index::float8 as commit_index, entry`
+
+export const placeOf = (index: number | null): string =>
+  index === null ? "its waiting entry" : `entry ${index}`
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** The members of an entry; `undefined` when its bytes are not the canonical JSON of an object. */
+export const membersOf = (entry: Uint8Array): Members | undefined => {
+  try {
+    const text = utf8.decode(entry)
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
+    return canonicalJson(value) === text ? Object.fromEntries(Object.entries(value)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether an entry is that of a prediction, with the very bytes that its columns make. */
+export const isPlainCommit = ({
+  challenge_id,
+  commit,
+  commit_index,
+  entry,
+  type,
+  version
+}: StoredEntry): boolean =>
+  type === "prediction.commit" &&
+  version === null &&
+  commit_index === null &&
+  Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength).equals(
+    Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
+  )
+
+/** What is recorded, also by an imported entry. */
+export const recordedType = (members: Members): unknown =>
+  members["type"] === "import" ? members["of"] : members["type"]
+
+/** Types that are recorded once of a challenge have the version 1, those that are not of one none. */
+const versionOf = (type: unknown, members: Members): unknown => {
+  switch (type) {
+    case "challenge.create":
+    case "challenge.close":
+    case "void":
+      return 1
+    case "settlement":
+      return members["version"]
+    default:
+      return null
+  }
+}
+
+const known: ReadonlySet<unknown> = new Set([
+  "challenge.create",
+  "prediction.commit",
+  "challenge.close",
+  "prediction.reveal",
+  "settlement",
+  "void",
+  "key.rotate"
+])
+
+/** The columns beside an entry's bytes, by which it is found, are what the bytes say. */
+export const checkColumns = (findings: Findings, stored: StoredEntry): Members | undefined => {
+  const what = stored.index === null ? `an entry that waits (${stored.type})` : `entry ${stored.index}`
+  const members = membersOf(stored.entry)
+  if (members === undefined) {
+    findings.add(`${what}: its bytes are not canonical JSON`)
+    return undefined
+  }
+  const type = recordedType(members)
+  if (!known.has(type)) findings.add(`${what}: there is no type of entry that is called so`)
+  const said = {
+    type,
+    challenge_id: members["challenge_id"] ?? null,
+    version: versionOf(type, members),
+    commit: members["c"] ?? null,
+    commit_index: members["commit_index"] ?? null
+  }
+  for (const name of ["type", "challenge_id", "version", "commit", "commit_index"] as const) {
+    if (said[name] !== stored[name]) findings.add(`${what}: its column ${name} is not what its bytes say`)
+  }
+  return members
+}
+
+/** What a member of an entry is called where it is stored. */
+const stored: Readonly<Record<string, string>> = {
+  asset: "target",
+  frozen_sha256: "question or resolution criteria",
+  observation: "close_price",
+  reason_sha256: "cancel_reason",
+  voided_at: "cancelled_at",
+  root: "scores (their root)",
+  scores: "number of scores"
+}
+
+/** Names every member by which a thing differs from its entry. */
+export const compare = (
+  findings: Findings,
+  what: string,
+  { entry, index }: { readonly entry: Uint8Array; readonly index: number | null },
+  expected: Members
+): void => {
+  const members = membersOf(entry)
+  // Said of the entry itself.
+  if (members === undefined) return
+  const names = new Set([...Object.keys(expected), ...Object.keys(members)])
+  names.delete("type")
+  names.delete("of")
+  for (const name of names) {
+    if (members[name] !== expected[name]) {
+      findings.add(`${what}: ${stored[name] ?? name} is not what ${placeOf(index)} recorded`)
+    }
+  }
+}
+
+/** A moment as an entry writes it. Entries have milliseconds; what a column holds beyond them shows as a difference. */
+export const moment = (sql: SqlClient.SqlClient, column: string) =>
+  sql.literal(`
+    to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.') ||
+    case when ${column} = date_trunc('milliseconds', ${column}) then to_char(${column}, 'MS') else to_char(${column}, 'US') end
+    || 'Z'`)
+
+/** A decimal as an entry writes it. */
+export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)

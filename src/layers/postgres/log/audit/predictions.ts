@@ -1,0 +1,176 @@
+/** Predictions beside their sealed bodies, their commits in the log, and what the log reveals of them. */
+import { createHash } from "node:crypto"
+import { BigDecimal, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { canonicalJson } from "../../../canonicalJson.ts"
+import { column, many } from "../../query.ts"
+import { compare, exact, membersOf, moment } from "./entry.ts"
+import type { Findings } from "./findings.ts"
+import { eachPage } from "./pages.ts"
+
+const pageSize = 4096
+
+const Index = Schema.NullOr(Schema.Finite)
+
+const Row = Schema.Struct({
+  challenge_id: Schema.String,
+  agent_id: Schema.String,
+  revision: Schema.Int,
+  direction: Schema.String,
+  confidence: Schema.String,
+  reasoning: Schema.NullOr(Schema.String),
+  received_at: Schema.String,
+  is_of_deadline: Schema.NullOr(Schema.Boolean),
+  salt: Schema.Uint8Array,
+  body: Schema.Uint8Array,
+  commit: Schema.Uint8Array,
+  committed: Index,
+  revealed: Index,
+  reveal: Schema.NullOr(Schema.Uint8Array),
+  closed: Index,
+  /** Its challenge is closed in the log, and the reveals have come past it. */
+  must_be_revealed: Schema.Boolean
+})
+type Row = typeof Row.Type
+
+const Waiting = Schema.Struct({
+  commit: Schema.NullOr(Schema.String),
+  commit_index: Index,
+  entry: Schema.NullOr(Schema.Uint8Array)
+})
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+const commitDomain = Buffer.from("auspex/commit/v1\0")
+
+const commitOf = ({ body, salt }: Row): Buffer =>
+  createHash("sha256").update(commitDomain).update(salt).update(body).digest()
+
+/** A stored decimal as the number that an agent sent; text, when no number has exactly this value. */
+const sentNumber = (decimal: string): number | string => {
+  const value = Number(decimal)
+  const printed = String(value)
+  if (printed === decimal) return value
+  const [one, other] = [BigDecimal.fromString(printed), BigDecimal.fromString(decimal)]
+  const isExact = Option.isSome(one) && Option.isSome(other) && BigDecimal.Equivalence(one.value, other.value)
+  return isExact ? value : decimal
+}
+
+/** The body that the columns of a prediction make. */
+const bodyOf = (row: Row) => ({
+  agent_id: row.agent_id,
+  challenge_id: row.challenge_id,
+  kind: "directional",
+  reasoning_sha256:
+    row.reasoning === null ? null : createHash("sha256").update(row.reasoning, "utf8").digest("hex"),
+  received_at: row.received_at,
+  revision: row.revision,
+  values: { confidence: sentNumber(row.confidence), direction: row.direction }
+})
+
+/** Names what the sealed body does not say, or says otherwise. */
+const checkBody = (findings: Findings, what: string, row: Row): void => {
+  const expected = bodyOf(row)
+  if (canonicalJson(expected) === Buffer.from(row.body).toString("utf8")) return
+  const members = membersOf(row.body)
+  if (members === undefined) {
+    findings.add(`${what}: its sealed body is not canonical JSON`)
+    return
+  }
+  const { reasoning_sha256, values, ...direct } = expected
+  const sealed = members["values"]
+  const inside =
+    typeof sealed === "object" && sealed !== null ? Object.fromEntries(Object.entries(sealed)) : {}
+  const said: Readonly<Record<string, readonly [unknown, unknown]>> = {
+    ...Object.fromEntries(Object.entries(direct).map(([name, value]) => [name, [members[name], value]])),
+    reasoning: [members["reasoning_sha256"], reasoning_sha256],
+    confidence: [inside["confidence"], values.confidence],
+    direction: [inside["direction"], values.direction]
+  }
+  const different = Object.entries(said).filter(([, [one, other]]) => one !== other)
+  for (const [name] of different) findings.add(`${what}: ${name} is not what its sealed body says`)
+  if (different.length === 0) findings.add(`${what}: its sealed body has other members than it must have`)
+}
+
+export const auditPredictions = Effect.fnUntraced(function* (findings: Findings) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = many(Row)
+  const waiting = many(Waiting)
+  let count = 0
+
+  const read = (after: Row | undefined) =>
+    rows(sql`
+      select p.challenge_id::text, p.agent_id::text, p.revision, p.direction, ${exact(sql, "p.confidence")} as confidence,
+             p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
+             p.salt, p.body, p.commit, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
+             x.index::float8 as closed,
+             x.index is not null
+             and (w.challenge_id is null
+                  or coalesce((p.agent_id, p.revision) <= (w.last_agent_id, w.last_revision), false)) as must_be_revealed
+        from (
+          select * from predictions
+           ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
+           order by challenge_id, agent_id, revision limit ${pageSize}) p
+        left join challenges c on c.id = p.challenge_id
+        left join log_entries e on e.commit = p.commit and e.type = 'prediction.commit'
+                               and e.challenge_id = p.challenge_id
+        left join log_entries r on r.commit_index = e.index
+        left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
+        left join log_reveals w on w.challenge_id = p.challenge_id
+       order by p.challenge_id, p.agent_id, p.revision`)
+
+  /** What is not in the log yet, by its commit in hexadecimal or by the index of its commit. */
+  const waitingOf = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
+    const commits = page.filter(({ committed }) => committed === null).map(({ commit }) => hex(commit))
+    const reveals = page.flatMap((row) =>
+      row.revealed === null && row.must_be_revealed && row.committed !== null ? [BigInt(row.committed)] : []
+    )
+    if (commits.length + reveals.length === 0) return []
+    return yield* waiting(sql`
+      select encode(commit, 'hex') as commit, commit_index::float8 as commit_index, entry from log_pending
+       where (type = 'prediction.commit' and encode(commit, 'hex') = any(${column("text", commits)}))
+          or (type = 'prediction.reveal' and commit_index = any(${column("int8", reveals)}))`)
+  })
+
+  const checkReveal = (what: string, row: Row, queued: Uint8Array | undefined) => {
+    // What has no commit in the log has no reveal either.
+    if (row.committed === null) return
+    const entry = row.reveal ?? queued
+    const expected = {
+      body: Buffer.from(row.body).toString("utf8"),
+      commit_index: row.committed,
+      salt: hex(row.salt)
+    }
+    if (entry !== undefined) {
+      compare(findings, what, { index: row.revealed, entry }, expected)
+    } else if (row.must_be_revealed) {
+      findings.add(`${what}: the log does not reveal entry ${row.committed}, and nothing waits to do so`)
+    }
+    if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {
+      findings.add(`${what}: entry ${row.revealed} reveals it before its challenge is closed`)
+    }
+    if (entry !== undefined && !row.must_be_revealed && row.closed !== null) {
+      findings.add(`${what}: it is revealed, and log_reveals says that it is not`)
+    }
+  }
+
+  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
+    const queued = yield* waitingOf(page)
+    const commits = new Set(queued.map(({ commit }) => commit))
+    const reveals = new Map(queued.map(({ commit_index, entry }) => [commit_index, entry ?? undefined]))
+    for (const row of page) {
+      count += 1
+      const what = `prediction of agent ${row.agent_id} on challenge ${row.challenge_id}, revision ${row.revision}`
+      checkBody(findings, what, row)
+      if (!commitOf(row).equals(row.commit)) findings.add(`${what}: salt and body do not give its commit`)
+      if (row.is_of_deadline !== true) findings.add(`${what}: deadline is not that of its challenge`)
+      if (row.committed === null && !commits.has(hex(row.commit))) {
+        findings.add(`${what}: its commit is not in the log`)
+      }
+      checkReveal(what, row, reveals.get(row.committed))
+    }
+  })
+
+  yield* eachPage(pageSize, read, look)
+  return count
+})

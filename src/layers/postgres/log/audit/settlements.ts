@@ -1,0 +1,184 @@
+/** Settlements beside their entries, and every score beside its prediction and the root that its settlement recorded. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { canonicalJson } from "../../../canonicalJson.ts"
+import { column, many } from "../../query.ts"
+import { Frontier, leafHash } from "../frontier.ts"
+import { compare, exact, moment } from "./entry.ts"
+import type { Findings } from "./findings.ts"
+import { eachPage } from "./pages.ts"
+
+const settlementsPage = 500
+const scoresPage = 4096
+
+const Row = Schema.Struct({
+  challenge_id: Schema.String,
+  version: Schema.Int,
+  result: Schema.String,
+  open_price: Schema.String,
+  close_price: Schema.String,
+  dead_zone_pct: Schema.String,
+  source: Schema.String,
+  observed_at: Schema.String,
+  fetched_at: Schema.NullOr(Schema.String),
+  raw_sha256: Schema.NullOr(Schema.String),
+  settled_at: Schema.String,
+  has_reason: Schema.Boolean,
+  index: Schema.NullOr(Schema.Finite),
+  entry: Schema.NullOr(Schema.Uint8Array)
+})
+type Row = typeof Row.Type
+
+const Score = Schema.Struct({
+  challenge_id: Schema.String,
+  version: Schema.Int,
+  agent_id: Schema.String,
+  score: Schema.String,
+  is_of_settlement: Schema.Boolean,
+  revision_holds: Schema.Boolean,
+  is_correct_holds: Schema.Boolean,
+  score_holds: Schema.Boolean
+})
+type Score = typeof Score.Type
+
+const Waiting = Schema.Struct({
+  challenge_id: Schema.String,
+  version: Schema.Int,
+  entry: Schema.NullOr(Schema.Uint8Array)
+})
+
+interface Scores {
+  readonly tree: Frontier
+  count: number
+}
+
+const noScores = (): Scores => ({ tree: new Frontier(), count: 0 })
+
+const keyOf = (row: { readonly challenge_id: string; readonly version: number }) =>
+  `${row.challenge_id} ${row.version}`
+
+const nameOf = (row: { readonly challenge_id: string; readonly version: number }) =>
+  `settlement of challenge ${row.challenge_id}, version ${row.version}`
+
+export const auditSettlements = Effect.fnUntraced(function* (findings: Findings) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = many(Row)
+  const scoreRows = many(Score)
+  const waiting = many(Waiting)
+  const counts = { settlements: 0, scores: 0 }
+
+  const read = (after: Row | undefined) =>
+    rows(sql`
+      select s.challenge_id::text, s.version, s.result, ${exact(sql, "s.open_price")} as open_price,
+             ${exact(sql, "s.close_price")} as close_price, ${exact(sql, "s.dead_zone_pct")} as dead_zone_pct, s.source,
+             ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
+             encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
+             s.reason is not null as has_reason, e.index::float8 as index, e.entry
+        from (
+          select * from settlements
+           ${after === undefined ? sql`` : sql`where (challenge_id, version) > (${after.challenge_id}::uuid, ${after.version}::int)`}
+           order by challenge_id, version limit ${settlementsPage}) s
+        left join log_entries e on e.challenge_id = s.challenge_id and e.type = 'settlement' and e.version = s.version
+       order by s.challenge_id, s.version`)
+
+  /** Scores after one of them, up to those of a settlement. */
+  const readScores = (after: Score | undefined, last: Row | undefined) =>
+    scoreRows(sql`
+      select s.challenge_id::text, s.version, s.agent_id::text, ${exact(sql, "s.score")} as score,
+             t.challenge_id is not null as is_of_settlement,
+             s.revision is not distinct from l.revision as revision_holds,
+             s.is_correct is not distinct from (l.direction = t.result) as is_correct_holds,
+             s.score is not distinct from
+               case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds
+        from (
+          select * from prediction_scores
+           where ${after === undefined ? sql`true` : sql`(challenge_id, version, agent_id) > (${after.challenge_id}::uuid, ${after.version}::int, ${after.agent_id}::uuid)`}
+             and ${last === undefined ? sql`true` : sql`(challenge_id, version) <= (${last.challenge_id}::uuid, ${last.version}::int)`}
+           order by challenge_id, version, agent_id limit ${scoresPage}) s
+        left join settlements t on t.challenge_id = s.challenge_id and t.version = s.version
+        left join lateral (
+          select p.revision, p.direction, p.confidence from predictions p
+           where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id
+           order by p.revision desc limit 1) l on true
+       order by s.challenge_id, s.version, s.agent_id`)
+
+  let lastScore: Score | undefined
+  /** The scores up to those of a settlement, by settlement. */
+  const scoresUpTo = Effect.fnUntraced(function* (last: Row | undefined) {
+    const found = new Map<string, Scores>()
+    const look = (page: ReadonlyArray<Score>) =>
+      Effect.sync(() => {
+        for (const score of page) {
+          counts.scores += 1
+          lastScore = score
+          const what = `score of agent ${score.agent_id} in the ${nameOf(score)}`
+          if (!score.is_of_settlement) findings.add(`${what}: there is no such settlement`)
+          else {
+            if (!score.revision_holds) findings.add(`${what}: revision is not the agent's last one`)
+            if (!score.is_correct_holds) findings.add(`${what}: is_correct is not what its prediction was`)
+            if (!score.score_holds) findings.add(`${what}: score is not what its prediction earned`)
+          }
+          const scores = found.get(keyOf(score)) ?? noScores()
+          scores.count += 1
+          scores.tree.append(
+            leafHash(Buffer.from(canonicalJson({ agent_id: score.agent_id, score: score.score })))
+          )
+          found.set(keyOf(score), scores)
+        }
+      })
+    yield* eachPage(scoresPage, (after: Score | undefined) => readScores(after ?? lastScore, last), look)
+    return found
+  })
+
+  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
+    const scores = yield* scoresUpTo(page.at(-1))
+    const missing = page.filter(({ index }) => index === null)
+    const queued =
+      missing.length === 0
+        ? []
+        : yield* waiting(sql`
+            select challenge_id::text, version, entry from log_pending
+             where type = 'settlement'
+               and challenge_id = any(${column(
+                 "uuid",
+                 missing.map(({ challenge_id }) => challenge_id)
+               )})`)
+    const waits = new Map(queued.map((entry) => [keyOf(entry), entry]))
+    for (const row of page) {
+      counts.settlements += 1
+      const what = nameOf(row)
+      const { count, tree } = scores.get(keyOf(row)) ?? noScores()
+      const entry = row.entry ?? waits.get(keyOf(row))?.entry ?? null
+      if (entry !== null) {
+        compare(
+          findings,
+          what,
+          { index: row.index, entry },
+          {
+            challenge_id: row.challenge_id,
+            dead_zone_pct: row.dead_zone_pct,
+            fetched_at: row.fetched_at,
+            observation: row.close_price,
+            observed_at: row.observed_at,
+            open_price: row.open_price,
+            raw_sha256: row.raw_sha256,
+            result: row.result,
+            root: tree.root().toString("hex"),
+            scores: count,
+            settled_at: row.settled_at,
+            source: row.source,
+            version: row.version
+          }
+        )
+      } else if (!waits.has(keyOf(row))) findings.add(`${what}: it is not in the log`)
+      if (row.has_reason !== row.version > 1) {
+        findings.add(`${what}: reason is there for amendments, and for them only`)
+      }
+    }
+  })
+
+  yield* eachPage(settlementsPage, read, look)
+  // What is left belongs to no settlement at all.
+  yield* scoresUpTo(undefined)
+  return counts
+})

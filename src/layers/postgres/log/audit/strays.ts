@@ -1,0 +1,165 @@
+/** What the log or its queue has and nothing is stored of, and what is kept beside the records and must follow from them. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { mostDifferences } from "../../../../services/LogAudit.ts"
+import { many } from "../../query.ts"
+import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
+import type { Findings } from "./findings.ts"
+import { eachPage } from "./pages.ts"
+import type { Rotation } from "./tree.ts"
+
+const pageSize = 4096
+
+const Waiting = Schema.Struct({
+  ...StoredEntry.fields,
+  id: Schema.Finite,
+  imported: Schema.Boolean,
+  is_closing: Schema.Boolean,
+  entry: Schema.NullOr(Schema.Uint8Array)
+})
+
+/** The bytes of what waits are looked at as those of the log are. */
+export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
+  const sql = yield* SqlClient.SqlClient
+  const waiting = many(Waiting)
+  const rotations: Array<Rotation> = []
+  let count = 0
+  yield* eachPage(
+    pageSize,
+    (after: typeof Waiting.Type | undefined) =>
+      waiting(sql`
+        select id::float8 as id, null::float8 as index, imported, closed_at is not null as is_closing,
+               ${entryColumns(sql)}
+          from log_pending
+         ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
+         order by id limit ${pageSize}`),
+    (page) =>
+      Effect.sync(() => {
+        for (const { entry, ...row } of page) {
+          count += 1
+          const what = `an entry that waits (${row.type})`
+          if (row.is_closing !== (row.type === "challenge.close")) {
+            findings.add(`${what}: closed_at is there for closes, and for them only`)
+          }
+          const members = entry === null ? undefined : checkColumns(findings, { ...row, entry })
+          if (members === undefined) continue
+          if (row.imported !== (members["type"] === "import")) {
+            findings.add(`${what}: its column imported is not what its bytes say`)
+          }
+          if (recordedType(members) === "key.rotate") {
+            rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
+          }
+        }
+      })
+  )
+  return { waiting: count, rotations }
+})
+
+const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
+
+/** Each statement selects its first findings as `what`, and how many there are as `count`. */
+export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
+  const sql = yield* SqlClient.SqlClient
+  const strays = many(Stray)
+  const found = (statement: Statement.Statement<object>) =>
+    Effect.map(strays(statement), (rows) =>
+      findings.addFirst(
+        rows.map(({ what }) => what),
+        rows[0]?.count ?? 0
+      )
+    )
+  const place = sql`coalesce('entry ' || index, 'an entry that waits')`
+  const recorded = (types: ReadonlyArray<string>) => sql`(
+    select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}
+     union all
+    select null, type, challenge_id, version, commit, commit_index from log_pending where type in ${sql.in(types)}) r`
+
+  yield* found(sql`
+    select ${place} || ': there is no prediction with its commit' as what, (count(*) over ())::int as count
+      from ${recorded(["prediction.commit"])}
+     where not exists (select from predictions p where p.commit = r.commit)
+     order by index limit ${mostDifferences}`)
+  yield* found(sql`
+    select ${place} || ': entry ' || commit_index || ' is no commit that it could reveal' as what,
+           (count(*) over ())::int as count
+      from ${recorded(["prediction.reveal"])}
+     where not exists (
+       select from log_entries e where e.index = r.commit_index and e.type = 'prediction.commit')
+     order by index limit ${mostDifferences}`)
+  yield* found(sql`
+    select ${place} || ': there is no challenge ' || challenge_id as what, (count(*) over ())::int as count
+      from ${recorded(["challenge.create", "challenge.close", "void"])}
+     where not exists (select from challenges c where c.id = r.challenge_id)
+     order by index limit ${mostDifferences}`)
+  yield* found(sql`
+    select ${place} || ': there is no settlement of challenge ' || challenge_id || ', version ' || version as what,
+           (count(*) over ())::int as count
+      from ${recorded(["settlement"])}
+     where not exists (select from settlements s where s.challenge_id = r.challenge_id and s.version = r.version)
+     order by index limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
+           (count(*) over ())::int as count
+      from log_pending where type <> 'key.rotate'
+     group by type, commit, commit_index, challenge_id, version having count(*) > 1
+     limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
+           (count(*) over ())::int as count
+      from (
+        select q.type, e.index from log_pending q
+          join log_entries e on e.commit = q.commit and e.type = 'prediction.commit'
+         where q.type = 'prediction.commit'
+         union all
+        select q.type, e.index from log_pending q join log_entries e on e.commit_index = q.commit_index
+         union all
+        select q.type, e.index from log_pending q
+          join log_entries e on e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version) as twice
+     limit ${mostDifferences}`)
+
+  yield* found(sql`
+    select 'challenge ' || coalesce(k.challenge_id, p.challenge_id)
+           || ': its counts (prediction_counts) are not those of its predictions' as what,
+           (count(*) over ())::int as count
+      from (
+        select challenge_id, sum(bullish) as bullish, sum(bearish) as bearish, sum(neutral) as neutral
+          from prediction_counts group by challenge_id) k
+      full join (
+        select challenge_id, count(*) filter (where direction = 'bullish') as bullish,
+               count(*) filter (where direction = 'bearish') as bearish,
+               count(*) filter (where direction = 'neutral') as neutral
+          from (
+            select distinct on (challenge_id, agent_id) challenge_id, direction
+              from predictions order by challenge_id, agent_id, revision desc) l
+         group by challenge_id) p on p.challenge_id = k.challenge_id
+     where (coalesce(k.bullish, 0), coalesce(k.bearish, 0), coalesce(k.neutral, 0))
+           is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0))
+     limit ${mostDifferences}`)
+  // Settlements take turns, and their day never goes back: each has its own day, or that of one before it.
+  yield* found(sql`
+    select 'settlement of challenge ' || challenge_id || ', version ' || version
+           || ': day is neither the day of settled_at nor that of an earlier settlement' as what,
+           (count(*) over ())::int as count
+      from settlements s
+     where day <> (settled_at at time zone 'UTC')::date
+       and (day < (settled_at at time zone 'UTC')::date or not exists (
+         select from settlements o
+          where o.day = s.day and (o.settled_at at time zone 'UTC')::date = s.day))
+     limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'log_reveals: ' || case
+             when x.index is null then 'challenge ' || w.challenge_id || ' is not closed in the log'
+             when c.id is null or w.due_at <> c.deadline then 'due_at of challenge ' || w.challenge_id || ' is not its deadline'
+             else 'what was revealed last of challenge ' || w.challenge_id || ' is none of its predictions' end as what,
+           (count(*) over ())::int as count
+      from log_reveals w
+      left join challenges c on c.id = w.challenge_id
+      left join log_entries x on x.challenge_id = w.challenge_id and x.type = 'challenge.close' and x.version = 1
+     where x.index is null or c.id is null or w.due_at <> c.deadline
+        or num_nonnulls(w.last_agent_id, w.last_revision) = 1
+        or (w.last_agent_id is not null and not exists (
+              select from predictions p
+               where p.challenge_id = w.challenge_id and p.agent_id = w.last_agent_id and p.revision = w.last_revision))
+     limit ${mostDifferences}`)
+})

@@ -1,0 +1,200 @@
+/** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
+import { createHash } from "node:crypto"
+import { Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { column, many, maybe, one } from "../../query.ts"
+import { Frontier, leafHash } from "../frontier.ts"
+import type { FullNode } from "../frontier.ts"
+import { StoredEntry, checkColumns, entryColumns, isPlainCommit, recordedType } from "./entry.ts"
+import type { Members } from "./entry.ts"
+import type { Findings } from "./findings.ts"
+import { eachPage } from "./pages.ts"
+
+const pageSize = 4096
+
+const LoggedEntry = Schema.Struct({ ...StoredEntry.fields, index: Schema.Finite })
+const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
+const Node = Schema.Struct({ level: Schema.Int, n: Schema.Finite, hash: Schema.NullOr(Schema.String) })
+const State = Schema.Struct({ size: Schema.Finite, root: Schema.String, last: Schema.NullOr(Schema.Finite) })
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** The commits of a challenge that is not closed yet in the part of the log that has been read. */
+interface Commits {
+  readonly tree: Frontier
+  count: number
+  lastIndex: number
+}
+
+export interface Rotation {
+  readonly place: string
+  readonly old: unknown
+  readonly new: unknown
+}
+
+/** A close says how many commits there were, which the last was, and the root over them. */
+const checkClose = (findings: Findings, index: number, members: Members, commits: Commits | undefined) => {
+  const expected = {
+    commits: commits?.count ?? 0,
+    last_index: commits?.lastIndex ?? null,
+    root: hex(commits?.tree.root() ?? createHash("sha256").digest())
+  }
+  for (const name of ["commits", "last_index", "root"] as const) {
+    if (members[name] !== expected[name]) {
+      findings.add(
+        `entry ${index} closes challenge ${String(members["challenge_id"])}: its ${name} is not that of the commits before it`
+      )
+    }
+  }
+}
+
+export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
+  const sql = yield* SqlClient.SqlClient
+  const entries = many(LoggedEntry)
+  const heads = many(Head)
+  const nodes = many(Node)
+  const state = maybe(State)
+  const keptNodes = one(Schema.Struct({ nodes: Schema.Int }))
+
+  const tree = new Frontier()
+  const open = new Map<string, Commits>()
+  const rotations: Array<Rotation> = []
+  const wrongHeads: Array<number> = []
+  let next = 0
+  let count = 0
+  let nodeCount = 0
+  let hasGap = false
+
+  const follow = ({ challenge_id, commit, index, type }: StoredEntry & { readonly index: number }) => {
+    if (type !== "prediction.commit" || challenge_id === null || commit === null) return
+    const commits = open.get(challenge_id) ?? { tree: new Frontier(), count: 0, lastIndex: index }
+    commits.tree.append(leafHash(Buffer.from(commit, "hex")))
+    commits.count += 1
+    commits.lastIndex = index
+    open.set(challenge_id, commits)
+  }
+
+  const look = (entry: typeof LoggedEntry.Type) => {
+    follow(entry)
+    // Most entries are commits, and these bytes are the only ones that their columns allow.
+    if (isPlainCommit(entry)) return
+    const members = checkColumns(findings, entry)
+    if (members === undefined) return
+    const type = recordedType(members)
+    if (type === "key.rotate")
+      rotations.push({ place: `entry ${entry.index}`, old: members["old"], new: members["new"] })
+    if (type === "challenge.close") {
+      const challenge = String(members["challenge_id"])
+      checkClose(findings, entry.index, members, open.get(challenge))
+      open.delete(challenge)
+    }
+  }
+
+  const checkNodes = Effect.fnUntraced(function* (full: ReadonlyArray<FullNode>) {
+    const kept = yield* nodes(sql`
+      select w.level, w.n::float8 as n, encode(k.hash, 'hex') as hash
+        from unnest(${column(
+          "int4",
+          full.map(({ level }) => level)
+        )}, ${column(
+          "int8",
+          full.map(({ n }) => BigInt(n))
+        )}) with ordinality as w (level, n, position)
+        left join log_nodes k on k.level = w.level and k.n = w.n
+       order by w.position`)
+    for (const [position, { hash, level, n }] of full.entries()) {
+      const width = 256 ** level
+      const covered = `entries ${n * width} to ${(n + 1) * width - 1}`
+      const found = kept[position]?.hash ?? null
+      if (found === null) {
+        findings.add(`the hash of ${covered} is missing (log_nodes, level ${level}, n ${n})`)
+      } else if (found !== hex(hash)) {
+        findings.add(
+          `${covered} do not have the hash that is kept of them (log_nodes, level ${level}, n ${n})`
+        )
+      }
+    }
+  })
+
+  const read = (after: typeof LoggedEntry.Type | undefined) =>
+    entries(sql`
+      select index::float8 as index, ${entryColumns(sql)} from log_entries
+       ${after === undefined ? sql`` : sql`where index > ${BigInt(after.index)}::int8`}
+       order by index limit ${pageSize}`)
+
+  yield* eachPage(
+    pageSize,
+    read,
+    Effect.fnUntraced(function* (page) {
+      const upTo = (page.at(-1)?.index ?? next) + 1
+      const signed = hasGap
+        ? []
+        : yield* heads(sql`
+            select size::float8 as size, encode(root, 'hex') as root from log_checkpoints
+             where size > ${BigInt(count === 0 ? -1 : next)}::int8 and size <= ${BigInt(upTo)}::int8`)
+      const bySize = new Map(signed.map(({ root, size }) => [size, root]))
+      const full: Array<FullNode> = []
+      const checkHead = () => {
+        const root = bySize.get(tree.size)
+        if (root !== undefined && root !== hex(tree.root())) wrongHeads.push(tree.size)
+      }
+      if (count === 0) checkHead()
+      for (const entry of page) {
+        if (entry.index !== next && !hasGap) {
+          hasGap = true
+          findings.add(
+            entry.index > next
+              ? `entry ${next} is missing: entry ${entry.index} comes after entry ${next - 1}. Hashes are compared up to there only`
+              : `entry ${entry.index} has an index that no entry has. Hashes are not compared`
+          )
+        }
+        look(entry)
+        next = entry.index + 1
+        count += 1
+        if (hasGap) continue
+        full.push(...tree.append(leafHash(entry.entry)))
+        checkHead()
+      }
+      if (!hasGap && full.length > 0) yield* checkNodes(full)
+      nodeCount += full.length
+    })
+  )
+
+  const [wrongHead] = wrongHeads
+  if (wrongHead !== undefined) {
+    const later = wrongHeads.length - 1
+    findings.add(
+      `checkpoint of size ${wrongHead}: its root is not that of the first ${wrongHead} entries${later > 0 ? `, and so it is with ${later} later checkpoints` : ""}`
+    )
+  }
+  const kept = yield* state(sql`
+    select s.size::float8 as size, encode(s.root, 'hex') as root, (select max(size)::float8 from log_checkpoints) as last
+      from log_state s`)
+  if (Option.isNone(kept)) {
+    findings.add("log_state: it has no row")
+    return { entries: count, rotations }
+  }
+  const head = kept.value
+  if (head.size !== count) {
+    findings.add(`log_state: its size is ${head.size}, and there are ${count} entries`)
+  }
+  if (!hasGap) {
+    if (head.root !== hex(tree.root())) {
+      findings.add(`log_state: its root is not that of the ${count} entries`)
+    }
+    const { nodes: stored } = yield* keptNodes(sql`select count(*)::int as nodes from log_nodes`)
+    if (stored !== nodeCount) {
+      const strays = yield* nodes(sql`
+        select level, n::float8 as n, null::text as hash from log_nodes
+         where n < 0 or level < 1 or (n + 1) * power(256::numeric, level) > ${BigInt(count)}::numeric
+         order by level, n limit 100`)
+      for (const { level, n } of strays) {
+        findings.add(`log_nodes, level ${level}, n ${n}: the log has no entries for such a hash`)
+      }
+    }
+  }
+  if (head.last !== null && head.last > count) {
+    findings.add(`checkpoint of size ${head.last}: the log has ${count} entries only`)
+  }
+  return { entries: count, rotations }
+})

@@ -1,0 +1,88 @@
+/** RFC 3161 time stamps: the question whether this hash was there, and whether an answer is one to it. */
+import { id_signedData, SignedData } from "@peculiar/asn1-cms"
+import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
+import {
+  id_ct_tstInfo,
+  MessageImprint,
+  PKIStatus,
+  TimeStampReq,
+  TimeStampResp,
+  TSTInfo
+} from "@peculiar/asn1-tsp"
+import { AlgorithmIdentifier } from "@peculiar/asn1-x509"
+import { Option, Result } from "effect"
+
+const sha256Identifier = "2.16.840.1.101.3.4.2.1"
+
+/** What a time stamp is asked for, and what its answer must repeat. */
+export interface Question {
+  /** SHA-256 of what is stamped. */
+  readonly hash: Uint8Array
+  /** Tells the answer from an older one. */
+  readonly nonce: Uint8Array
+}
+
+/** A nonce of random bytes: as an integer it is positive and has no leading zeros, so it comes back as these bytes. */
+export const nonceOf = (random: Uint8Array): Uint8Array => {
+  const [first = 0, ...rest] = random
+  return Uint8Array.of((first & 0x3f) | 0x40, ...rest)
+}
+
+const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
+
+/** The request, with the authority's certificates wanted in the answer: it is then checked without asking for them. */
+export const timeStampQuery = ({ hash, nonce }: Question): Uint8Array =>
+  new Uint8Array(
+    AsnConvert.serialize(
+      new TimeStampReq({
+        messageImprint: new MessageImprint({
+          hashAlgorithm: new AlgorithmIdentifier({ algorithm: sha256Identifier, parameters: null }),
+          hashedMessage: new OctetString(bufferOf(hash))
+        }),
+        nonce: bufferOf(nonce),
+        certReq: true
+      })
+    )
+  )
+
+const same = (bytes: ArrayBuffer | undefined, wanted: Uint8Array): boolean =>
+  bytes !== undefined && Buffer.from(bytes).equals(wanted)
+
+/** What the authority has signed, of a token as RFC 3161 section 2.4.2 has it. */
+const stampOf = (content: ArrayBuffer) => {
+  const { certificates, encapContentInfo } = AsnConvert.parse(content, SignedData)
+  const signed = encapContentInfo.eContent?.single?.buffer
+  return {
+    isStamp: encapContentInfo.eContentType === id_ct_tstInfo && signed !== undefined,
+    hasCertificate: certificates !== undefined && certificates.length > 0,
+    info: AsnConvert.parse(signed ?? new ArrayBuffer(0), TSTInfo)
+  }
+}
+
+const faultOf = (reply: Uint8Array, { hash, nonce }: Question): string | undefined => {
+  const { status, timeStampToken } = AsnConvert.parse(reply, TimeStampResp)
+  if (status.status !== PKIStatus.granted && status.status !== PKIStatus.grantedWithMods) {
+    return `it refused with status ${status.status}`
+  }
+  if (timeStampToken?.contentType !== id_signedData) return "its answer has no time stamp"
+  const { hasCertificate, info, isStamp } = stampOf(timeStampToken.content)
+  if (!isStamp) return "its answer has no time stamp"
+  const { hashAlgorithm, hashedMessage } = info.messageImprint
+  if (hashAlgorithm.algorithm !== sha256Identifier || !same(hashedMessage.buffer, hash)) {
+    return "its time stamp is of something else"
+  }
+  if (!same(info.nonce, nonce)) return "its time stamp is the answer to another request"
+  return hasCertificate ? undefined : "its time stamp comes without the certificate that was asked for"
+}
+
+/**
+ * Why a reply is no answer to the question, if so. Whether the authority is to be believed is for those to say who rely
+ * on the stamp: they check its signature, and choose whose certificates they trust.
+ */
+export const timeStampFault = (reply: Uint8Array, question: Question): Option.Option<string> =>
+  Result.try(() => faultOf(reply, question)).pipe(
+    Result.match({
+      onFailure: () => Option.some("it answered something else than a time stamp"),
+      onSuccess: Option.fromUndefinedOr
+    })
+  )

@@ -1,0 +1,254 @@
+/**
+ * Nobody can read or guess the open predictions of others: a walk through everything that is public, or that another
+ * agent can read, before the deadline and, to see that it would find them, after it.
+ */
+import { createHash } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import canonicalize from "canonicalize"
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { claim, onboard, openChallenge } from "../support/agents.ts"
+import { freshWeek, moveTo, plus, rowsOf } from "../support/builders.ts"
+import { revealAll, sequenceAll } from "../support/loggedWorld.ts"
+import { get, post, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+import { tilesOf, walk } from "../support/walk.ts"
+import type { Known, Read } from "../support/walk.ts"
+
+const Sealed = Schema.Struct({
+  id: Schema.String,
+  agent_id: Schema.String,
+  salt: Schema.String,
+  body: Schema.String,
+  commit: Schema.String,
+  reasoning: Schema.String,
+  received_at: Schema.String,
+  confidence: Schema.String
+})
+type Sealed = typeof Sealed.Type
+
+const predictions = rowsOf(
+  Sealed,
+  (sql) => sql`
+    select id::text, agent_id::text, encode(salt, 'hex') as salt, convert_from(body, 'UTF8') as body,
+           encode(commit, 'hex') as commit, reasoning, trim_scale(confidence)::text as confidence,
+           to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
+      from predictions order by id`
+)
+
+const encodings = (hex: string): ReadonlyArray<string> => {
+  const bytes = Buffer.from(hex, "hex")
+  return [
+    hex,
+    hex.toUpperCase(),
+    bytes.toString("base64"),
+    bytes.toString("base64url"),
+    bytes.toString("latin1")
+  ]
+}
+
+/** What nobody else may read, by what it is. Confidences and reasons are unlike anything else in the world. */
+const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string>>> => ({
+  "the salt": encodings(sealed.salt),
+  "the body": [
+    sealed.body,
+    JSON.stringify(sealed.body).slice(1, -1),
+    Buffer.from(sealed.body).toString("base64"),
+    Buffer.from(sealed.body).toString("hex")
+  ],
+  "the reasoning": [sealed.reasoning],
+  "the hash of the reasoning": encodings(createHash("sha256").update(sealed.reasoning).digest("hex")),
+  "the confidence": [sealed.confidence],
+  "the time of receipt": [sealed.received_at],
+  "the prediction's id": [sealed.id]
+})
+
+const leaksIn = (reads: ReadonlyArray<Read>, all: ReadonlyArray<Sealed>): ReadonlyArray<string> =>
+  reads.flatMap(({ path, text }) =>
+    all.flatMap((sealed) => {
+      const found = Object.entries(secretsOf(sealed))
+        .filter(([, forms]) => forms.some((form) => text.includes(form)))
+        .map(([what]) => what)
+      const isLinked = text.includes(sealed.agent_id) && text.includes(sealed.commit)
+      return [...found, ...(isLinked ? ["whose commit it is"] : [])].map((what) => `${path}: ${what}`)
+    })
+  )
+
+/** Everything of 32 bytes that was seen. */
+const hashesIn = (reads: ReadonlyArray<Read>): ReadonlySet<string> =>
+  new Set(
+    reads.flatMap(({ text }) => text.toLowerCase().match(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g) ?? [])
+  )
+
+const domain = "auspex/commit/v1\0"
+const sha256 = (...parts: ReadonlyArray<string | Uint8Array>) => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest("hex")
+}
+
+/** What somebody would try who knows all of a prediction but its direction, its confidence and its salt. */
+const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<string> => {
+  const known = Object.fromEntries(Object.entries(JSON.parse(sealed.body)))
+  const found = new Set<string>()
+  for (const direction of ["bullish", "bearish", "neutral"]) {
+    for (let hundredths = 0; hundredths <= 100; hundredths++) {
+      const values = { direction, confidence: hundredths / 100 }
+      const body = canonicalize({ ...known, values }) ?? ""
+      for (const salt of salts) found.add(sha256(domain, salt, body)).add(sha256(salt, body))
+      found
+        .add(sha256(domain, body))
+        .add(sha256(body))
+        .add(sha256(canonicalize(values) ?? ""))
+    }
+  }
+  return found
+}
+
+/** What there is nothing behind yet, or only with a secret of somebody else. */
+const nothingToRead: ReadonlyArray<string> = [
+  "/api/v1/log/settlement/{challenge_id}",
+  "/claim/:token",
+  "/claim/mail/:token",
+  "/claim/mail/:token/not-mine",
+  "/sign-in/:token",
+  "/sign-in/oidc/begin",
+  "/sign-in/oidc/callback"
+]
+
+layer(testServer())("an open prediction", (it) => {
+  it.effect(
+    "can neither be read nor guessed by anybody else before the deadline",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const sql = yield* SqlClient.SqlClient
+        const deadline = plus(monday, "30 minutes")
+        const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
+        const victims = [yield* onboard({ name: "Vera" }), yield* onboard({ name: "Vito" })]
+        const spy = yield* onboard({ name: "Spy" })
+        for (const { agentId } of [...victims, spy]) yield* claim(agentId)
+        yield* sql`
+          insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+          values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
+                  ${DateTime.toDateUtc(monday)})`
+        const challenges = [yield* openChallenge({ ...times, event_id: "opec" }), yield* openChallenge(times)]
+
+        let minute = 1
+        const predict = (token: string, challenge: string, values: Readonly<Record<string, unknown>>) =>
+          Effect.gen(function* () {
+            yield* moveTo(plus(monday, { minutes: minute, milliseconds: 100 + minute }))
+            minute += 1
+            const answer = yield* post(`/api/v1/eval/challenges/${challenge}/predict`, {
+              token,
+              json: values
+            })
+            assert.isBelow(answer.status, 300, answer.text)
+          })
+        for (const [number, { token }] of victims.entries()) {
+          for (const [place, { id }] of challenges.entries()) {
+            const values = {
+              direction: place === 0 ? "bearish" : "bullish",
+              confidence: Number(`0.8${number}${place}91`),
+              reasoning: `reason ${number}${place} of nobody else`
+            }
+            yield* predict(token, id, values)
+            // A confidence that is among the likely ones.
+            yield* predict(token, id, {
+              direction: "neutral",
+              confidence: 0.97,
+              is_revision: true,
+              reasoning: `revised reason ${number}${place}`
+            })
+          }
+        }
+        const theirs = yield* predictions
+        assert.lengthOf(theirs, 8)
+        yield* predict(spy.token, challenges[0]?.id ?? "", { direction: "bullish", confidence: 0.5 })
+        yield* sequenceAll
+
+        const known: Known = {
+          challenge_id: challenges.map(({ id }) => id),
+          agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
+          commit: theirs.map(({ commit }) => commit),
+          token: ["x".repeat(43)],
+          asset: ["GC"],
+          event_id: ["opec"],
+          status: ["open", "closed"],
+          category: ["commodities"]
+        }
+        // 0.97 stands in every page's style; what is looked for is what only the predictions have.
+        const unusual = theirs.map((sealed) => ({
+          ...sealed,
+          confidence: sealed.confidence === "0.97" ? `"confidence":0.97` : sealed.confidence
+        }))
+        const reads = [...(yield* walk(known, undefined)), ...(yield* walk(known, spy.token))]
+        assert.deepStrictEqual(leaksIn(reads, unusual), [])
+        assert.deepStrictEqual(
+          reads.filter(({ status }) => status >= 500),
+          []
+        )
+        const answered = new Set(reads.filter(({ status }) => status < 400).map(({ template }) => template))
+        const templates = new Set(reads.map(({ template }) => template))
+        assert.deepStrictEqual(
+          [...templates].filter((template) => !answered.has(template)),
+          nothingToRead
+        )
+
+        // The walk sees what there is to see: each commit in the log, and the counts.
+        const seen = hashesIn(reads)
+        for (const { commit } of theirs) assert.isTrue(seen.has(commit))
+        const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
+        assert.include(shown, '"bullish_count":1')
+        assert.include(shown, '"neutral_count":2')
+
+        const publicBytes = [...seen].map((hash) => Buffer.from(hash, "hex"))
+        for (const sealed of theirs.filter(({ confidence }) => confidence === "0.97")) {
+          const tried = guesses(sealed, [Buffer.alloc(32), Buffer.alloc(0), ...publicBytes])
+          assert.isAbove(tried.size, 900)
+          assert.deepStrictEqual(
+            [...tried].filter((guess) => seen.has(guess)),
+            []
+          )
+          // With the salt it is one of about 300 guesses: the salt is all that keeps it.
+          assert.isTrue(guesses(sealed, [Buffer.from(sealed.salt, "hex")]).has(sealed.commit))
+        }
+        assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
+
+        // From the deadline on all of it is public, and the same walk finds it.
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* post("/api/v1/admin/settle", { token: testAdminToken })
+        yield* revealAll
+        const later = leaksIn(yield* walk(known, undefined), unusual)
+        for (const what of [
+          "the salt",
+          "the body",
+          "the reasoning",
+          "the confidence",
+          "whose commit it is"
+        ]) {
+          assert.isTrue(
+            later.some((line) => line.endsWith(what)),
+            what
+          )
+        }
+      }),
+    60_000
+  )
+})
+
+layer(testServer())("the walk", (it) => {
+  it.effect("reads a log of any size: full tiles, partial ones, and all levels", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(tilesOf(0), [])
+      assert.deepStrictEqual(tilesOf(257), [
+        "/log/tile/entries/000",
+        "/log/tile/entries/001.p/1",
+        "/log/tile/0/000",
+        "/log/tile/0/001.p/1",
+        "/log/tile/1/000.p/1"
+      ])
+      assert.include(tilesOf(300_000), "/log/tile/entries/x001/171.p/224")
+    })
+  )
+})

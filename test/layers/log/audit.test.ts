@@ -1,0 +1,277 @@
+/** The audit of the public log names whatever was changed behind the back of the service, and nothing else. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { LogAudit } from "../../../src/services/LogAudit.ts"
+import { loggedWorld } from "../../support/loggedWorld.ts"
+import { testServices } from "../../support/services.ts"
+import { addAnother, columnsOf, deleteOne, restored, tamper, unguarded } from "../../support/tampering.ts"
+import type { Column } from "../../support/tampering.ts"
+
+const tables = [
+  "challenges",
+  "predictions",
+  "prediction_counts",
+  "settlements",
+  "prediction_scores",
+  "log_entries",
+  "log_pending",
+  "log_nodes",
+  "log_checkpoints",
+  "log_state",
+  "log_reveals",
+  "log_identity",
+  "log_keys"
+] as const
+
+/** What no entry records, and why. */
+const unrecorded: Readonly<Record<string, string>> = {
+  "predictions.id": "an address of the API, which the sealed body does not have",
+  "prediction_counts.shard": "only the sum of all shards is shown",
+  "log_pending.id": "the order of what waits is not fixed before it has an index",
+  "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
+  "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
+  "log_state.singleton": "there is one row",
+  "log_state.fault": "what the audit itself writes",
+  "log_identity.singleton": "there is one row",
+  "log_identity.created_at": "of the first start",
+  "log_keys.added_at": "the entry of a key says where in the log it took over"
+}
+
+/** Where the first row of a table is not the one to look at. */
+const telling: Readonly<Record<string, string>> = {
+  "challenges.cancel_reason": "cancelled_at is not null",
+  "challenges.cancelled_at": "cancelled_at is not null",
+  "challenges.closed_at": "closed_at is not null",
+  "challenges.resolved_at": "resolved_at is not null",
+  "log_pending.closed_at": "type = 'challenge.create'",
+  "log_entries.commit": "type = 'prediction.commit'",
+  "log_entries.commit_index": "type = 'prediction.reveal'",
+  "log_entries.version": "type = 'settlement'"
+}
+
+const aliases: Readonly<Record<string, string>> = {
+  "challenges.question": "question or resolution criteria",
+  "challenges.resolution_criteria": "question or resolution criteria",
+  "challenges.resolution_criteria_zh": "question or resolution criteria",
+  "challenges.type": "challenge_type",
+  "predictions.salt": "salt and body",
+  "predictions.body": "salt and body",
+  "predictions.commit": "salt and body"
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+
+/** How a line names a row, and what of it. */
+const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+  const of = (name: string) => text(row[name])
+  const what = aliases[`${table}.${column}`] ?? column
+  const isKey = ["id", "challenge_id", "agent_id", "revision", "version"].includes(column)
+  switch (table) {
+    case "challenges":
+      return [`challenge ${of("id")}`, ...(isKey ? [] : [what])]
+    case "predictions":
+      return column === "agent_id" || column === "challenge_id" || column === "revision"
+        ? [what, "sealed body"]
+        : [
+            `prediction of agent ${of("agent_id")} on challenge ${of("challenge_id")}, revision ${of("revision")}`,
+            what
+          ]
+    case "prediction_counts":
+      return [`challenge ${of("challenge_id")}`, "prediction_counts"]
+    case "settlements":
+      return [`challenge ${of("challenge_id")}`, ...(isKey ? [] : [what])]
+    case "prediction_scores":
+      return isKey
+        ? [`settlement of challenge ${of("challenge_id")}, version ${of("version")}`]
+        : [`score of agent ${of("agent_id")}`, of("challenge_id"), what]
+    case "log_entries":
+      return column === "index" || column === "entry"
+        ? [`entry ${of("index")}`]
+        : [`entry ${of("index")}`, what]
+    case "log_pending":
+      return ["waiting entry|waits|not in the log"]
+    case "log_nodes":
+      return ["log_nodes"]
+    case "log_checkpoints":
+      return [`checkpoint of size`]
+    case "log_state":
+      return ["log_state", what]
+    case "log_reveals":
+      return ["log_reveals|log does not reveal"]
+    case "log_identity":
+      return ["checkpoint of size", "origin"]
+    default:
+      return ["log_keys|key"]
+  }
+}
+
+const holds = (line: string, wanted: string) => wanted.split("|").some((each) => line.includes(each))
+
+const differences = Effect.map(
+  LogAudit.use(({ audit }) => audit),
+  (report) => report.differences
+)
+
+/** The world is made once; each test changes it and puts it back. */
+const prepared = Effect.gen(function* () {
+  const world = yield* loggedWorld
+  const report = yield* LogAudit.use(({ audit }) => audit)
+  assert.deepStrictEqual(report.differences, [])
+  assert.isAbove(report.entries, 256)
+  assert.isAbove(report.waiting, 0)
+  assert.isAbove(report.checkpoints, 2)
+  assert.strictEqual(report.challenges, 5)
+  assert.strictEqual(report.settlements, 2)
+  assert.strictEqual(report.scores, 9)
+  yield* unguarded(tables)
+  return world
+})
+
+/** A row that is gone, and how it is missed. A checkpoint is not: old ones are thinned out. */
+const deleted: ReadonlyArray<readonly [table: string, where: string, said: string]> = [
+  ["challenges", "cancelled_at is not null", "there is no challenge"],
+  ["challenges", "cancelled_at is null and resolved_at is null", "there is no challenge"],
+  ["predictions", "revision = 0", "there is no prediction with its commit"],
+  ["predictions", "revision = 21", "there is no prediction with its commit"],
+  ["prediction_counts", "true", "prediction_counts"],
+  ["settlements", "true", "there is no settlement of challenge"],
+  ["prediction_scores", "true", "number of scores is not what entry"],
+  ["log_entries", "type = 'prediction.commit'", "is missing"],
+  ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
+  ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
+  ["log_pending", "type = 'prediction.commit'", "its commit is not in the log"],
+  ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
+  ["log_state", "true", "log_state: it has no row"],
+  ["log_reveals", "true", "nothing waits to do so"],
+  ["log_identity", "true", "the origin of this log"],
+  ["log_keys", "true", "no key of this log signed its note"]
+]
+
+const anotherId = "gen_random_uuid()"
+
+/** A row that nobody recorded, and how it stands out. */
+const added: ReadonlyArray<
+  readonly [table: string, where: string, different: Readonly<Record<string, string>>, said: string]
+> = [
+  [
+    "challenges",
+    "cancelled_at is null and closed_at is null",
+    { id: anotherId },
+    "its making is not in the log"
+  ],
+  ["predictions", "true", { agent_id: anotherId }, "agent_id is not what its sealed body says"],
+  [
+    "predictions",
+    "true",
+    { id: anotherId, revision: "99", commit: "sha256('x')" },
+    "its commit is not in the log"
+  ],
+  ["prediction_counts", "true", { shard: "-1" }, "prediction_counts"],
+  ["settlements", "true", { version: "2", reason: "'amended'" }, "version 2: it is not in the log"],
+  ["prediction_scores", "true", { agent_id: anotherId }, "number of scores is not what entry"],
+  ["prediction_scores", "true", { version: "7" }, "there is no such settlement"],
+  [
+    "log_entries",
+    "type = 'prediction.commit'",
+    { index: "100000", commit: "sha256('x')" },
+    "is missing: entry 100000"
+  ],
+  ["log_entries", "type = 'settlement'", { index: "-1", version: "2" }, "has an index that no entry has"],
+  ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
+  [
+    "log_pending",
+    "type = 'prediction.commit'",
+    { id: "100000", commit: "sha256('x')" },
+    "there is no prediction"
+  ],
+  ["log_nodes", "true", { n: "7" }, "the log has no entries for such a hash"],
+  ["log_nodes", "true", { level: "2", n: "0" }, "the log has no entries for such a hash"],
+  ["log_checkpoints", "true", { size: "3" }, "checkpoint of size 3"],
+  ["log_checkpoints", "true", { size: "100000" }, "checkpoint of size 100000: the log has"],
+  [
+    "log_reveals",
+    "true",
+    { challenge_id: "(select challenge_id from settlements limit 1)" },
+    "log_reveals says that it is not"
+  ],
+  ["log_keys", "true", { number: "2", verifier_key: "verifier_key || '='" }, "does not hold a verifier key"]
+]
+
+layer(testServices())("the audit of the public log", (it) => {
+  it.effect(
+    "names every column that was changed, and nothing once it is as it was",
+    () =>
+      Effect.gen(function* () {
+        yield* prepared
+        const columns = yield* columnsOf(tables)
+        const unnamed: Array<string> = []
+        for (const column of columns) {
+          const name = `${column.table}.${column.column}`
+          if (name in unrecorded) continue
+          const row = yield* tamper(column, telling[name] ?? "true")
+          const found = yield* differences
+          const wanted = naming(column, row)
+          if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+            unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
+          }
+          yield* restored(column.table)
+        }
+        assert.deepStrictEqual(unnamed, [])
+        assert.deepStrictEqual(yield* differences, [])
+        // What is excused still is a column.
+        const all = new Set(columns.map(({ column, table }) => `${table}.${column}`))
+        assert.deepStrictEqual(
+          Object.keys(unrecorded).filter((name) => !all.has(name)),
+          []
+        )
+      }),
+    120_000
+  )
+
+  it.effect("names what is gone, and what nobody recorded", () =>
+    Effect.gen(function* () {
+      const unnamed: Array<string> = []
+      const look = Effect.fnUntraced(function* (name: string, table: string, said: string) {
+        const found = yield* differences
+        if (!found.some((line) => line.includes(said)))
+          unnamed.push(`${name}: ${said} in\n    ${found.join("\n    ")}`)
+        yield* restored(table)
+      })
+      for (const [table, where, said] of deleted) {
+        yield* deleteOne(table, where)
+        yield* look(`${table} without a row`, table, said)
+      }
+      for (const [table, where, different, said] of added) {
+        yield* addAnother(table, where, different)
+        yield* look(`${table} with another row`, table, said)
+      }
+      assert.deepStrictEqual(unnamed, [])
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect.prop(
+    "finds any byte of any record that is changed",
+    [
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+    ],
+    ([place, row]) =>
+      Effect.gen(function* () {
+        const columns = (yield* columnsOf(tables)).filter(
+          ({ column, table }) => !(`${table}.${column}` in unrecorded)
+        )
+        const column = columns[place % columns.length]
+        assert(column !== undefined)
+        const { table } = column
+        yield* tamper(
+          column,
+          `t.ctid = (select ctid from ${table} order by ctid offset ${row} % (select count(*) from ${table}) limit 1)`
+        )
+        assert.isAbove((yield* differences).length, 0, `${table}.${column.column} of row ${row}`)
+        yield* restored(table)
+        assert.deepStrictEqual(yield* differences, [])
+      }),
+    { arbitrary: { runs: 40 }, timeout: 60_000 }
+  )
+})

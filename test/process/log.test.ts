@@ -1,0 +1,78 @@
+/** A process that is killed within any step of keeping the log, and the one that is started after it. */
+import { join } from "node:path"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { freshDatabase } from "../support/database.ts"
+import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { heldUpAt, keeperProcess, killed, rememberedIn, signedUpTo } from "../support/logProcess.ts"
+import { stopped, temporaryDirectory } from "../support/process.ts"
+
+const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
+
+describe("kill -9 of the process that keeps the log", () => {
+  it.live(
+    "at each step: the log goes on as one tree, and nothing is lost or there twice",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const dataDir = join(yield* temporaryDirectory, "data")
+        const start = keeperProcess(url, dataDir)
+        yield* Effect.gen(function* () {
+          const first = yield* start
+          yield* queue(300)
+          yield* signedUpTo(300)
+
+          // Its entries are stored and its nodes are not: none of it has happened.
+          yield* heldUpAt("log_nodes", "exclusive", queue(300), killed(first))
+          assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [300, 300])
+          const second = yield* start
+          yield* signedUpTo(600)
+
+          // The log has grown, and nothing of that is signed.
+          yield* heldUpAt("log_checkpoints", "access exclusive", queue(300), killed(second))
+          assert.strictEqual((yield* logState).size, 900)
+          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
+          const third = yield* start
+          yield* signedUpTo(900)
+
+          // It is signed and remembered, and nobody has seen it.
+          yield* heldUpAt("log_checkpoints", "exclusive", queue(300), killed(third))
+          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(1200))
+          assert.strictEqual((yield* sizes).at(-1), 900)
+          const fourth = yield* start
+          yield* signedUpTo(1200)
+          yield* queue(1)
+          yield* signedUpTo(1201)
+          assert.strictEqual(yield* oneTree, 1201)
+          assert.deepStrictEqual(yield* stopped(fourth), { code: 0, signal: null })
+          assert.strictEqual(fourth.stderr(), "")
+        }).pipe(Effect.provide(Database.client(url)))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
+  )
+
+  it.live(
+    "the banner tells the key and, over a database that is older than what was signed, why nothing is",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const dataDir = join(yield* temporaryDirectory, "data")
+        yield* Effect.gen(function* () {
+          const keeper = yield* keeperProcess(url, dataDir)
+          assert.match(keeper.stdout(), /^Log key {6}127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/m)
+          yield* queue(2)
+          yield* signedUpTo(2)
+          yield* stopped(keeper)
+          // As after restoring a database that had less in it.
+          yield* queue(1)
+          const restored = yield* freshDatabase
+          const other = yield* keeperProcess(restored, dataDir)
+          assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
+          yield* stopped(other)
+        }).pipe(Effect.provide(Database.client(url)))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
+  )
+})

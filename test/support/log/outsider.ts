@@ -1,0 +1,83 @@
+/** Somebody else's HTTP server on loopback, which answers as it should until a test has it do something else. */
+import { createServer } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
+import { Effect } from "effect"
+
+export interface Asked {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+/** What it does instead of its work; `work` does that, with all that follows from it, as if asked so. */
+export type Behaviour = (asked: Asked, work: (asked?: Asked) => Promise<Reply>) => Promise<Reply>
+
+export interface Outsider {
+  readonly url: string
+  /** What it was asked, oldest first. */
+  readonly asked: ReadonlyArray<Asked>
+  /** Forgets what it was asked. */
+  readonly forget: () => void
+  /** Returns once it has been asked so many times in all. */
+  readonly wasAsked: (times: number) => Effect.Effect<void>
+  /** From now on; without one it works. */
+  readonly behave: (behaviour?: Behaviour) => void
+}
+
+export const outsider = (work: (asked: Asked) => Promise<Reply>) =>
+  Effect.acquireRelease(
+    Effect.callback<Outsider & { readonly close: Effect.Effect<void> }>((resume) => {
+      const asked: Array<Asked> = []
+      const waiting = new Set<() => void>()
+      let behaviour: Behaviour | undefined
+      const server = createServer((request, response) => {
+        const chunks: Array<Buffer> = []
+        request.on("data", (chunk: Buffer) => chunks.push(chunk))
+        request.on("end", () => {
+          const body = Buffer.concat(chunks)
+          const question = { path: request.url ?? "", headers: request.headers, body }
+          asked.push(question)
+          for (const look of waiting) look()
+          const answer =
+            behaviour === undefined ? work(question) : behaviour(question, (as = question) => work(as))
+          answer
+            .catch((error: unknown): Reply => ({ status: 500, body: String(error) }))
+            .then(({ body: sent = "", headers = {}, status }) =>
+              response.writeHead(status, headers).end(sent)
+            )
+        })
+      })
+      const wasAsked = (times: number) =>
+        Effect.callback<void>((done) => {
+          const look = () => {
+            if (asked.length < times) return
+            waiting.delete(look)
+            done(Effect.void)
+          }
+          waiting.add(look)
+          look()
+        })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        const close = Effect.callback<void>((closed) => {
+          server.closeAllConnections()
+          server.close(() => closed(Effect.void))
+        })
+        const behave = (next?: Behaviour) => {
+          behaviour = next
+        }
+        const forget = () => {
+          asked.length = 0
+        }
+        resume(Effect.succeed({ forget, url: `http://127.0.0.1:${port}`, asked, wasAsked, behave, close }))
+      })
+    }),
+    ({ close }) => close
+  )

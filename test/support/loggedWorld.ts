@@ -1,0 +1,78 @@
+/** A small world of which everything is in the public log, or waits for it: for tests that look for differences. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgents, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
+
+/** Everything that waits gets its index, and the log is signed as far as it has grown. */
+export const sequenceAll = Effect.gen(function* () {
+  const keeper = yield* LogKeeper
+  while ((yield* keeper.sequence) > 0) continue
+  yield* keeper.publish
+})
+
+/** Reveals everything that is due, and sequences it. */
+export const revealAll = Effect.gen(function* () {
+  const keeper = yield* LogKeeper
+  yield* sequenceAll
+  while ((yield* keeper.revealDue) > 0) continue
+  yield* sequenceAll
+})
+
+/** Two revisions with reasons after the first prediction. */
+const revised = (
+  agent: Parameters<typeof predict>[0],
+  challenge: { readonly id: string },
+  revisions: number
+) =>
+  Effect.gen(function* () {
+    yield* predict(agent, challenge, { reasoning: "Yields fall." })
+    for (let turn = 1; turn <= revisions; turn++) {
+      yield* predict(agent, challenge, { direction: "bearish", confidence: turn / 100, is_revision: true })
+    }
+  })
+
+/**
+ * A settled challenge whose commits and reveals fill more than one tile, one that was cancelled in time, one that was
+ * there before the log was, one that is open, and one of which the log knows nothing yet.
+ */
+export const loggedWorld = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const arenas = yield* Arenas
+  const monday = yield* freshWeek
+  const deadline = plus(monday, "1 hour")
+  const agents = yield* claimedAgents(6)
+
+  const earlier = yield* newChallenge({ deadline, asset: "ES" })
+  for (const agent of agents.slice(0, 3)) yield* revised(agent, earlier, 1)
+  yield* sql`update log_pending set imported = true, entry = null where type = 'challenge.create'`
+  yield* sql`
+    update log_pending
+       set imported = true,
+           entry = convert_to(replace(convert_from(entry, 'UTF8'), '"type":"prediction.commit"',
+                                      '"of":"prediction.commit","type":"import"'), 'UTF8')
+     where type = 'prediction.commit'`
+  yield* sequenceAll
+
+  const settled = yield* newChallenge({ deadline })
+  for (const agent of agents) yield* revised(agent, settled, 21)
+  const open = yield* newChallenge({ deadline: plus(monday, "3 days"), dead_zone_pct: null })
+  for (const agent of agents.slice(2)) yield* revised(agent, open, 1)
+  const cancelled = yield* newChallenge({ deadline: plus(monday, "2 days") })
+  for (const agent of agents.slice(0, 2)) yield* revised(agent, cancelled, 0)
+  yield* sequenceAll
+  yield* arenas.cancel(cancelled.id, "the exchange closed early")
+  yield* sequenceAll
+
+  yield* moveTo(deadline)
+  yield* importQuotes("GC", [[deadline, 102]])
+  yield* importQuotes("ES", [[deadline, 98]])
+  yield* Scoring.use((scoring) => scoring.settleDue)
+  yield* revealAll
+
+  const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })
+  for (const agent of agents.slice(0, 1)) yield* revised(agent, waiting, 1)
+  return { agents, earlier, settled, open, cancelled, waiting }
+})

@@ -1,0 +1,106 @@
+/**
+ * Changing what is recorded behind the back of everything that guards it: triggers are switched off, and constraints
+ * dropped, in a database that is thrown away afterwards.
+ */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { many, one } from "../../src/layers/postgres/query.ts"
+
+const Column = Schema.Struct({ table: Schema.String, column: Schema.String, type: Schema.String })
+export type Column = typeof Column.Type
+
+const Names = Schema.Struct({ table: Schema.String, name: Schema.String })
+
+/** Nothing guards these tables any more; what they hold now is what `restored` brings back. */
+export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
+  const constraints = yield* many(Names)(sql`
+    select conrelid::regclass::text as table, conname as name from pg_constraint
+     where conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f')`)
+  for (const { name, table } of constraints)
+    yield* sql`alter table ${sql(table)} drop constraint ${sql(name)}`
+  for (const table of tables) yield* sql`create table ${sql(`saved_${table}`)} as table ${sql(table)}`
+})
+
+/** Every column of these tables. */
+export const columnsOf = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* many(Column)(sql`
+    select c.table_name::text as table, c.column_name::text as column, c.udt_name::text as type
+      from information_schema.columns c
+     where c.table_schema = 'public' and c.table_name in ${sql.in(tables)}
+     order by c.table_name, c.ordinal_position`)
+})
+
+/** Another value of a type, as close to the old one as can be: one byte, the least amount, the least time. */
+const changed = (type: string, column: string): string => {
+  switch (type) {
+    case "text":
+      return `coalesce(overlay(${column} placing case substr(${column}, length(${column}), 1) when 'x' then 'y' else 'x' end
+                               from length(${column}) for 1), 'x')`
+    case "uuid":
+      return `coalesce((overlay(${column}::text placing case right(${column}::text, 1) when 'a' then 'b' else 'a' end
+                                from 36 for 1))::uuid, '0190f000-0000-7000-8000-00000000000a')`
+    case "bytea":
+      return `coalesce(set_byte(${column}, length(${column}) / 2, get_byte(${column}, length(${column}) / 2) # 1), '\\x00')`
+    case "numeric":
+      return `coalesce(${column} + 0.00000000000000000001, 1)`
+    case "timestamptz":
+      return `coalesce(${column} + interval '1 microsecond', '2026-01-01')`
+    case "date":
+      return `coalesce(${column} + 1, '2026-01-01')`
+    case "bool":
+      return `not ${column}`
+    case "int4":
+    case "int8":
+      // One byte, and a value that no other row has.
+      return `coalesce(${column} + 65536, 65536)`
+    default:
+      return `coalesce(${column} + 1, 1)`
+  }
+}
+
+const Row = Schema.Struct({ row: Schema.Record(Schema.String, Schema.Unknown) })
+
+/** Changes a column of the first row that meets the condition; answers the row as it was. */
+export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Column, where: string) {
+  const sql = yield* SqlClient.SqlClient
+  const { row } = yield* one(Row)(sql`
+    with one as (
+      select ctid, to_jsonb(t) as row from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1
+    )
+    update ${sql(table)} t set ${sql(column)} = ${sql.literal(changed(type, `t.${column}`))}
+      from one where t.ctid = one.ctid
+    returning one.row`)
+  return row
+})
+
+/** Deletes the first row that meets the condition. */
+export const deleteOne = Effect.fnUntraced(function* (table: string, where: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    delete from ${sql(table)}
+     where ctid = (select ctid from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1)`
+})
+
+/** Adds a row like the first one that meets the condition, with other values in some columns. */
+export const addAnother = Effect.fnUntraced(function* (
+  table: string,
+  where: string,
+  different: Readonly<Record<string, string>>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const values = Object.entries(different).flatMap(([name, value]) => [`'${name}'`, value])
+  yield* sql`
+    insert into ${sql(table)} overriding system value
+    select (jsonb_populate_record(t, jsonb_build_object(${sql.literal(values.join(", "))}))).*
+      from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1`
+})
+
+/** Brings everything back as it was when the guards were taken away. */
+export const restored = Effect.fnUntraced(function* (table: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`delete from ${sql(table)}`
+  yield* sql`insert into ${sql(table)} overriding system value select * from ${sql(`saved_${table}`)}`
+})
