@@ -1,6 +1,17 @@
 /** The audit of the public log names whatever was changed behind the back of the service, and nothing else. */
+import { generateKeyPairSync, sign } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import {
+  keyId,
+  parseNote,
+  rawPublicKey,
+  signatureLine,
+  verifierKey
+} from "../../../src/layers/postgres/log/note.ts"
+import { one } from "../../../src/layers/postgres/query.ts"
+import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { loggedWorld } from "../../support/loggedWorld.ts"
 import { testServices } from "../../support/services.ts"
@@ -17,6 +28,7 @@ const tables = [
   "log_pending",
   "log_nodes",
   "log_checkpoints",
+  "log_cosignatures",
   "log_state",
   "log_reveals",
   "log_identity",
@@ -94,6 +106,8 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return ["log_nodes"]
     case "log_checkpoints":
       return [`checkpoint of size`]
+    case "log_cosignatures":
+      return [`cosignature of`]
     case "log_state":
       return ["log_state", what]
     case "log_reveals":
@@ -112,9 +126,29 @@ const differences = Effect.map(
   (report) => report.differences
 )
 
+const witness = { name: "witness.example/w", key: generateKeyPairSync("ed25519").privateKey }
+
+/** As if the witness had been asked to cosign the newest checkpoint. */
+const cosigned = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const newest = yield* one(Schema.Struct({ size: Schema.Int, note: Schema.String }))(sql`
+    select size::float8 as size, note from log_checkpoints order by size desc limit 1`)
+  const { text } = Option.getOrThrow(parseNote(newest.note))
+  const seconds = 1_800_000_000n
+  const time = Buffer.alloc(8)
+  time.writeBigUInt64BE(seconds)
+  const signature = Buffer.concat([time, sign(null, cosignedMessage(seconds, text), witness.key)])
+  const id = keyId(witness.name, cosignatureType, rawPublicKey(witness.key))
+  yield* sql`
+    insert into log_cosignatures (size, witness, line, cosigned_at)
+    values (${BigInt(newest.size)}::int8, ${witness.name}, ${signatureLine(witness.name, id, signature)},
+            to_timestamp(${Number(seconds)}::float8))`
+})
+
 /** The world is made once; each test changes it and puts it back. */
 const prepared = Effect.gen(function* () {
   const world = yield* loggedWorld
+  yield* cosigned
   const report = yield* LogAudit.use(({ audit }) => audit)
   assert.deepStrictEqual(report.differences, [])
   assert.isAbove(report.entries, 256)
@@ -197,81 +231,86 @@ const added: ReadonlyArray<
   ["log_keys", "true", { number: "2", verifier_key: "verifier_key || '='" }, "does not hold a verifier key"]
 ]
 
-layer(testServices())("the audit of the public log", (it) => {
-  it.effect(
-    "names every column that was changed, and nothing once it is as it was",
-    () =>
-      Effect.gen(function* () {
-        yield* prepared
-        const columns = yield* columnsOf(tables)
-        const unnamed: Array<string> = []
-        for (const column of columns) {
-          const name = `${column.table}.${column.column}`
-          if (name in unrecorded) continue
-          const row = yield* tamper(column, telling[name] ?? "true")
-          const found = yield* differences
-          const wanted = naming(column, row)
-          if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
-            unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
+const witnessKey = verifierKey(witness.name, rawPublicKey(witness.key), cosignatureType)
+
+layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey}` }))(
+  "the audit of the public log",
+  (it) => {
+    it.effect(
+      "names every column that was changed, and nothing once it is as it was",
+      () =>
+        Effect.gen(function* () {
+          yield* prepared
+          const columns = yield* columnsOf(tables)
+          const unnamed: Array<string> = []
+          for (const column of columns) {
+            const name = `${column.table}.${column.column}`
+            if (name in unrecorded) continue
+            const row = yield* tamper(column, telling[name] ?? "true")
+            const found = yield* differences
+            const wanted = naming(column, row)
+            if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+              unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
+            }
+            yield* restored(column.table)
           }
-          yield* restored(column.table)
+          assert.deepStrictEqual(unnamed, [])
+          assert.deepStrictEqual(yield* differences, [])
+          // What is excused still is a column.
+          const all = new Set(columns.map(({ column, table }) => `${table}.${column}`))
+          assert.deepStrictEqual(
+            Object.keys(unrecorded).filter((name) => !all.has(name)),
+            []
+          )
+        }),
+      120_000
+    )
+
+    it.effect("names what is gone, and what nobody recorded", () =>
+      Effect.gen(function* () {
+        const unnamed: Array<string> = []
+        const look = Effect.fnUntraced(function* (name: string, table: string, said: string) {
+          const found = yield* differences
+          if (!found.some((line) => line.includes(said)))
+            unnamed.push(`${name}: ${said} in\n    ${found.join("\n    ")}`)
+          yield* restored(table)
+        })
+        for (const [table, where, said] of deleted) {
+          yield* deleteOne(table, where)
+          yield* look(`${table} without a row`, table, said)
+        }
+        for (const [table, where, different, said] of added) {
+          yield* addAnother(table, where, different)
+          yield* look(`${table} with another row`, table, said)
         }
         assert.deepStrictEqual(unnamed, [])
         assert.deepStrictEqual(yield* differences, [])
-        // What is excused still is a column.
-        const all = new Set(columns.map(({ column, table }) => `${table}.${column}`))
-        assert.deepStrictEqual(
-          Object.keys(unrecorded).filter((name) => !all.has(name)),
-          []
-        )
-      }),
-    120_000
-  )
-
-  it.effect("names what is gone, and what nobody recorded", () =>
-    Effect.gen(function* () {
-      const unnamed: Array<string> = []
-      const look = Effect.fnUntraced(function* (name: string, table: string, said: string) {
-        const found = yield* differences
-        if (!found.some((line) => line.includes(said)))
-          unnamed.push(`${name}: ${said} in\n    ${found.join("\n    ")}`)
-        yield* restored(table)
       })
-      for (const [table, where, said] of deleted) {
-        yield* deleteOne(table, where)
-        yield* look(`${table} without a row`, table, said)
-      }
-      for (const [table, where, different, said] of added) {
-        yield* addAnother(table, where, different)
-        yield* look(`${table} with another row`, table, said)
-      }
-      assert.deepStrictEqual(unnamed, [])
-      assert.deepStrictEqual(yield* differences, [])
-    })
-  )
+    )
 
-  it.effect.prop(
-    "finds any byte of any record that is changed",
-    [
-      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
-      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
-    ],
-    ([place, row]) =>
-      Effect.gen(function* () {
-        const columns = (yield* columnsOf(tables)).filter(
-          ({ column, table }) => !(`${table}.${column}` in unrecorded)
-        )
-        const column = columns[place % columns.length]
-        assert(column !== undefined)
-        const { table } = column
-        yield* tamper(
-          column,
-          `t.ctid = (select ctid from ${table} order by ctid offset ${row} % (select count(*) from ${table}) limit 1)`
-        )
-        assert.isAbove((yield* differences).length, 0, `${table}.${column.column} of row ${row}`)
-        yield* restored(table)
-        assert.deepStrictEqual(yield* differences, [])
-      }),
-    { arbitrary: { runs: 40 }, timeout: 60_000 }
-  )
-})
+    it.effect.prop(
+      "finds any byte of any record that is changed",
+      [
+        Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
+        Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+      ],
+      ([place, row]) =>
+        Effect.gen(function* () {
+          const columns = (yield* columnsOf(tables)).filter(
+            ({ column, table }) => !(`${table}.${column}` in unrecorded)
+          )
+          const column = columns[place % columns.length]
+          assert(column !== undefined)
+          const { table } = column
+          yield* tamper(
+            column,
+            `t.ctid = (select ctid from ${table} order by ctid offset ${row} % (select count(*) from ${table}) limit 1)`
+          )
+          assert.isAbove((yield* differences).length, 0, `${table}.${column.column} of row ${row}`)
+          yield* restored(table)
+          assert.deepStrictEqual(yield* differences, [])
+        }),
+      { arbitrary: { runs: 20 }, timeout: 60_000 }
+    )
+  }
+)

@@ -2,9 +2,11 @@ import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogAudit } from "../../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../../services/LogAudit.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { orDefect, run } from "../query.ts"
 import { auditChallenges } from "./audit/challenges.ts"
 import { auditCheckpoints } from "./audit/checkpoints.ts"
+import { auditCosignatures } from "./audit/cosignatures.ts"
 import { Findings } from "./audit/findings.ts"
 import { auditPredictions } from "./audit/predictions.ts"
 import { auditSettlements } from "./audit/settlements.ts"
@@ -13,6 +15,7 @@ import { auditTree } from "./audit/tree.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
 
   /** All in one snapshot; what it holds in memory does not grow with the log. */
   const compared = (findings: Findings) =>
@@ -26,6 +29,7 @@ const make = Effect.gen(function* () {
           const { entries, rotations } = yield* auditTree(findings)
           const queue = yield* auditQueue(findings)
           const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
+          yield* auditCosignatures(findings)
           const challenges = yield* auditChallenges(findings)
           const predictions = yield* auditPredictions(findings)
           const { scores, settlements } = yield* auditSettlements(findings)
@@ -39,7 +43,7 @@ const make = Effect.gen(function* () {
             settlements,
             scores
           }
-        }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+        }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
       )
       .pipe(orDefect)
 
