@@ -146,6 +146,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     3,
     Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
   ),
+  "GET /log/proof/entry/:leaf_index": plain(3, { parameters: { leaf_index: "0" } }),
   "GET /log/settlement/:challenge_id": made(
     3,
     Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))

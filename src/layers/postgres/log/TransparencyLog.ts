@@ -174,7 +174,7 @@ const make = Effect.gen(function* () {
       isUuid(challengeId)
         ? challengeEntries(sql`
             select type, version, index::float8 as leaf_index,
-                   convert_from(entry, 'UTF8')::jsonb ->> 'type' = 'import' as imported
+                   convert_from(entry, 'UTF8')::jsonb ->> 'type' is not distinct from 'import' as imported
               from log_entries
              where challenge_id = ${challengeId}::uuid and version is not null
                and index < (select max(size) from log_checkpoints)
