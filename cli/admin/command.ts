@@ -2,6 +2,7 @@
 import { Command } from "effect/cli"
 import { agents } from "./agents.ts"
 import { challenges, settle } from "./challenges.ts"
+import { ledger } from "./credits.ts"
 import { events } from "./events.ts"
 import { owners } from "./owners.ts"
 import { prices } from "./prices.ts"
@@ -21,6 +22,7 @@ export const admin = Command.make("admin").pipe(
     owners,
     audit,
     figures,
+    ledger,
     leaderboard
   ]),
   Command.provide(layer)

@@ -39,7 +39,7 @@ const sixDecimals = Schema.makeFilter<number>(
 
 /** An amount that a request moves: more than nothing, in whole micro-credits. */
 export const CreditAmount = Schema.Finite.check(
-  Schema.isGreaterThan(0),
+  Schema.isGreaterThanOrEqualTo(1 / million),
   Schema.isLessThanOrEqualTo(largestAmount),
   sixDecimals
 ).pipe(Schema.decodeTo(Schema.BigInt, inMicro))

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -58,6 +59,7 @@ const records = Effect.gen(function* () {
   yield* Audit.use((audit) =>
     audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
   )
+  yield* Credits.use((credits) => credits.grantEarlierClaims)
   return { agent, challenge, deadline }
 })
 
@@ -68,7 +70,8 @@ const appendOnly = [
   ["price_points", "close"],
   ["paper_signals", "direction"],
   ["registration_attempts", "passed"],
-  ["audit_log", "action"]
+  ["audit_log", "action"],
+  ["transfers", "amount"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

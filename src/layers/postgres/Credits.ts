@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Effect, Layer, Option, Predicate, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../services/Credits.ts"
@@ -24,7 +24,7 @@ const TransactionRow = Schema.Struct({
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
 /** Transfers are listed in the order in which they were recorded. */
-const seqCursor = cursorCodec(Schema.String.check(Schema.isPattern(/^\d{1,18}$/)))
+const seqCursor = cursorCodec(Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) }))
 
 const tooMuch = (error: SqlError.SqlError) =>
   Predicate.hasProperty(error.reason.cause, "constraint") &&
@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
       const after = Option.getOrNull(seqCursor.decode(page.cursor))
       if (after === null) return yield* invalidCursor()
       const account = accountOf({ kind: "agent", id: agentId })
-      const before = after === undefined ? sql`` : sql`and seq < ${after}::bigint`
+      const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
       // Each side by its own index, and of what comes in only what has come.
       const rows = yield* transactionRows(sql`
         with newest as (
@@ -83,8 +83,10 @@ const make = Effect.gen(function* () {
          cross join lateral (
            select m.frozen_change, m.posted_change - m.frozen_change as available_change) as c
          order by t.seq desc`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => seqCursor.encode(String(last.seq)))
-      return { items: items.map(({ seq: _, ...transaction }) => transaction), next_cursor }
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        seqCursor.encode({ seq: String(last.seq) })
+      )
+      return { items: items.map((row) => Struct.omit(row, ["seq"])), next_cursor }
     }
   )
 

@@ -84,9 +84,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
      order by pending_id limit ${limit}`
 
   const withoutAccount = sql`
-    select kind || ' ' || holders.id || ' has no account' as finding
-      from (select 'agent' as kind, id from agents union all select 'owner', id from operators) as holders
-     where not exists (select 1 from accounts where id = kind || ':' || holders.id)
+    select h.account || ' is not there' as finding
+      from (select 'agent:' || id as account from agents union all select 'owner:' || id from operators) as h
+     where not exists (select 1 from accounts a where a.id = h.account)
      order by 1 limit ${limit}`
 
   /** A claimed agent got what it is said to have got, once, and nobody else got anything for a claim. */
@@ -111,9 +111,10 @@ export const makeLedgerCheck = Effect.gen(function* () {
      order by 1`
 
   const snapshot = Effect.gen(function* () {
+    // Whole tables are compared: row by row, as old statistics may suggest, would take for ever.
     yield* sql`
       select set_config('statement_timeout', '15min', true), set_config('work_mem', '64MB', true),
-             set_config('enable_bitmapscan', 'on', true)`
+             set_config('enable_bitmapscan', 'on', true), set_config('enable_nestloop', 'off', true)`
     const { total, ...sums } = yield* totals(sql`
       select count(*)::int as accounts, coalesce(sum(posted), 0)::bigint as total,
              coalesce(-sum(posted) filter (where kind = 'treasury'), 0)::bigint as issued,

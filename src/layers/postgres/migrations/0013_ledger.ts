@@ -45,7 +45,7 @@ export const ledger = Effect.gen(function* () {
       when (pg_trigger_depth() = 0) execute function only_transfers_move_credit()`
   yield* sql`
     create trigger accounts_kept before delete or truncate on accounts
-      for each statement execute function only_transfers_move_credit()`
+      for each statement execute function refuse_change()`
 
   // 'pending' holds credit, 'post' moves it, at once or out of a pending transfer, 'void' lets it go again.
   yield* sql`
