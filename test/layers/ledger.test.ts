@@ -1,33 +1,16 @@
 /** The ledger under any number of writers at once: what the database holds, whatever is asked of it. */
 import { assert, layer } from "@effect/vitest"
-import { Array as Arr, Effect, Exit, Fiber, Random, Result, Schema } from "effect"
+import { Array as Arr, Effect, Exit, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { times } from "../support/atOnce.ts"
-import { countOf, rowsOf } from "../support/builders.ts"
-import { creditFindings, credits, fund, fundedAccounts, record, ruleOf, stateOf } from "../support/ledger.ts"
+import { countOf } from "../support/builders.ts"
+import { credits, fundedAccounts, record, ruleOf, stateOf } from "../support/ledger.ts"
+import { end, play, refusals, revenue, sampledWhile, transfer } from "../support/ledgerPlay.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
-
-const revenue = "gateway_revenue"
-
-let numbers = 0
-const transfer = (fields: Partial<Transfer> & Pick<Transfer, "debit" | "credit">): Transfer => {
-  numbers += 1
-  return { id: `test:${numbers}`, kind: "post", amount: credits(1), reason: "a test", ...fields }
-}
-
-const end = (kind: "post" | "void", pending: Transfer, fields: Partial<Transfer> = {}): Transfer =>
-  transfer({
-    debit: pending.debit,
-    credit: pending.credit,
-    amount: pending.amount,
-    kind,
-    pendingId: pending.id,
-    ...fields
-  })
 
 const refusedBy = (...transfers: ReadonlyArray<Transfer>) =>
   Effect.map(Effect.flip(record(...transfers)), ruleOf)
@@ -36,22 +19,6 @@ const differences = Effect.map(
   Credits.use((service) => service.check),
   (checked) => checked.differences
 )
-
-/** Runs while something else does, and answers how often it looked and what it found. */
-const sampledWhile = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
-  const state = { goesOn: true, samples: 0, findings: new Set<string>() }
-  const sampling = Effect.gen(function* () {
-    while (state.goesOn) {
-      for (const finding of yield* creditFindings) state.findings.add(finding)
-      state.samples += 1
-    }
-  })
-  const sampler = yield* Effect.forkChild(sampling)
-  const done = yield* work
-  state.goesOn = false
-  yield* Fiber.join(sampler)
-  return { done, samples: state.samples, findings: [...state.findings] }
-})
 
 layer(testServices())("A transfer", (it) => {
   it.effect("moves what one has to the other, once for its id", () =>
@@ -258,96 +225,15 @@ layer(testServices())("Sixty at once", (it) => {
   )
 })
 
-/** What random writers ask for, in the share in which they do. */
-const plays = ["transfer", "pend", "pend", "end", "end", "end", "replay", "batch"] as const
-
-/** One writer among many; what they have pending is everybody's to end. */
-const player = Effect.fnUntraced(function* (
-  accounts: ReadonlyArray<string>,
-  turns: number,
-  shared: {
-    readonly pendings: Array<Transfer>
-    readonly recorded: Array<Transfer>
-    readonly refused: Map<string, number>
-  }
-) {
-  const some = Random.choice(accounts)
-  const amount = Effect.map(Random.nextIntBetween(1, 4_000_000), BigInt)
-  const fresh = Effect.fnUntraced(function* (kind: Transfer["kind"]) {
-    const debit = yield* some
-    const credit = yield* Random.choice(accounts.filter((account) => account !== debit))
-    return transfer({ kind, debit, credit, amount: yield* amount })
-  })
-  const asked = Effect.gen(function* () {
-    const play = yield* Random.choice(plays)
-    const pending = shared.pendings[yield* Random.nextIntBetween(0, Math.max(1, shared.pendings.length))]
-    const earlier = shared.recorded[yield* Random.nextIntBetween(0, Math.max(1, shared.recorded.length))]
-    if (play === "pend") return [yield* fresh("pending")]
-    if (play === "replay" && earlier !== undefined) return [earlier]
-    if (play === "batch") return yield* Effect.replicateEffect(fresh("post"), 4)
-    if (play === "end" && pending !== undefined) {
-      // In part, whole, or by more than there is.
-      const part = BigInt(yield* Random.nextIntBetween(1, 5))
-      const posted = (pending.amount * part) / 4n
-      return [
-        yield* Random.choice([
-          end("void", pending),
-          end("post", pending, { amount: posted < 1n ? 1n : posted })
-        ])
-      ]
-    }
-    return [yield* fresh("post")]
-  })
-  for (let turn = 0; turn < turns; turn++) {
-    const transfers = yield* asked
-    const outcome = yield* Effect.result(record(...transfers))
-    if (Result.isFailure(outcome)) {
-      const rule = ruleOf(outcome.failure)
-      shared.refused.set(rule, (shared.refused.get(rule) ?? 0) + 1)
-      continue
-    }
-    shared.recorded.push(...transfers)
-    shared.pendings.push(...transfers.filter(({ kind }) => kind === "pending"))
-  }
-})
-
 layer(testServices())("Any writers at once", (it) => {
   it.effect.each([1, 2, 3])("keep every invariant at every moment (seed %i)", (seed) =>
     Effect.gen(function* () {
-      const agents = yield* fundedAccounts(6, 5)
-      const owner = `owner:${yield* someOperator}`
-      yield* fund(owner, 5)
-      const accounts = [...agents, owner, revenue]
-      const shared = { pendings: [], recorded: [], refused: new Map<string, number>() }
-      const players = times(24, (index) =>
-        player(accounts, 25, shared).pipe(Random.withSeed(`${seed}:${index}`))
-      )
-      const { findings, samples } = yield* sampledWhile(
-        Effect.all(players, { concurrency: "unbounded", discard: true })
-      )
-      assert.deepStrictEqual(findings, [])
-      assert.deepStrictEqual(yield* differences, [])
-      assert.deepStrictEqual(
-        [...shared.refused.keys()].filter(
-          (rule) => !["accounts_covered", "transfers_fit_pending", "transfers_resolved_once"].includes(rule)
-        ),
-        []
-      )
+      const played = yield* play({ seed, players: 24, turns: 25 })
+      assert.deepStrictEqual(played.violations, [])
       // Enough was done, and refused, that this means something.
-      assert.isAtLeast(samples, 10)
-      assert.isAtLeast(shared.recorded.length, 200)
-      assert.isAtLeast(shared.refused.get("accounts_covered") ?? 0, 10)
-      assert.isAtLeast(shared.refused.get("transfers_resolved_once") ?? 0, 10)
-      const ids = new Set(shared.recorded.map((each: Transfer) => each.id))
-      const stored = yield* rowsOf(
-        Schema.Struct({ id: Schema.String }),
-        (sql) => sql`select id from transfers where id like 'test:%'`
-      )
-      const known = new Set(stored.map(({ id }) => id))
-      assert.deepStrictEqual(
-        [...ids].filter((id) => !known.has(id)),
-        []
-      )
+      assert.isAtLeast(played.samples, 10)
+      assert.isAtLeast(played.recorded, 200)
+      for (const rule of refusals) assert.isAtLeast(played.refused.get(rule) ?? 0, 5, rule)
     })
   )
 })

@@ -136,6 +136,14 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   if (report.resolved.length !== settled.length)
     return yield* Effect.die(new Error("the world was not settled"))
 
+  for (const idempotency_key of ["first", "second", "third"]) {
+    yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
+      amount: 1.5,
+      reason: "Because.",
+      idempotency_key
+    })
+  }
+
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
