@@ -114,7 +114,7 @@ const notGranted = Effect.fnUntraced(function* (granted: Tally["granted"]) {
       )},
                   ${column(
                     "int8",
-                    granted.map(({ micro }) => micro)
+                    granted.map(({ micro }) => BigInt(micro))
                   )}) as g (id, micro)
       left join transfers t on t.id = g.id
      where t.amount is distinct from g.micro`)
