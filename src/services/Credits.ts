@@ -17,7 +17,7 @@ const million = 1_000_000
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
-/** Exact both ways for 15 digits, which is what a double holds of any decimal. */
+/** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
 const inMicro = SchemaTransformation.transform<bigint, number>({
   decode: (credits) => BigInt(Math.round(credits * million)),
   encode: (micro) => Number(micro) / million

@@ -136,11 +136,11 @@ layer(testServer())("A grant", (it) => {
         assert.strictEqual(answer.status, 400, written)
       }
       assert.strictEqual((yield* balance(token))["available_balance"], 0)
-      for (const [index, amount] of [0.000001, 49.999999, 999_999_999.999999].entries()) {
+      for (const [index, amount] of [0.000001, 49.999999, 999_999_949.999999].entries()) {
         const answer = yield* grant(agentId, { amount, idempotency_key: `exact-${index}` })
         assert.deepStrictEqual([answer.status, answer.json["amount"]], [201, amount])
       }
-      assert.strictEqual((yield* balance(token))["available_balance"], 1_000_000_049.999999)
+      assert.strictEqual((yield* balance(token))["available_balance"], 999_999_999.999999)
     })
   )
 

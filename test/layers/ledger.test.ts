@@ -93,7 +93,7 @@ layer(testServices())("A transfer", (it) => {
 
   it.effect("to an agent stops where a JSON number is no longer exact", () =>
     Effect.gen(function* () {
-      const [account = ""] = yield* fundedAccounts(1, 9_000_000_000)
+      const [account = ""] = yield* fundedAccounts(1, 1_000_000_000)
       assert.strictEqual(
         yield* refusedBy(transfer({ debit: treasury, credit: account, amount: 1n })),
         "accounts_exact"

@@ -18,15 +18,11 @@ describe("an amount of credit", () => {
     assert.deepStrictEqual(decode(sent), Result.succeed(micro))
   })
 
-  it.prop(
-    "is answered as the decimal that it is",
-    [between(-(9n * 10n ** 15n), 9n * 10n ** 15n)],
-    ([micro]) => {
-      const size = micro < 0n ? -micro : micro
-      assert.strictEqual(Math.abs(encode(micro)), Number(written(size)))
-      assert.strictEqual(BigInt(Math.round(encode(micro) * 1_000_000)), micro)
-    }
-  )
+  it.prop("is answered as the decimal that it is", [between(-(10n ** 15n), 10n ** 15n)], ([micro]) => {
+    const size = micro < 0n ? -micro : micro
+    assert.strictEqual(Math.abs(encode(micro)), Number(written(size)))
+    assert.strictEqual(BigInt(Math.round(encode(micro) * 1_000_000)), micro)
+  })
 
   it.prop(
     "has six decimals, not seven",

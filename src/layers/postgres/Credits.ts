@@ -30,7 +30,7 @@ const tooMuch = (error: SqlError.SqlError) =>
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   error.reason.cause.constraint === "accounts_exact"
     ? Effect.fail(
-        InvalidRequest.of("amount", "Expected less: no account holds more than 9 000 000 000 credits")
+        InvalidRequest.of("amount", "Expected less: no account holds more than 1 000 000 000 credits")
       )
     : sqlDefect(error)
 

@@ -27,8 +27,8 @@ export const ledger = Effect.gen(function* () {
         id = kind || coalesce(':' || coalesce(agent_id, owner_id, challenge_id)::text, '')),
       -- All credit comes from the treasury, so what it lacks is what all others have.
       constraint accounts_covered check (kind = 'treasury' or posted >= held),
-      -- Up to here a number of credits is exact in JSON.
-      constraint accounts_exact check (kind not in ('agent', 'owner') or posted <= 9000000000000000)
+      -- Up to here a number of credits has 15 digits, which any reader of JSON keeps.
+      constraint accounts_exact check (kind not in ('agent', 'owner') or posted <= 1000000000000000)
     ) with (fillfactor = 70)`
   yield* sql`
     create function only_transfers_move_credit() returns trigger language plpgsql as $$
