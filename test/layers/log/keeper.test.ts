@@ -279,6 +279,22 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
+  it.effect("what another process signs into the same directory during the start is no fault", () =>
+    Effect.gen(function* () {
+      const { keeper, signed } = yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const signsMeanwhile = Effect.andThen(queue(2), pass(keeper)).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.orDie
+      )
+      const starting = yield* anotherKeeper({ signed, beforeReading: yield* Effect.cached(signsMeanwhile) })
+      yield* starting.verifyAtStart
+      assert.isNull(yield* starting.fault)
+      assert.isNull((yield* logState).fault)
+      assert.strictEqual((yield* newest).size, yield* oneTree)
+    })
+  )
+
   it.effect("a data directory of another log signs nothing here", () =>
     Effect.gen(function* () {
       const { signed } = yield* grown
