@@ -333,7 +333,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(4),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(29)
+  "GET /admin/log/audit": plain(30)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

@@ -15,6 +15,8 @@ export const logSigner = (
     readonly previous?: string
     /** What it has signed before. */
     readonly signed?: Ref.Ref<Option.Option<TreeHead>>
+    /** What happens elsewhere before it has read that. */
+    readonly beforeReading?: Effect.Effect<void>
     /** Why it cannot remember what it signs. */
     readonly forgets?: string
   } = {}
@@ -27,7 +29,7 @@ export const logSigner = (
       const previous = Option.flatMap(Option.fromUndefinedOr(options.previous), parseLogKey)
       return LogSigner.of({
         keys: Effect.succeed(logKeys(current, previous)),
-        lastSigned: Ref.get(signed),
+        lastSigned: Effect.andThen(options.beforeReading ?? Effect.void, Ref.get(signed)),
         rememberSigned: (head) =>
           options.forgets === undefined
             ? Ref.set(signed, Option.some(head))

@@ -1,8 +1,9 @@
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Option, Ref, Schema } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/postgres/log/note.ts"
+import { logLock } from "../../../src/layers/postgres/log/sequencer.ts"
 import { Health } from "../../../src/services/Health.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import type { TreeHead } from "../../../src/services/LogSigner.ts"
@@ -80,6 +81,28 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
         [3]
       )
       yield* oneTree
+    })
+  )
+
+  it.effect("a start does not wait for another replica that sequences for long", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const sequencing = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select pg_advisory_xact_lock(${logLock})`
+            yield* Deferred.succeed(held, undefined)
+            yield* Deferred.await(free)
+          })
+        )
+      )
+      yield* Deferred.await(held)
+      const starting = yield* anotherKeeper()
+      yield* starting.verifyAtStart
+      assert.isNull(yield* starting.fault)
+      yield* Deferred.succeed(free, undefined)
+      yield* Fiber.join(sequencing)
     })
   )
 
@@ -276,6 +299,22 @@ layer(faulty)("A log with a fault", (it) => {
       assert.isNull((yield* logState).fault)
       yield* pass(keeper)
       assert.strictEqual((yield* checkpoints).length, before.length + 1)
+    })
+  )
+
+  it.effect("what another process signs into the same directory during the start is no fault", () =>
+    Effect.gen(function* () {
+      const { keeper, signed } = yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const signsMeanwhile = Effect.andThen(queue(2), pass(keeper)).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.orDie
+      )
+      const starting = yield* anotherKeeper({ signed, beforeReading: yield* Effect.cached(signsMeanwhile) })
+      yield* starting.verifyAtStart
+      assert.isNull(yield* starting.fault)
+      assert.isNull((yield* logState).fault)
+      assert.strictEqual((yield* newest).size, yield* oneTree)
     })
   )
 

@@ -1,9 +1,9 @@
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogAudit } from "../../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../../services/LogAudit.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { orDefect, run } from "../query.ts"
+import { maybe, orDefect, run } from "../query.ts"
 import { auditChallenges } from "./audit/challenges.ts"
 import { auditCheckpoints } from "./audit/checkpoints.ts"
 import { auditCosignatures } from "./audit/cosignatures.ts"
@@ -16,6 +16,7 @@ import { auditTree } from "./audit/tree.ts"
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
+  const faultRow = maybe(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
 
   /** All in one snapshot; what it holds in memory does not grow with the log. */
   const compared = (findings: Findings) =>
@@ -26,6 +27,7 @@ const make = Effect.gen(function* () {
           yield* sql`
             select set_config('statement_timeout', '60min', true), set_config('plan_cache_mode', 'force_custom_plan', true),
                    set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
+          const known = yield* faultRow(sql`select fault from log_state`)
           const { entries, rotations } = yield* auditTree(findings)
           const queue = yield* auditQueue(findings)
           const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
@@ -34,7 +36,7 @@ const make = Effect.gen(function* () {
           const predictions = yield* auditPredictions(findings)
           const { scores, settlements } = yield* auditSettlements(findings)
           yield* auditStrays(findings)
-          return {
+          const counts = {
             entries,
             waiting: queue.waiting,
             checkpoints,
@@ -43,6 +45,7 @@ const make = Effect.gen(function* () {
             settlements,
             scores
           }
+          return { counts, known: Option.getOrNull(known)?.fault ?? null }
         }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
       )
       .pipe(orDefect)
@@ -50,11 +53,14 @@ const make = Effect.gen(function* () {
   const audit = Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
     const findings = new Findings()
-    const counts = yield* compared(findings)
+    const { counts, known } = yield* compared(findings)
     const [first] = findings.lines
     const fault =
       first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`
-    yield* run(sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`)
+    // Nothing found clears the fault that was known before, not one that was found since: it may not be in the snapshot.
+    yield* fault === null
+      ? run(sql`update log_state set fault = null where fault = ${known}`)
+      : run(sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`)
     if (fault !== null)
       yield* Effect.logError("the log differs from what is stored").pipe(Effect.annotateLogs({ fault }))
     const report: LogAuditReport = {

@@ -55,9 +55,11 @@ export const makeCheckpoints = Effect.gen(function* () {
   })
 
   /** Compares the tree with everything that was signed, as far as the database and this instance know, and itself. */
-  const examine = Effect.fnUntraced(function* (found: Heads, origin: string) {
+  const examine = Effect.fnUntraced(function* (
+    found: Heads,
+    { origin, signed }: { readonly origin: string; readonly signed: Option.Option<TreeHead> }
+  ) {
     const { published_root, published_size, root, size } = found
-    const signed = yield* signer.lastSigned
     if (Option.isSome(signed)) {
       if (signed.value.origin !== origin) {
         return yield* new SignerUnusable({
@@ -82,10 +84,13 @@ export const makeCheckpoints = Effect.gen(function* () {
     if (Option.isSome(verified)) return verified.value
     const keys = yield* signer.keys
     const name = yield* introduce(sql, keys, settings.logOrigin)
+    // Before the heads: another process that has this directory may be signing, and the log is never behind what was
+    // signed earlier.
+    const signed = yield* signer.lastSigned
     const found = yield* heads
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
     yield* requireNewest(keys, name, found.newest_key)
-    yield* examine(found, name)
+    yield* examine(found, { origin: name, signed })
     yield* Ref.set(origin, Option.some(name))
     return name
   })
@@ -93,6 +98,7 @@ export const makeCheckpoints = Effect.gen(function* () {
   /** Signs what the log has come to; the fault that keeps it from that is its failure. */
   const publish = Effect.gen(function* () {
     const name = yield* verify
+    const signed = yield* signer.lastSigned
     const found = yield* heads
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
     const keys = yield* signer.keys
@@ -102,7 +108,7 @@ export const makeCheckpoints = Effect.gen(function* () {
       found.published_root !== null &&
       sameBytes(found.published_root, found.root)
     if (found.size === 0 || isPublished) return
-    yield* examine(found, name)
+    yield* examine(found, { origin: name, signed })
     const head = { origin: name, size: found.size, root: found.root }
     const text = checkpointText(head)
     const note = `${text}\n${keys.sign(name, text)}`

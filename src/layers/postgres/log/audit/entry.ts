@@ -136,10 +136,14 @@ export const compare = (
   }
 }
 
-/** A moment as an entry writes it. Entries have milliseconds; what a column holds beyond them shows as a difference. */
+/**
+ * A moment as an entry writes it, years after 9999 with six digits and a sign. Entries have milliseconds; what a column
+ * holds beyond them shows as a difference.
+ */
 export const moment = (sql: SqlClient.SqlClient, column: string) =>
   sql.literal(`
-    to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.') ||
+    to_char(${column} at time zone 'UTC',
+            case when ${column} < '10000-01-01T00:00:00Z' then 'YYYY' else '"+0"YYYY' end || '-MM-DD"T"HH24:MI:SS.') ||
     case when ${column} = date_trunc('milliseconds', ${column}) then to_char(${column}, 'MS') else to_char(${column}, 'US') end
     || 'Z'`)
 

@@ -1,0 +1,52 @@
+/** What an audit says follows from its snapshot: neither more than that, nor less. */
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { LogAudit } from "../../../src/services/LogAudit.ts"
+import { countOf, freshWeek, instant, newChallenge } from "../../support/builders.ts"
+import { keepLog } from "../../support/log/keeping.ts"
+import { logState } from "../../support/logbook.ts"
+import { loggedWorld } from "../../support/loggedWorld.ts"
+import { testServices } from "../../support/services.ts"
+
+const audited = LogAudit.use(({ audit }) => audit)
+
+const waiters = countOf((sql) => sql`select count(*)::int as count from pg_locks where not granted`)
+
+layer(testServices())("An audit of the public log", (it) => {
+  it.effect("does not clear a fault that was found after its snapshot", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* loggedWorld
+      const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const elsewhere = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`lock table log_cosignatures in access exclusive mode`
+            yield* Deferred.succeed(held, undefined)
+            yield* Deferred.await(free)
+            yield* sql`update log_state set fault = 'found meanwhile'`
+          })
+        )
+      )
+      yield* Deferred.await(held)
+      const audit = yield* Effect.forkChild(audited)
+      while ((yield* waiters) === 0);
+      yield* Deferred.succeed(free, undefined)
+      yield* Fiber.join(elsewhere)
+      assert.deepStrictEqual((yield* Fiber.join(audit)).differences, [])
+      assert.strictEqual((yield* logState).fault, "found meanwhile")
+      yield* audited
+      assert.isNull((yield* logState).fault)
+    })
+  )
+
+  it.effect("takes times after the year 9999 for what they are", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      yield* newChallenge({ deadline: instant("9999-12-31T23:00:00Z") })
+      yield* keepLog
+      assert.deepStrictEqual((yield* audited).differences, [])
+    })
+  )
+})
