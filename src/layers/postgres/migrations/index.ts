@@ -11,6 +11,7 @@ import { identity } from "./0009_identity.ts"
 import { assertions } from "./0010_assertions.ts"
 import { reads } from "./0011_reads.ts"
 import { log } from "./0012_log.ts"
+import { macro } from "./0013_macro.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -24,5 +25,6 @@ export const migrations = {
   "0009_identity": identity,
   "0010_assertions": assertions,
   "0011_reads": reads,
-  "0012_log": log
+  "0012_log": log,
+  "0013_macro": macro
 }
