@@ -1,4 +1,5 @@
 /** The yardstick: a minimal Fastify + pg server in a process of its own that does the work of two endpoints. */
+import { hash, randomUUID } from "node:crypto"
 import fastify from "fastify"
 import { Pool } from "pg"
 import type { BaselineConfig, BaselineReport } from "./config.ts"
@@ -20,6 +21,21 @@ const serve = async (config: BaselineConfig): Promise<BaselineReport> => {
   app.setErrorHandler((error, _, reply) => {
     const status = error instanceof Refused ? error.status : 500
     return reply.code(status).send({ detail: error instanceof Error ? error.message : String(error) })
+  })
+  // Every answer of the service has these; public reads have an ETag, and are not made for whoever has them.
+  app.addHook("onSend", async (request, reply, payload) => {
+    reply.headers({
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "x-request-id": randomUUID(),
+      "cache-control": request.method === "GET" ? "no-cache" : "no-store"
+    })
+    if (request.method !== "GET" || typeof payload !== "string") return payload
+    const etag = `"${hash("sha256", payload, "base64url").slice(0, 22)}"`
+    reply.headers({ etag, "access-control-allow-origin": "*" })
+    if (request.headers["if-none-match"] !== etag) return payload
+    reply.code(304)
+    return null
   })
   if (config.prediction !== null) predictRoute(app, pool, config, config.prediction)
   if (config.page !== null) leaderboardRoute(app, pool, config, config.page)

@@ -214,6 +214,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   }
   log("/api/v1/log/proof/:commit", "unknown", (service) => Effect.flip(service.proofOf("0".repeat(64))))
   log("/api/v1/log/settlement/:challenge_id", "", (service) => service.settlementProof(hot))
+  log("/api/v1/log/settlement/:challenge_id", "all its entries, on its page", (service) =>
+    service.entriesOf(hot)
+  )
+  log("/api/v1/log/proof/entry/:leaf_index", "", (service) => service.proofAt("3"))
   log("/log/checkpoint", "", (service) => service.checkpoint)
   log("/log/key", "", (service) => service.verifierKeys)
   log("/log/tile/*", "level 0", (service) => service.hashTile(0, 3, 256))

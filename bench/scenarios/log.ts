@@ -168,7 +168,7 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
       const rate = Math.round((capacity * share) / 100) * 100
       return (yield* inTurn(`${rate}/s`, rate, rounds + 1, seconds * 2)).result
     })
-    const cases = [yield* paced(0.25), yield* paced(0.5), full.result]
+    const cases = [yield* paced(0.1), yield* paced(0.25), full.result]
     yield* verified(confirmed)
     const other = yield* Database.create(postgres, "bench_sequence")
     const sequenced = yield* sequencing(postgres, other, plan.sequenced)

@@ -10,7 +10,7 @@ const progress = Effect.gen(function* () {
   const begun = yield* Clock.currentTimeMillis
   const told = Effect.gen(function* () {
     const seconds = Math.round(((yield* Clock.currentTimeMillis) - begun) / 1000)
-    yield* Console.error(`comparing: ${seconds} s; about half a minute for a million predictions`)
+    yield* Console.error(`comparing: ${seconds} s so far (a million entries take one to two minutes)`)
   })
   yield* Effect.sleep("5 seconds")
   yield* Effect.repeat(told, Schedule.spaced("10 seconds"))

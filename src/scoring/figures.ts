@@ -63,7 +63,6 @@ export type SettledScore = BinaryScore | NumericScore
 
 const zero = BigDecimal.fromBigInt(0n)
 const one = BigDecimal.fromBigInt(1n)
-const two = BigDecimal.fromBigInt(2n)
 const hundred = BigDecimal.fromBigInt(100n)
 const hundredth = BigDecimal.make(1n, 2)
 
@@ -202,22 +201,21 @@ export const meanSkill = (figures: Figures): number | null => mean(figures.skill
  *
  *     n^2 sum_d (S_d - n_d m)^2 = n^2 sum S_d^2 - 2 n S sum S_d n_d + S^2 sum n_d^2
  *
- * whose right side nearly cancels, and is therefore computed in exact decimals and rounded once.
+ * whose right side nearly cancels, and is therefore computed in whole numbers and rounded once.
  */
 export const scoreCi95 = (figures: Figures): readonly [low: number, high: number] | null => {
   const average = avgScore(figures)
   const all = closeDay(figures)
   if (average === null || all.days < 2) return null
-  const n = exact(all.scoredCount)
-  const s = all.scoreSum
-  const spread = BigDecimal.sumAll([
-    BigDecimal.multiplyAll([n, n, all.sumDaySq]),
-    BigDecimal.negate(BigDecimal.multiplyAll([two, n, s, all.sumDayCross])),
-    BigDecimal.multiplyAll([s, s, exact(all.sumDayCountSq)])
-  ])
+  const digits = Math.max(all.scoreSum.scale, all.sumDayCross.scale, Math.ceil(all.sumDaySq.scale / 2))
+  const n = BigInt(all.scoredCount)
+  const s = BigDecimal.scale(all.scoreSum, digits).value
+  const cross = BigDecimal.scale(all.sumDayCross, digits).value
+  const squares = BigDecimal.scale(all.sumDaySq, 2 * digits).value
+  const spread = n * (n * squares - 2n * s * cross) + s * s * BigInt(all.sumDayCountSq)
   const variance = nearestQuotient(
-    BigDecimal.multiply(spread, exact(all.days)),
-    BigInt(all.scoredCount) ** 4n * BigInt(all.days - 1)
+    BigDecimal.make(spread * BigInt(all.days), 2 * digits),
+    n ** 4n * BigInt(all.days - 1)
   )
   const halfWidth = studentT975(all.days - 1) * Math.sqrt(variance)
   return [Math.max(0, average - halfWidth), Math.min(100, average + halfWidth)]

@@ -1,10 +1,5 @@
 import type { BigDecimal } from "effect"
 
-/** More than the 17 that tell doubles apart. */
-const digits = 25
-
-const digitsOf = (value: bigint): number => value.toString().length
-
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Two integers that doubles hold exactly divide to the nearest double (IEEE 754). */
@@ -14,18 +9,31 @@ const divideExact = ({ scale, value }: BigDecimal.BigDecimal, denominator: bigin
   return isExact ? Number(value) / under : undefined
 }
 
+/** More than the 53 of a double, so that the last one only says that something is left. */
+const bits = 64
+
+/** At least as many as `value` has, and at most three more. */
+const bitsOf = (value: bigint): number => value.toString(16).length * 4
+
+const tenTo = (exponent: number): bigint => 10n ** BigInt(exponent)
+
 /**
- * The double nearest to `numerator / denominator` (above 0), rounded once. The quotient is cut after 25 digits; when
- * something is left, another digit says so, and a decimal that is not exactly half way between two doubles is read as the
- * nearer of them (ECMAScript, StringToNumber).
+ * The double nearest to `numerator / denominator` (above 0), rounded once; for quotients above 1e-250, as all of ours
+ * are. The quotient is cut after more bits than a double has, and when something is left, its last bit says so. The
+ * number of such a whole number is the nearest double (ECMAScript, Number called with a BigInt), and a power of two
+ * scales it without rounding.
  */
 export const nearestQuotient = (numerator: BigDecimal.BigDecimal, denominator: bigint): number => {
   if (numerator.value === 0n) return 0
   const divided = divideExact(numerator, denominator)
   if (divided !== undefined) return divided
-  const shift = Math.max(0, digits + digitsOf(denominator) - digitsOf(numerator.value))
-  const shifted = numerator.value * 10n ** BigInt(shift)
-  const quotient = shifted / denominator
-  const exponent = -(numerator.scale + shift)
-  return Number(shifted % denominator === 0n ? `${quotient}e${exponent}` : `${quotient}1e${exponent - 1}`)
+  const { scale } = numerator
+  const value = numerator.value < 0n ? -numerator.value : numerator.value
+  const over = scale < 0 ? value * tenTo(-scale) : value
+  const under = scale > 0 ? denominator * tenTo(scale) : denominator
+  const shift = Math.max(0, bits + bitsOf(under) - bitsOf(over))
+  const shifted = over << BigInt(shift)
+  const quotient = shifted / under
+  const nearest = Number(quotient * under === shifted ? quotient : quotient | 1n) * 2 ** -shift
+  return numerator.value < 0n ? -nearest : nearest
 }

@@ -6,7 +6,7 @@ import { Context } from "effect"
 import type { Effect, Option } from "effect"
 
 /** How many entries one pass of `sequence` gives their indices at most. */
-export const mostPerPass = 4096
+export const mostPerPass = 1024
 
 export class LogKeeper extends Context.Service<
   LogKeeper,

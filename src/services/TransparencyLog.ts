@@ -73,7 +73,7 @@ export class TransparencyLog extends Context.Service<
      */
     readonly proofOf: (commit: string) => Effect.Effect<string, NotFound | NotSequenced>
     /** The same of the entry at a place, whatever it records; the extra data are `entry` alone. */
-    readonly proofAt: (leafIndex: number) => Effect.Effect<string, NotFound | NotSequenced>
+    readonly proofAt: (leafIndex: string) => Effect.Effect<string, NotFound | NotSequenced>
     /** The same of how a challenge ended: its newest settlement, or that it was cancelled. */
     readonly settlementProof: (challengeId: string) => Effect.Effect<string, NotFound | NotSequenced>
     /** The entries of a challenge itself that a published checkpoint covers, in the order of the log. */

@@ -171,6 +171,7 @@ layer(testServer())("an open prediction", (it) => {
           challenge_id: challenges.map(({ id }) => id),
           agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
           commit: theirs.map(({ commit }) => commit),
+          leaf_index: theirs.map((_, place) => String(place)),
           token: ["x".repeat(43)],
           asset: ["GC"],
           event_id: ["opec"],

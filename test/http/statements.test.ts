@@ -154,6 +154,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     3,
     Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
   ),
+  "GET /log/proof/entry/:leaf_index": plain(3, { parameters: { leaf_index: "0" } }),
   "GET /log/settlement/:challenge_id": made(
     3,
     Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
@@ -358,7 +359,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(4),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(30)
+  "GET /admin/log/audit": plain(27)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

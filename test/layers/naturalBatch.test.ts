@@ -147,4 +147,21 @@ layer(database)("natural batching", (it) => {
       assert.strictEqual(batched, String(mine[0]?.[0]))
     })
   )
+
+  it.effect("without batches, what arrives together is on its way over a few connections", () =>
+    Effect.gen(function* () {
+      const ask = yield* naturalBatch.make({
+        run: (items: Arr.NonEmptyReadonlyArray<number>, sql) =>
+          sql`select ${items[0]}::int as item, pg_backend_pid() as session`.values.pipe(Effect.orDie),
+        largest: 1
+      })
+      const asked = Arr.range(1, 64)
+      const answers = yield* Effect.forEach(asked, ask, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        answers.map(([item]) => item),
+        asked
+      )
+      assert.isAtMost(new Set(answers.map(([, session]) => session)).size, 8)
+    })
+  )
 })

@@ -48,6 +48,6 @@ describe("two processes that keep one log", () => {
           assert.isNull((yield* logState).fault)
         }).pipe(Effect.provide(Database.client(url)))
       }).pipe(Effect.provide(NodeServices.layer)),
-    300_000
+    600_000
   )
 })

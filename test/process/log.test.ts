@@ -12,46 +12,49 @@ import { stopped, temporaryDirectory } from "../support/process.ts"
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
 describe("kill -9 of the process that keeps the log", () => {
-  it.live("at each step: the log goes on as one tree, and nothing is lost or there twice", () =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      const dataDir = join(yield* temporaryDirectory, "data")
-      const start = keeperProcess(url, dataDir)
-      yield* Effect.gen(function* () {
-        const first = yield* start
-        yield* queue(300)
-        yield* signedUpTo(300)
+  it.live(
+    "at each step: the log goes on as one tree, and nothing is lost or there twice",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const dataDir = join(yield* temporaryDirectory, "data")
+        const start = keeperProcess(url, dataDir)
+        yield* Effect.gen(function* () {
+          const first = yield* start
+          yield* queue(300)
+          yield* signedUpTo(300)
 
-        // Its entries are stored and its nodes are not: none of it has happened.
-        yield* heldUpAt("log_nodes", "exclusive", queue(300), killed(first))
-        assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [300, 300])
-        const second = yield* start
-        yield* signedUpTo(600)
+          // Its entries are stored and its nodes are not: none of it has happened.
+          yield* heldUpAt("log_nodes", "exclusive", queue(300), killed(first))
+          assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [300, 300])
+          const second = yield* start
+          yield* signedUpTo(600)
 
-        // The log has grown, and nothing of that is signed.
-        yield* heldUpAt("log_checkpoints", "access exclusive", queue(300), killed(second))
-        assert.strictEqual((yield* logState).size, 900)
-        assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
-        const third = yield* start
-        yield* signedUpTo(900)
+          // The log has grown, and nothing of that is signed.
+          yield* heldUpAt("log_checkpoints", "access exclusive", queue(300), killed(second))
+          assert.strictEqual((yield* logState).size, 900)
+          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
+          const third = yield* start
+          yield* signedUpTo(900)
 
-        // It is signed and remembered, and nobody has seen it.
-        yield* heldUpAt("log_checkpoints", "exclusive", queue(300), killed(third))
-        assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(1200))
-        assert.strictEqual((yield* sizes).at(-1), 900)
-        const fourth = yield* start
-        yield* signedUpTo(1200)
-        yield* queue(1)
-        yield* signedUpTo(1201)
-        assert.strictEqual(yield* oneTree, 1201)
-        assert.deepStrictEqual(yield* stopped(fourth), { code: 0, signal: null })
-        assert.strictEqual(fourth.stderr(), "")
-      }).pipe(Effect.provide(Database.client(url)))
-    }).pipe(Effect.provide(NodeServices.layer))
+          // It is signed and remembered, and nobody has seen it.
+          yield* heldUpAt("log_checkpoints", "exclusive", queue(300), killed(third))
+          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(1200))
+          assert.strictEqual((yield* sizes).at(-1), 900)
+          const fourth = yield* start
+          yield* signedUpTo(1200)
+          yield* queue(1)
+          yield* signedUpTo(1201)
+          assert.strictEqual(yield* oneTree, 1201)
+          assert.deepStrictEqual(yield* stopped(fourth), { code: 0, signal: null })
+          assert.strictEqual(fourth.stderr(), "")
+        }).pipe(Effect.provide(Database.client(url)))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
   )
 
   it.live(
-    "the banner tells the key; another data directory's key does not sign, and the process goes on",
+    "the banner tells the key and, over a database that is older than what was signed, why nothing is",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -69,6 +72,7 @@ describe("kill -9 of the process that keeps the log", () => {
           assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
           yield* stopped(other)
         }).pipe(Effect.provide(Database.client(url)))
-      }).pipe(Effect.provide(NodeServices.layer))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    60_000
   )
 })

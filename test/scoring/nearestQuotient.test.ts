@@ -4,6 +4,7 @@ import { nearestQuotient } from "../../src/scoring/nearestQuotient.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
 const Units = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: -(10n ** 40n), maximum: 10n ** 40n }))
+const Denominator = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: 10n ** 40n }))
 const Scale = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 }))
 
 describe("nearestQuotient", () => {
@@ -14,6 +15,16 @@ describe("nearestQuotient", () => {
       const numerator = BigDecimal.make(units, scale)
       const exact = BigDecimal.divideUnsafe(numerator, BigDecimal.fromBigInt(BigInt(count)))
       assert.strictEqual(nearestQuotient(numerator, BigInt(count)), BigDecimal.toNumberUnsafe(exact))
+    }
+  )
+
+  it.prop(
+    "also by a denominator of many digits",
+    [Units, Scale, Denominator],
+    ([units, scale, denominator]) => {
+      const numerator = BigDecimal.make(units, scale)
+      const exact = BigDecimal.divideUnsafe(numerator, BigDecimal.fromBigInt(denominator))
+      assert.strictEqual(nearestQuotient(numerator, denominator), BigDecimal.toNumberUnsafe(exact))
     }
   )
 

@@ -57,6 +57,9 @@ export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
     Effect.map(isHeldUp, ({ waiting }) => waiting)
   )
   const result = yield* struck
+  // As when its machine dies: else the server would carry out the statement that it was sent.
+  yield* sql`
+    select pg_terminate_backend(pid, 5000) from pg_locks where relation = ${table}::regclass and not granted`
   yield* Deferred.succeed(release, undefined)
   yield* Fiber.join(holder)
   return result

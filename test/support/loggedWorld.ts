@@ -28,8 +28,8 @@ export const sequenceAll = Effect.gen(function* () {
 export const revealAll = Effect.gen(function* () {
   const keeper = yield* LogKeeper
   yield* sequenceAll
-  while ((yield* keeper.revealDue) > 0) continue
-  yield* sequenceAll
+  // Reveals wait while much else does.
+  while ((yield* keeper.revealDue) > 0) yield* sequenceAll
 })
 
 /** Two revisions with reasons after the first prediction. */

@@ -33,9 +33,7 @@ export class LogApi extends HttpApiGroup.make("log")
       "That a prediction is in the public log; from its deadline on, what it says"
     ),
     HttpApiEndpoint.get("entryProof", "/log/proof/entry/:leaf_index", {
-      params: {
-        leaf_index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
-      },
+      params: { leaf_index: Schema.String },
       success: proof,
       error: [NotFound, NotSequencedResponse]
     }).annotate(OpenApi.Summary, "That an entry is in the public log, by its index"),

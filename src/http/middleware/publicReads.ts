@@ -1,5 +1,5 @@
 /** Public reads: kept for a moment where everybody asks the same, with an ETag, and 304 for whoever has it already. */
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { Context, Duration, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Settings } from "../../services/Settings.ts"
@@ -7,8 +7,7 @@ import { PublicCache } from "../PublicCache.ts"
 import { KeptForAll } from "./annotations.ts"
 import { PublicRead } from "./definitions.ts"
 
-const etagOf = (body: Uint8Array): string =>
-  `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`
+const etagOf = (body: Uint8Array): string => `"${hash("sha256", body, "base64url").slice(0, 22)}"`
 
 /** RFC 9110 13.1.2: any of a list, compared weakly, or `*`. */
 const hasAlready = (ifNoneMatch: string | undefined, etag: string): boolean =>

@@ -3,8 +3,9 @@
  * holds anything up for long.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Data, DateTime, Effect, Layer } from "effect"
+import { Context, Data, DateTime, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
@@ -29,24 +30,43 @@ export const planCacheMode = "force_generic_plan"
  */
 export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off" }
 
+/**
+ * A client for many small statements at once, each its own transaction that finds its rows by key: several are on their
+ * way over one connection, which saves both ends most of what a statement costs beside its work. It is for nothing that
+ * may take long, for what was sent after it would wait.
+ */
+export class Pipelined extends Context.Service<Pipelined, SqlClient.SqlClient>()(
+  "auspex/layers/postgres/Pipelined"
+) {}
+
+/** Few connections, each with enough to do that it need not wait for us. */
+const pipelines = { maxConnections: 8, multiplex: true, multiplexConcurrency: 8 }
+
+const connectionTo = (url: Redacted.Redacted) => ({
+  url,
+  connectTimeout: "5 seconds" as const,
+  idleTimeout: "60 seconds" as const,
+  applicationName: "auspex",
+  transformJson: false,
+  startupParameters: {
+    statement_timeout: "5000",
+    lock_timeout: "4000",
+    idle_in_transaction_session_timeout: "15000",
+    timezone: "UTC",
+    ...plannerSettings
+  }
+})
+
+/** Both clients of one database. */
 export const client = (
   url: Redacted.Redacted
-): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, SqlError.SqlError> =>
-  PgClient.layer({
-    url,
-    maxConnections: poolSize,
-    connectTimeout: "5 seconds",
-    idleTimeout: "60 seconds",
-    applicationName: "auspex",
-    transformJson: false,
-    startupParameters: {
-      statement_timeout: "5000",
-      lock_timeout: "4000",
-      idle_in_transaction_session_timeout: "15000",
-      timezone: "UTC",
-      ...plannerSettings
-    }
-  })
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient | Pipelined, SqlError.SqlError> =>
+  Layer.merge(
+    PgClient.layer({ ...connectionTo(url), maxConnections: poolSize }),
+    Layer.effect(Pipelined, PgClient.make({ ...connectionTo(url), ...pipelines })).pipe(
+      Layer.provide(Reactivity.layer)
+    )
+  )
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n

@@ -98,13 +98,16 @@ const make = Effect.gen(function* () {
    * Counts as many of the uses as their windows have room for. What a full window refuses is not counted, so that
    * waiting is enough.
    */
-  const takeAll = Effect.fnUntraced(function* (uses: Arr.NonEmptyReadonlyArray<Use>) {
+  const takeAll = Effect.fnUntraced(function* (
+    uses: Arr.NonEmptyReadonlyArray<Use>,
+    client: SqlClient.SqlClient
+  ) {
     const now = Math.max(...uses.map((use) => use.now))
     const located = uses.map((use) => ({ use, moment: locate(use, now) }))
     const asked = [...Map.groupBy(located, ({ moment }) => moment.key).values()].flatMap(([first, ...more]) =>
       first === undefined ? [] : [{ ...first, uses: 1 + more.length }]
     )
-    const counted = yield* windows(sql`
+    const counted = yield* windows(client`
       insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
       select key, window_ms, most, bucket, least(uses, most), 0, expires_at
         from unnest(

@@ -7,6 +7,7 @@ import { Scorecard, Scoring } from "../../services/Scoring.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
+import { Pipelined } from "./Database.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
@@ -41,6 +42,7 @@ const standingCursor = cursorCodec(
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const pipelined = yield* Pipelined
   const settings = yield* Settings
   const standings = many(StandingRow)
   const before = one(Before)
@@ -93,7 +95,7 @@ const make = Effect.gen(function* () {
       const after = Option.getOrNull(standingCursor.decode(page.cursor))
       if (after === null) return yield* invalidCursor()
       const board = category ?? "global"
-      const rows = yield* standings(sql`
+      const rows = yield* standings(pipelined`
       select ${figureColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at

@@ -81,9 +81,12 @@ const make = Effect.gen(function* () {
 
   const keys = yield* tokenKeys.make(settings)
 
-  const standings = Effect.fnUntraced(function* (agentIds: Arr.NonEmptyReadonlyArray<AgentId>) {
+  const standings = Effect.fnUntraced(function* (
+    agentIds: Arr.NonEmptyReadonlyArray<AgentId>,
+    client: SqlClient.SqlClient
+  ) {
     const asked = yield* Clock.currentTimeMillis
-    const rows = yield* standingRows(sql`
+    const rows = yield* standingRows(client`
       select id::text, token_epoch, suspended_at is not null as suspended
         from agents where id = any(${column("uuid", agentIds)})`)
     const byId = new Map(rows.map((row) => [row.id, row]))

@@ -6,6 +6,7 @@ import { Array as Arr, Cause, Context, Deferred, Effect, Exit, Option, Queue } f
 import type { Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
+import { Pipelined } from "./Database.ts"
 
 interface Waiting<In, Out> {
   readonly item: In
@@ -17,8 +18,11 @@ interface Waiting<In, Out> {
 type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Waiting<In, Out>>
 
 export interface Options<In, Out> {
-  /** Answers each item at its place. */
-  readonly run: (items: Arr.NonEmptyReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>>
+  /** Answers each item at its place, by a short statement of this client. */
+  readonly run: (
+    items: Arr.NonEmptyReadonlyArray<In>,
+    sql: SqlClient.SqlClient
+  ) => Effect.Effect<ReadonlyArray<Out>>
   /** Items of one key never share a batch. */
   readonly exclusive?: (item: In) => string
   /** The largest batch; 1 turns batching off. */
@@ -58,23 +62,32 @@ const apart = <In, Out>(
 
 /**
  * A function that answers one item, by batches. What fails in company is tried alone, so that it fails nobody else. A
- * caller that is in a transaction is served alone, within it.
+ * caller that is in a transaction is served alone, within it. Where nothing is batched, the many small statements are
+ * pipelined.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(
   options: Options<In, Out>
-): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient> {
-  const { transactionService } = yield* SqlClient.SqlClient
+): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient | Pipelined> {
+  const sql = yield* SqlClient.SqlClient
+  const pipelined = yield* Pipelined
   const queue = yield* Queue.unbounded<Waiting<In, Out>>()
 
-  const attempt = (batch: Batch<In, Out>) =>
-    Effect.suspend(() => options.run(Arr.map(batch, ({ item }) => item))).pipe(
+  const answers = (items: Arr.NonEmptyReadonlyArray<In>, client: SqlClient.SqlClient) =>
+    Effect.suspend(() => options.run(items, client)).pipe(
       Effect.filterOrElse(
-        (outs) => outs.length === batch.length,
-        (outs) => Effect.die(new Error(`a batch of ${batch.length} got ${outs.length} answers`))
-      ),
-      Effect.provideContext(batch[0].context),
-      Effect.exit
+        (outs) => outs.length === items.length,
+        (outs) => Effect.die(new Error(`a batch of ${items.length} got ${outs.length} answers`))
+      )
     )
+
+  const alone = (item: In, client: SqlClient.SqlClient) =>
+    Effect.map(answers([item], client), Arr.getUnsafe(0))
+
+  const attempt = (batch: Batch<In, Out>) =>
+    answers(
+      Arr.map(batch, ({ item }) => item),
+      sql
+    ).pipe(Effect.provideContext(batch[0].context), Effect.exit)
 
   const serve = (batch: Batch<In, Out>): Effect.Effect<void> =>
     Effect.flatMap(attempt(batch), (exit) => {
@@ -106,9 +119,10 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 
   return (item) =>
     Effect.contextWith((context: Context.Context<never>) => {
+      if (Option.isSome(Context.getOption(context, sql.transactionService))) return alone(item, sql)
+      if (options.largest === 1) return alone(item, pipelined)
       const waiting = { item, answer: Deferred.makeUnsafe<Out>(), context }
-      const alone = options.largest === 1 || Option.isSome(Context.getOption(context, transactionService))
-      if (!alone) Queue.offerUnsafe(queue, waiting)
-      return Effect.andThen(alone ? serve([waiting]) : Effect.void, Deferred.await(waiting.answer))
+      Queue.offerUnsafe(queue, waiting)
+      return Deferred.await(waiting.answer)
     })
 })

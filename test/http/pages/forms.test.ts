@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
 import { formTokenOf } from "../../../src/http/browser/crossSite.ts"
-import { pageMethods } from "../../../src/http/browser/paths.ts"
+import { pageMethods, pagePaths } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
 import { Claims } from "../../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../../src/services/errors.ts"
@@ -193,32 +193,40 @@ layer(testServer())("Forms", (it) => {
   )
 })
 
+const policy =
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const scriptsOfOurs =
+  "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
+
 layer(testServer())("Every page", (it) => {
   const paths = Object.entries(pageMethods).map(([template, methods]) => ({
     path: template.replace(/:[a-z_]+/, "x"),
     methods
   }))
 
-  it.effect("is for itself: no script, no frame, nothing stored, no referrer, nothing for other sites", () =>
-    Effect.gen(function* () {
-      for (const { methods, path } of paths) {
-        for (const method of methods) {
-          const { headers, status, text } = yield* send(method, path, { headers: sameOrigin })
-          assert.isBelow(status, 500, path)
-          assert.strictEqual(
-            headers.get("content-security-policy"),
-            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-          )
-          assert.strictEqual(headers.get("x-frame-options"), "DENY")
-          assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
-          assert.strictEqual(headers.get("cache-control"), "no-store")
-          assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
-          assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
-          assert.isNull(headers.get("access-control-allow-origin"))
-          assert.notMatch(text, /<script|<style| style=| on[a-z]+=|javascript:/i)
+  it.effect(
+    "is for itself: no script but the verifier's, no frame, nothing stored, no referrer, nothing for other sites",
+    () =>
+      Effect.gen(function* () {
+        for (const { methods, path } of paths) {
+          for (const method of methods) {
+            const { headers, status, text } = yield* send(method, path, { headers: sameOrigin })
+            assert.isBelow(status, 500, path)
+            assert.strictEqual(
+              headers.get("content-security-policy"),
+              path === pagePaths.verify ? `${policy}; ${scriptsOfOurs}` : policy
+            )
+            assert.strictEqual(headers.get("x-frame-options"), "DENY")
+            assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
+            assert.strictEqual(headers.get("cache-control"), "no-store")
+            assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
+            assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
+            assert.isNull(headers.get("access-control-allow-origin"))
+            assert.notMatch(text, /<script>|<style| style=| on[a-z]+=|javascript:/i)
+            assert.strictEqual(text.includes("<script"), path === pagePaths.verify)
+          }
         }
-      }
-    })
+      })
   )
 
   it.effect("takes its methods only, and says which", () =>
@@ -238,9 +246,9 @@ layer(testServer())("Every page", (it) => {
     })
   )
 
-  it.effect("finds its stylesheet and icon, which browsers keep for a year", () =>
+  it.effect("finds its stylesheet, its icon and its scripts, which browsers keep for a year", () =>
     Effect.gen(function* () {
-      const { text } = yield* get("/sign-in")
+      const { text } = yield* get("/verify")
       for (const { contentType, path } of assets) {
         assert.include(text, `href="${path}"`)
         const file = yield* get(path)

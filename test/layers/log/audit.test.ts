@@ -340,7 +340,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           yield* restored(table)
           assert.deepStrictEqual(yield* differences, [])
         }),
-      { arbitrary: { runs: 40 }, timeout: 60_000 }
+      { arbitrary: { runs: 20 }, timeout: 60_000 }
     )
   }
 )

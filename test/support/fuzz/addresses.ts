@@ -57,7 +57,8 @@ export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: 
   const right = rightRequest(session.document, operation, sample)
   for (const name of names) {
     yield* Effect.forEach(
-      strangeSegments,
+      // What is strange for most may be the very thing that is right here.
+      strangeSegments.filter((segment) => segment !== sample.params[name]),
       (segment) =>
         session.exchange(
           operation,

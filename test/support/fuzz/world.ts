@@ -219,6 +219,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "public.eventsToday": [always({ query: { asset: "GC" } })],
     "log.entry": [always({ params: { commit: commits[0] ?? "none" } })],
     "log.proof": [always({ params: { commit: commits[1] ?? "none" } })],
+    "log.entryProof": [always({ params: { leaf_index: "0" } })],
     "log.settlementProof": [always({ params: { challenge_id: oldest.id } })],
     "admin.importEvents": [
       always({

@@ -30,9 +30,10 @@ export const makePredict = Effect.gen(function* () {
     })
 
   const recordAll = (
-    items: Arr.NonEmptyReadonlyArray<SubmissionItem>
+    items: Arr.NonEmptyReadonlyArray<SubmissionItem>,
+    client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<SubmissionOutcome>> =>
-    recordPredictions(sql, items).pipe(
+    recordPredictions(client, items).pipe(
       Effect.flatMap(outcomesOf),
       // In company it is not known whose last prediction it was.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>

@@ -36,10 +36,11 @@ const make = Effect.gen(function* () {
           "it has cosigned a larger tree of this log: the log was set back, or somebody signs in its name"
       })
     }
-    const refused = "it answered 409: it has another tree of the same size, or says another size each time"
-    if (first.size === turn.attested) return yield* new ExchangeFailed({ reason: refused })
     const second = yield* submit(witness, first.size, turn)
-    return second._tag === "Cosigned" ? second.cosignature : yield* new ExchangeFailed({ reason: refused })
+    if (second._tag === "Cosigned") return second.cosignature
+    return yield* new ExchangeFailed({
+      reason: "it answered 409: it has another tree of the same size, or says another size each time"
+    })
   })
 
   const ask = Effect.fnUntraced(function* (witness: Witness, turn: Turn) {

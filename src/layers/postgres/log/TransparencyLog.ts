@@ -34,6 +34,12 @@ const Reveal = Schema.fromJsonString(Schema.Struct({ salt: Schema.String, body: 
 
 const commitShape = /^[0-9a-f]{64}$/i
 
+/** As the log's formats write it, and no longer than a double holds exactly. */
+const indexShape = /^(0|[1-9]\d{0,14})$/
+
+const unknownEntry = (leafIndex: string): NotFound =>
+  new NotFound({ detail: `The log has no entry ${leafIndex.slice(0, 64)}.` })
+
 const unknownCommit = (commit: string): NotFound =>
   new NotFound({
     detail: commitShape.test(commit)
@@ -160,11 +166,10 @@ const make = Effect.gen(function* () {
 
   const proofAt: TransparencyLog["Service"]["proofAt"] = Effect.fn("TransparencyLog.proofAt")(
     function* (leafIndex) {
+      if (!indexShape.test(leafIndex)) return yield* unknownEntry(leafIndex)
       const found = yield* proved(sql`
-        select ${provedColumns} from log_entries e ${proofTree} where e.index = ${leafIndex}`)
-      if (Option.isNone(found)) {
-        return yield* new NotFound({ detail: `The log has no entry ${leafIndex}.` })
-      }
+        select ${provedColumns} from log_entries e ${proofTree} where e.index = ${leafIndex}::int8`)
+      if (Option.isNone(found)) return yield* unknownEntry(leafIndex)
       return yield* prove(found.value)
     }
   )
@@ -174,7 +179,7 @@ const make = Effect.gen(function* () {
       isUuid(challengeId)
         ? challengeEntries(sql`
             select type, version, index::float8 as leaf_index,
-                   convert_from(entry, 'UTF8')::jsonb ->> 'type' = 'import' as imported
+                   convert_from(entry, 'UTF8')::jsonb ->> 'type' is not distinct from 'import' as imported
               from log_entries
              where challenge_id = ${challengeId}::uuid and version is not null
                and index < (select max(size) from log_checkpoints)

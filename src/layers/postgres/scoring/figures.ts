@@ -32,7 +32,14 @@ export const figureColumns = (sql: SqlClient.SqlClient) =>
     f.last_day::text, f.day_count, f.day_sum::text, f.days, f.sum_day_sq::text, f.sum_day_cross::text,
     f.sum_day_count_sq::float8`)
 
-const decimalOf = BigDecimal.fromStringUnsafe
+/** A decimal as PostgreSQL prints it, which is never with an exponent; without the zeros that sums drag along. */
+const decimalOf = (text: string): BigDecimal.BigDecimal => {
+  const point = text.indexOf(".")
+  if (point === -1) return BigDecimal.make(BigInt(text), 0)
+  let end = text.length
+  while (text[end - 1] === "0") end -= 1
+  return BigDecimal.make(BigInt(text.slice(0, point) + text.slice(point + 1, end)), end - point - 1)
+}
 
 const figuresOf = (row: FigureRow): Figures => ({
   scoredCount: row.scored,
