@@ -287,7 +287,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
-    3,
+    4,
     Effect.map(openChallenge(), ({ id }) => ({
       parameters: { challenge_id: id },
       asked: { json: { reason: "why" } }
@@ -324,7 +324,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   ),
   "POST /admin/settle": {
-    statements: 14,
+    statements: 15,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -357,7 +357,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(4),
+  "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
   "GET /admin/log/audit": plain(27)
 }
