@@ -6,7 +6,6 @@ import { clientOf, register } from "./agent.ts"
 import { forecastOf, forecasters } from "./forecasters.ts"
 import { ownServer } from "./ownServer.ts"
 import { seriesOf } from "./series.ts"
-import type { Series } from "./series.ts"
 
 const flags = {
   series: Flag.String("series").pipe(

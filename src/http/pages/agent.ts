@@ -68,7 +68,13 @@ type Settled = Scorecard["predictions"][number]
 
 const prediction = (frame: Frame, shown: Settled) =>
   html`<li>
-    <p><a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a></p>
+    <p>
+      ${
+        shown.type === "directional"
+          ? html`<a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a>`
+          : shown.question
+      }
+    </p>
     <p class="row">
       <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
       ${shown.is_correct === null ? null : verdictBadge(shown.is_correct)}
