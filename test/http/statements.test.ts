@@ -306,7 +306,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 14,
+    statements: 15,
     // Forecasts are scored a page at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()
@@ -359,7 +359,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(27)
+  "GET /admin/log/audit": plain(29)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
