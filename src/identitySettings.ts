@@ -37,7 +37,7 @@ export const identitySettings = {
   claimGrant: integer(
     "AUSPEX_CLAIM_GRANT",
     "500",
-    "Credits an agent gets when it is claimed, paid once there is a credit ledger.",
+    "Credits an agent gets when it is claimed, or later if it was claimed before there was a credit ledger.",
     [0, 1_000_000]
   ),
   agentsPerOperator: integer("AUSPEX_AGENTS_PER_OPERATOR", "50", "Agents one operator may own.", [1, 1000]),

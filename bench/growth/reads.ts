@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
@@ -24,7 +25,16 @@ import type { Size } from "./seed.ts"
 type Reading = Effect.Effect<
   unknown,
   unknown,
-  AgentScopes | Arenas | Events | LogTimeStamps | MacroArena | Registry | Scoring | Targets | TransparencyLog
+  | AgentScopes
+  | Arenas
+  | Credits
+  | Events
+  | LogTimeStamps
+  | MacroArena
+  | Registry
+  | Scoring
+  | Targets
+  | TransparencyLog
 >
 
 export interface Read {
@@ -237,6 +247,21 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   }
 
+  yield* add("/agent/credits/balance", "", () => Credits.use((credits) => credits.balance(busiest)))
+  const transactions = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
+    add(
+      "/agent/credits/transactions",
+      asked,
+      (page) => Credits.use((credits) => credits.transactions(id, page)),
+      ...deeper
+    )
+  yield* transactions("an agent's", ordinary)
+  yield* transactions("the busiest agent's", busiest, {
+    page: "last",
+    key: `select json_build_object('seq', seq::text)
+            from (select seq from transfers where 'agent:${busiest}' in (debit, credit)
+                   order by seq offset ${fromTheEnd} limit 1) as k`
+  })
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))

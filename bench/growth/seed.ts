@@ -202,6 +202,26 @@ const habits = Effect.fnUntraced(function* (size: Size) {
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
 })
 
+/** Everybody was granted credit once; the busiest agent has held and spent, and been given more, all the time. */
+const credit = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const account = `agent:${people(size).busiest}`
+  const moves = Math.floor(size.predictions / 60)
+  yield* sql`
+    insert into transfers (id, kind, debit, credit, amount, reason, at)
+    select 'grant:claim:' || id, 'post', 'treasury', 'agent:' || id, 500000000, 'claim grant', now()
+      from agents order by id`
+  yield* sql`update agents set claim_grant = 500000000`
+  yield* sql`
+    insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
+    select name || n, kind, case name when 'given:' then 'treasury' else ${account} end,
+           case name when 'given:' then ${account} else 'gateway_revenue' end, 1, ended || n, 'bench', now()
+      from generate_series(1, ${moves}::int) as n
+     cross join (values ('given:', 'post', null), ('held:', 'pending', null), ('spent:', 'post', 'held:'))
+                as m (name, kind, ended)
+     order by n, name`
+})
+
 /** A migrated database is filled; `say` is told how long every step took. */
 export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string) => Effect.Effect<void>) {
   const sql = yield* SqlClient.SqlClient
@@ -217,5 +237,6 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("the log", log)
   yield* step("figures", figures)
   yield* step("signals and subscriptions", habits(size))
+  yield* step("credit", credit(size))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

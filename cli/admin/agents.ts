@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import type { SelfProfile } from "../../src/services/Registry.ts"
 import { record } from "../client/table.ts"
+import { grantFlags, newGrant, shownGrant } from "./credits.ts"
 import { Session } from "./session.ts"
 
 const id = { id: Argument.String("ID").pipe(Argument.withDescription("The agent_id")) }
@@ -66,7 +67,24 @@ const rotateSecret = Command.make(
   })
 ).pipe(Command.withDescription("A new client_secret for an agent"))
 
+const grant = Command.make(
+  "grant",
+  { ...id, ...grantFlags },
+  Effect.fn("agents.grant")(function* ({ id, ...payload }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    yield* shownGrant(
+      client.admin.grantAgent({ params: { agent_id: id }, payload: yield* newGrant(payload) })
+    )
+  })
+).pipe(
+  Command.withDescription("Give credit to an agent, once for a key"),
+  Command.withExamples([
+    { command: 'npm run admin -- agents grant ID 250 --reason "won the round" --key round-7' }
+  ])
+)
+
 export const agents = Command.make("agents").pipe(
-  Command.withSubcommands([show, suspend, restore, rotateSecret]),
+  Command.withSubcommands([show, suspend, restore, rotateSecret, grant]),
   Command.withDescription("Agents")
 )

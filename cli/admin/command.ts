@@ -2,6 +2,7 @@
 import { Command } from "effect/cli"
 import { agents } from "./agents.ts"
 import { challenges, settle } from "./challenges.ts"
+import { ledger } from "./credits.ts"
 import { events } from "./events.ts"
 import { log } from "./log.ts"
 import { owners } from "./owners.ts"
@@ -23,6 +24,7 @@ export const admin = Command.make("admin").pipe(
     audit,
     figures,
     log,
+    ledger,
     leaderboard
   ]),
   Command.provide(layer)

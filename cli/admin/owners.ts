@@ -3,6 +3,7 @@ import { Argument, Command } from "effect/cli"
 import { Plan } from "../../src/services/Owners.ts"
 import type { Owner } from "../../src/services/Owners.ts"
 import { record } from "../client/table.ts"
+import { grantFlags, newGrant, shownGrant } from "./credits.ts"
 import { Session } from "./session.ts"
 
 const id = Argument.String("ID").pipe(Argument.withDescription("The owner_id, which an agent's details show"))
@@ -37,7 +38,24 @@ const setPlan = Command.make(
   })
 ).pipe(Command.withDescription("Put an owner on a plan: free, pro or team"))
 
+const grant = Command.make(
+  "grant",
+  { id, ...grantFlags },
+  Effect.fn("owners.grant")(function* ({ id, ...payload }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    yield* shownGrant(
+      client.admin.grantOwner({ params: { owner_id: id }, payload: yield* newGrant(payload) })
+    )
+  })
+).pipe(
+  Command.withDescription("Give credit to an owner, once for a key"),
+  Command.withExamples([
+    { command: 'npm run admin -- owners grant ID 1000 --reason "invoice 4711" --key invoice-4711' }
+  ])
+)
+
 export const owners = Command.make("owners").pipe(
-  Command.withSubcommands([show, setPlan]),
+  Command.withSubcommands([show, setPlan, grant]),
   Command.withDescription("Owners: the operators that claimed agents")
 )

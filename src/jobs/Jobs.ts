@@ -2,6 +2,7 @@
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
+import { Credits } from "../services/Credits.ts"
 import { Health } from "../services/Health.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
@@ -30,6 +31,7 @@ const start = Effect.gen(function* () {
   const credentials = yield* AgentCredentials
   const runs = yield* JobRuns
   const claims = yield* Claims
+  const credits = yield* Credits
   const mailer = yield* Mailer
   const operators = yield* Operators
   const keeper = yield* LogKeeper
@@ -59,6 +61,7 @@ const start = Effect.gen(function* () {
         credentials.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,
+        credits.grantEarlierClaims,
         mailer.trim,
         operators.trim,
         keeper.trim

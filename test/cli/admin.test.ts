@@ -12,6 +12,7 @@ import { instantOf } from "../../cli/admin/instant.ts"
 import { table } from "../../cli/client/table.ts"
 import { claim, onboard } from "../support/agents.ts"
 import { runCommand } from "../support/commands.ts"
+import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
@@ -379,6 +380,64 @@ layer(testServer())("npm run admin", (it) => {
       assert.strictEqual(good.code, 0, good.err)
       assert.match(good.out, /^key +name/)
       assert.deepStrictEqual(bad, { code: 1, out: "", err: "admin: There is no agent x.\n" })
+    })
+  )
+})
+
+layer(testServer())("npm run admin for credit", (it) => {
+  it.effect("gives to agents and owners, once for a key, and proves the ledger", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const { agentId } = yield* onboard()
+      yield* claim(agentId)
+      const owner = yield* someOperator
+      const given = words(`agents grant ${agentId} 12.5 --key round-7 --reason`)
+      for (const ran of [yield* run(...given, "won the round"), yield* run(...given, "won the round")]) {
+        assert.isTrue(ran.ok, ran.err)
+        assert.match(ran.out, new RegExp(`account +agent:${agentId}\\namount +12.5\\nreason +won the round`))
+      }
+      const other = yield* run(...given, "another reason")
+      assert.isFalse(other.ok)
+      assert.include(other.err, "round-7")
+      const owners = yield* run(...words(`owners grant ${owner} 70 --key invoice-1 --reason paid --json`))
+      assert.deepInclude(yield* json(owners.out), { account: `owner:${owner}`, amount: 70 })
+      const checked = yield* run("ledger", "check")
+      assert.isTrue(checked.ok, checked.err)
+      assert.match(checked.out, /transfers +2\n/)
+      assert.match(checked.out, /issued +82\.5\n/)
+      assert.match(checked.out, /with agents +12\.5\n/)
+      assert.include(checked.out, "Everything holds.")
+      assert.deepInclude(yield* json((yield* run("ledger", "check", "--json")).out), { with_owners: 70 })
+    })
+  )
+
+  it.effect("says what an amount, a reason and a key may be", () =>
+    Effect.gen(function* () {
+      for (const wrong of [
+        "0 --key k --reason r",
+        "1.0000001 --key k --reason r",
+        "5 --key a/b --reason r"
+      ]) {
+        const ran = yield* run(...words(`agents grant x ${wrong}`))
+        assert.isFalse(ran.ok)
+        assert.include(ran.err, "at most 6 decimals")
+      }
+    })
+  )
+
+  it.effect("fails when the ledger is not as it must be, and says where", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`alter table accounts disable trigger accounts_moved_by_transfers`
+      yield* sql`update accounts set posted = 1 where id = 'gateway_revenue'`
+      const ran = yield* run("ledger", "check")
+      assert.isFalse(ran.ok)
+      assert.include(
+        ran.out,
+        "account gateway_revenue has 1 micro-credits and holds 0, its transfers say 0 and 0"
+      )
+      assert.include(ran.out, "accounts_moved_by_transfers of accounts is missing or switched off")
+      assert.strictEqual(ran.err, "admin: The ledger is not as it must be: see above.")
     })
   )
 })

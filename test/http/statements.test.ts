@@ -6,6 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
@@ -19,6 +20,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
+import { record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
@@ -60,6 +62,16 @@ const makeCrowd = Effect.gen(function* () {
     insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
     select uuidv7(), ${hot.id}::uuid, ${agent.agentId}::uuid, 'bullish', 0.5, ${DateTime.toDateUtc(now)}
       from generate_series(0, ${many}::int)`
+  yield* record(
+    ...numbers.map((n) => ({
+      id: `fund:${n}`,
+      kind: "post" as const,
+      debit: treasury,
+      credit: `agent:${agent.agentId}`,
+      amount: 1n,
+      reason: "a test"
+    }))
+  )
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   // Each quote contradicts the one before it.
   for (const turn of [0, 1]) {
@@ -130,6 +142,11 @@ const ownerOfCrowd = Effect.gen(function* () {
   return { parameters: { owner_id: String(owner?.[0]) } }
 })
 
+/** A grant that is new each time it is asked for. */
+const newGrant = (count: Count) => ({
+  asked: { json: { amount: 1, reason: "why", idempotency_key: `key-${count}` } }
+})
+
 const pinned: Readonly<Record<string, Pinned>> = {
   "GET /health/live": plain(0),
   "GET /health/ready": plain(1),
@@ -162,6 +179,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
   "GET /agent/profile/self": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/predictions": page(3, "", asAgent),
+  "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
+  "GET /agent/credits/transactions": page(3, "", asAgent),
   "GET /agent/prediction-scope": {
     statements: 3,
     request: Effect.fnUntraced(function* (count) {
@@ -351,6 +370,16 @@ const pinned: Readonly<Record<string, Pinned>> = {
     2,
     Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
   ),
+  "POST /admin/agents/:agent_id/credits": {
+    statements: 4,
+    request: (count) =>
+      Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId }, ...newGrant(count) }))
+  },
+  "POST /admin/owners/:owner_id/credits": {
+    statements: 4,
+    request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
+  },
+  "GET /admin/ledger/check": plain(10),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,

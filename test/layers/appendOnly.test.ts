@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -68,6 +69,7 @@ const records = Effect.gen(function* () {
   yield* Audit.use((audit) =>
     audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
   )
+  yield* Credits.use((credits) => credits.grantEarlierClaims)
   return { agent, challenge, deadline }
 })
 
@@ -81,7 +83,8 @@ const appendOnly = [
   ["audit_log", "action"],
   ["log_entries", "entry"],
   ["log_nodes", "hash"],
-  ["log_keys", "verifier_key"]
+  ["log_keys", "verifier_key"],
+  ["transfers", "amount"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -3,6 +3,7 @@ import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
+import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
@@ -108,6 +109,22 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Owner,
       error: NotFound
     }).annotate(OpenApi.Summary, "Put an owner on a plan"),
+    HttpApiEndpoint.post("grantAgent", "/admin/agents/:agent_id/credits", {
+      params: { agent_id: Schema.String },
+      payload: NewGrant,
+      success: created(Grant),
+      error: [NotFound, InvalidRequest, IdempotencyKeyReused]
+    }).annotate(OpenApi.Summary, "Give credit to an agent, once for an idempotency_key"),
+    HttpApiEndpoint.post("grantOwner", "/admin/owners/:owner_id/credits", {
+      params: { owner_id: Schema.String },
+      payload: NewGrant,
+      success: created(Grant),
+      error: [NotFound, InvalidRequest, IdempotencyKeyReused]
+    }).annotate(OpenApi.Summary, "Give credit to an owner, once for an idempotency_key"),
+    HttpApiEndpoint.get("checkLedger", "/admin/ledger/check", { success: LedgerCheck }).annotate(
+      OpenApi.Summary,
+      "Prove every invariant of the credit ledger, in one snapshot"
+    ),
     HttpApiEndpoint.get("audit", "/admin/audit", {
       query: pageQuery,
       success: AuditEntries,

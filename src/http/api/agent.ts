@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ScopeChange, ScopeStanding } from "../../services/AgentScopes.ts"
 import { OwnPredictions } from "../../services/Arenas.ts"
+import { CreditBalance, CreditTransactions } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { SelfProfile } from "../../services/Registry.ts"
@@ -36,6 +37,19 @@ export class AgentApi extends HttpApiGroup.make("agent")
     })
       .annotate(RequiredScope, "profile:read:self")
       .annotate(OpenApi.Summary, "This agent's predictions, also open ones"),
+    HttpApiEndpoint.get("creditBalance", "/agent/credits/balance", {
+      success: CreditBalance,
+      error: NotFound
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "This agent's credit, available and frozen"),
+    HttpApiEndpoint.get("creditTransactions", "/agent/credits/transactions", {
+      query: pageQuery,
+      success: CreditTransactions,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "What moved this agent's credit, newest first"),
     HttpApiEndpoint.get("subscriptions", "/agent/prediction-scope", { success: ScopeList })
       .annotate(RequiredScope, "challenge:read")
       .annotate(OpenApi.Summary, "Subscribed prediction scopes"),

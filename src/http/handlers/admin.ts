@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
+import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
@@ -20,6 +21,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const arenas = yield* Arenas
     const audit = yield* Audit
+    const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
@@ -50,6 +52,9 @@ export const layer = HttpApiBuilder.group(
         ),
       getOwner: ({ params }) => owners.get(params.owner_id),
       changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
+      grantAgent: ({ params, payload }) => credits.grant({ kind: "agent", id: params.agent_id }, payload),
+      grantOwner: ({ params, payload }) => credits.grant({ kind: "owner", id: params.owner_id }, payload),
+      checkLedger: () => credits.check,
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,
       auditLog: () => longAnswer(LogAuditReport, logAudit.audit)

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { AgentScopes } from "../../services/AgentScopes.ts"
 import { Arenas } from "../../services/Arenas.ts"
+import { Credits } from "../../services/Credits.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Targets } from "../../services/Targets.ts"
@@ -15,6 +16,7 @@ export const layer = HttpApiBuilder.group(
     const registry = yield* Registry
     const scopes = yield* AgentScopes
     const arenas = yield* Arenas
+    const credits = yield* Credits
     const targets = yield* Targets
     return handlers.handleAll({
       profile: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.profile(agentId)),
@@ -22,6 +24,9 @@ export const layer = HttpApiBuilder.group(
       addScopes: ({ payload }) => Effect.flatMap(CurrentAgent, ({ agentId }) => scopes.add(agentId, payload)),
       predictions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.ownPredictions(agentId, pageOf(query))),
+      creditBalance: () => Effect.flatMap(CurrentAgent, ({ agentId }) => credits.balance(agentId)),
+      creditTransactions: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => credits.transactions(agentId, pageOf(query))),
       subscriptions: () =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => targets.subscriptions(agentId)).pipe(
           Effect.map((scopes) => ({ scopes }))

@@ -8,6 +8,7 @@ import * as AgentScopes from "./AgentScopes.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
+import * as Credits from "./Credits.ts"
 import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
@@ -30,6 +31,7 @@ import * as Tokens from "./Tokens.ts"
 const foundations = Layer.mergeAll(
   AgentScopes.layer,
   Audit.layer,
+  Credits.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,

@@ -74,6 +74,7 @@ const everySoOften = Duration.millis(400)
 const openFor = Duration.seconds(3)
 
 const Figures = Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
+const Ledger = Schema.Struct({ differences: Schema.Array(Schema.String) })
 const Settlement = Schema.Struct({
   closed: Schema.Int,
   resolved: Schema.Array(Schema.String),
@@ -118,7 +119,7 @@ const printed = (
       ([kind, { landed, recoveries, struck }]) =>
         `  ${kind}: struck ${struck}, landed ${landed}, works again after ${percentile(recoveries, 0.5)} ms (most ${Math.max(...recoveries)} ms)`
     ),
-    `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts, ${tally.registered.length} registrations and ${tally.held.size} lost answers checked, ${violations.length} violations`
+    `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts, ${tally.registered.length} registrations, ${tally.granted.length} grants and ${tally.held.size} lost answers checked, ${violations.length} violations`
   ].join("\n")
 
 /** How often a fault is aimed anew when it has never hit what it was aimed at. */
@@ -195,7 +196,13 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
         "10 seconds",
         Effect.sync(() => challenges.length > 0)
       )
-      const load = yield* startLoad({ url: scene.url, agents, challenges, seed: plan.seed })
+      const load = yield* startLoad({
+        url: scene.url,
+        adminToken: scene.adminToken,
+        agents,
+        challenges,
+        seed: plan.seed
+      })
       const { tally } = load
       const tellSoFar = Effect.gen(function* () {
         const left = (challenges.at(-1)?.deadline ?? 0) - (yield* Clock.currentTimeMillis)
@@ -231,6 +238,8 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   if ((yield* query(fingerprint)) !== before) violations.push("a second settlement changed rows")
   const figures = yield* asAdmin(scene, "GET", "/figures/check", Figures)
   violations.push(...figures.differences.map((difference) => `figures: ${difference}`))
+  const ledger = yield* asAdmin(scene, "GET", "/ledger/check", Ledger)
+  violations.push(...ledger.differences.map((difference) => `ledger: ${difference}`))
   const failed = scene.log().match(/.*"request failed".*/g) ?? []
   violations.push(...failed.map((line) => line.slice(0, 1500)), ...(yield* scene.deaths))
 

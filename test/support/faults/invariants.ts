@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { column, many, one } from "../../../src/layers/postgres/query.ts"
+import { creditFindings } from "../ledger.ts"
 import type { Acknowledged, Tally } from "./load.ts"
 
 const Finding = Schema.Struct({ finding: Schema.String })
@@ -66,7 +67,7 @@ const isUnsettled = (sql: SqlClient.SqlClient) => sql`
 export const sampledFindings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const found = yield* Effect.all([findings(settledWhole(sql)), findings(countsRight(sql))])
-  return found.flat().map(({ finding }) => finding)
+  return [...found.flat().map(({ finding }) => finding), ...(yield* creditFindings)]
 })
 
 /** Every acknowledged prediction is there, as its receipt says. */
@@ -102,6 +103,23 @@ const notRegistered = Effect.fnUntraced(function* (registered: ReadonlyArray<str
      where not exists (select 1 from agents a join registration_challenges c on c.agent_id = a.id where a.id = r.id)`)
 })
 
+/** Every acknowledged grant is there, with its amount; its id is the key, so it is there once. */
+const notGranted = Effect.fnUntraced(function* (granted: Tally["granted"]) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* findings(sql`
+    select 'lost: ' || g.id as finding
+      from unnest(${column(
+        "text",
+        granted.map(({ id }) => id)
+      )},
+                  ${column(
+                    "int8",
+                    granted.map(({ micro }) => BigInt(micro))
+                  )}) as g (id, micro)
+      left join transfers t on t.id = g.id
+     where t.amount is distinct from g.micro`)
+})
+
 export const unsettled = Effect.flatMap(SqlClient.SqlClient, (sql) => findings(isUnsettled(sql)))
 
 /** All that is wrong in the end. */
@@ -115,7 +133,8 @@ export const finalFindings = Effect.fnUntraced(function* (tally: Tally) {
     unsettled,
     lost(tally.acknowledged),
     neverHeld(tally.held),
-    notRegistered(tally.registered)
+    notRegistered(tally.registered),
+    notGranted(tally.granted)
   ])
   return found.flat().map(({ finding }) => finding)
 })

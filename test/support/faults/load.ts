@@ -19,6 +19,8 @@ export interface Tally {
   operations: number
   readonly acknowledged: Array<Acknowledged>
   readonly registered: Array<string>
+  /** What an administrator was told it had given: the grant's id and its micro-credits. */
+  readonly granted: Array<{ readonly id: string; readonly micro: number }>
   /** The server says it has a prediction whose acknowledgement was lost: as `challenge agent`. */
   readonly held: Set<string>
   /** Answers and failures by kind. */
@@ -32,6 +34,7 @@ export const makeTally = (): Tally => ({
   operations: 0,
   acknowledged: [],
   registered: [],
+  granted: [],
   held: new Set(),
   outcomes: new Map(),
   lastAcknowledgedStart: 0,
@@ -197,6 +200,40 @@ const registrations = Effect.fnUntraced(function* (tally: Tally, url: string, go
   }
 })
 
+const Granted = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
+
+/**
+ * Gives credit to one agent after the other, and sends each grant until it is acknowledged, some of them once more:
+ * whatever was lost on the way, a key gives once.
+ */
+const grants = Effect.fnUntraced(function* (
+  tally: Tally,
+  options: { readonly url: string; readonly adminToken: string; readonly agents: ReadonlyArray<string> },
+  goesOn: () => boolean
+) {
+  const { adminToken, agents, url } = options
+  for (let number = 1; goesOn(); number++) {
+    const agent = yield* Random.choice(agents)
+    const micro = yield* Random.nextIntBetween(1, 10_000_000)
+    const sent = { amount: micro / 1e6, reason: "the harness", idempotency_key: `harness-${number}` }
+    let wanted = yield* Random.choice([1, 2])
+    while (wanted > 0) {
+      const answer = yield* ask(`${url}/api/v1/admin/agents/${agent}/credits`, sent, adminToken)
+      const status = Option.match(answer, { onNone: () => 0, onSome: (each) => each.status })
+      if (Option.isSome(answer) && status === 201) {
+        const { id } = yield* Effect.orDie(Schema.decodeEffect(Granted)(answer.value.text))
+        tally.granted.push({ id, micro })
+        count(tally, "granted")
+        wanted -= 1
+      } else if (Option.isSome(answer) && status !== 503) {
+        tally.violations.push(`grant ${status}: ${answer.value.text.slice(0, 300)}`)
+        wanted = 0
+      }
+      yield* pause
+    }
+  }
+})
+
 export interface Load {
   readonly tally: Tally
   /** No new operations; those under way are finished. */
@@ -206,6 +243,7 @@ export interface Load {
 /** All of them at once, in the background. */
 export const startLoad = Effect.fnUntraced(function* (options: {
   readonly url: string
+  readonly adminToken: string
   readonly agents: ReadonlyArray<string>
   readonly challenges: ReadonlyArray<Open>
   readonly seed: number
@@ -216,6 +254,7 @@ export const startLoad = Effect.fnUntraced(function* (options: {
   const goesOn = () => state.goesOn
   const everybody = [
     registrations(tally, url, goesOn),
+    grants(tally, options, goesOn).pipe(Random.withSeed(`${seed}:grants`)),
     ...agents.map((id, index) =>
       agentLoad(tally, url, id, challenges, goesOn).pipe(Random.withSeed(`${seed}:${index}`))
     )

@@ -24,6 +24,7 @@ export const assertHeld = (
   assert.isAtLeast(report.tally.operations, floors.operations, "operations")
   assert.isAtLeast(report.tally.acknowledged.length, floors.operations, "acknowledged")
   assert.isAtLeast(report.tally.registered.length, floors.settled, "registered")
+  assert.isAtLeast(report.tally.granted.length, floors.settled, "granted")
   assert.isAtLeast(report.settled, floors.settled, "settled challenges")
   assert.isAtLeast(report.samples, floors.samples, "samples")
   assert.lengthOf([...report.faults.keys()], floors.kinds)

@@ -23,6 +23,7 @@ export interface JsonSchema {
   readonly maximum?: number
   readonly exclusiveMinimum?: number
   readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
   readonly anyOf?: ReadonlyArray<JsonSchema>
   readonly oneOf?: ReadonlyArray<JsonSchema>
   readonly allOf?: ReadonlyArray<JsonSchema>
@@ -52,6 +53,7 @@ export const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
   maximum: optional(Schema.Finite),
   exclusiveMinimum: optional(Schema.Finite),
   exclusiveMaximum: optional(Schema.Finite),
+  multipleOf: optional(Schema.Finite),
   anyOf: optional(Schema.Array(self)),
   oneOf: optional(Schema.Array(self)),
   allOf: optional(Schema.Array(self))

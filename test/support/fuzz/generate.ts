@@ -32,11 +32,12 @@ const stringFor = (schema: JsonSchema): string => {
 }
 
 const numberFor = (schema: JsonSchema): number => {
-  const { exclusiveMaximum, exclusiveMinimum, maximum, minimum } = schema
+  const { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf = 1e-9 } = schema
   const low = minimum ?? exclusiveMinimum ?? -1e6
   const high = maximum ?? exclusiveMaximum ?? 1e6
   const middle = (Math.max(low, -1e6) + Math.min(high, 1e6)) / 2
-  return schema.type === "integer" ? Math.ceil(middle) : middle
+  const steps = 1 / multipleOf
+  return schema.type === "integer" ? Math.ceil(middle) : Math.round(middle * steps) / steps
 }
 
 /** The alternatives of a union, or the schema alone. */

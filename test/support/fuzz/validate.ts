@@ -53,13 +53,20 @@ export interface Problem {
 /** Whether members that the schema does not list are a problem: in an answer they are, in a request they are ignored. */
 export type Undocumented = "wrong" | "ignored"
 
+/** Of a step like 0.000001, as the nearest double of a decimal is one. */
+const isMultiple = (value: number, step: number | undefined): boolean =>
+  step === undefined || Math.round(value * (1 / step)) / (1 / step) === value
+
 const rangeProblems = (schema: JsonSchema, value: number): ReadonlyArray<string> => [
   ...(value < (schema.minimum ?? -Infinity) ? [`expected at least ${schema.minimum}`] : []),
   ...(value > (schema.maximum ?? Infinity) ? [`expected at most ${schema.maximum}`] : []),
   ...(value <= (schema.exclusiveMinimum ?? -Infinity)
     ? [`expected more than ${schema.exclusiveMinimum}`]
     : []),
-  ...(value >= (schema.exclusiveMaximum ?? Infinity) ? [`expected less than ${schema.exclusiveMaximum}`] : [])
+  ...(value >= (schema.exclusiveMaximum ?? Infinity)
+    ? [`expected less than ${schema.exclusiveMaximum}`]
+    : []),
+  ...(isMultiple(value, schema.multipleOf) ? [] : [`expected a multiple of ${schema.multipleOf}`])
 ]
 
 const countProblems = (

@@ -162,6 +162,14 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     return yield* Effect.die(new Error("the world was not settled"))
   yield* keepLog
 
+  for (const idempotency_key of ["first", "second", "third"]) {
+    yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
+      amount: 1.5,
+      reason: "Because.",
+      idempotency_key
+    })
+  }
+
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
@@ -184,6 +192,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const sample = (given: Partial<Sample>): Sample => ({ params: {}, query: {}, hints: {}, ...given })
   const always = (given: Partial<Sample>) => Effect.succeed(sample(given))
+  let grants = 0
+  const newGrant = (params: Sample["params"]) =>
+    Effect.sync(() => {
+      grants += 1
+      return sample({ params, hints: { idempotency_key: `grant-${grants}` } })
+    })
   const ways: Readonly<Record<string, readonly [Way, ...ReadonlyArray<Way>]>> = {
     "registration.submitChallenge": [
       Effect.map(register, ({ challenge_id }) => sample({ params: { challenge_id } })),
@@ -295,6 +309,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.getAgent": [always({ params: { agent_id: bystander.agent_id } })],
     "admin.changeAgent": [always({ params: { agent_id: bystander.agent_id } })],
     "admin.rotateSecret": [always({ params: { agent_id: bystander.agent_id } })],
+    "admin.grantAgent": [newGrant({ agent_id: bystander.agent_id })],
+    "admin.grantOwner": [newGrant({ owner_id: owner })],
     "admin.getOwner": [always({ params: { owner_id: owner } })],
     "admin.changeOwner": [always({ params: { owner_id: owner } })]
   }

@@ -5,6 +5,7 @@ import type { Statement } from "effect/sql"
 import { AgentLimitReached } from "../../../services/Claims.ts"
 import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { makeClaimGrants } from "../credits/claimGrants.ts"
 import { at, one, run } from "../query.ts"
 import { alreadyClaimed } from "./refusals.ts"
 
@@ -13,6 +14,7 @@ const Owned = Schema.Struct({ agents: Schema.Int })
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
+  const claimGrants = yield* makeClaimGrants
   const owned = one(Owned)
 
   /**
@@ -43,11 +45,14 @@ export const makeOwnership = Effect.gen(function* () {
       })
     }
     const claimed = yield* sql`
-      update agents set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
+      update agents
+         set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null,
+             claim_grant = ${claimGrants.amount}
        where id = ${agentId}::uuid and claimed_at is null
       returning 1`
     if (claimed.length === 0) return yield* alreadyClaimed()
     yield* takeRanks(sql`f.agent_id = ${agentId}::uuid`)
+    yield* claimGrants.pay(agentId)
   })
 
   /**

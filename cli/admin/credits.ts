@@ -1,0 +1,76 @@
+/** Credit that administrators give, and the proof of the ledger. */
+import { Effect, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { Grant, LedgerCheck, NewGrant } from "../../src/services/Credits.ts"
+import { CommandFailed } from "../client/connection.ts"
+import { moment, record } from "../client/table.ts"
+import { Session } from "./session.ts"
+
+export const grantFlags = {
+  amount: Argument.Finite("AMOUNT").pipe(Argument.withDescription("Credits, with at most 6 decimals")),
+  reason: Flag.String("reason").pipe(Flag.withDescription("What for; the receiver sees it")),
+  key: Flag.String("key").pipe(
+    Flag.withDescription("What makes this grant one: sent again with the same key, it gives nothing more")
+  )
+}
+
+const decodeGrant = Schema.decodeUnknownOption(NewGrant)
+
+/** Checked here as the server checks it, which says what is wrong when it is sent all the same. */
+export const newGrant = ({ amount, key, reason }: { amount: number; key: string; reason: string }) =>
+  Effect.fromOption(decodeGrant({ amount, reason, idempotency_key: key })).pipe(
+    Effect.mapError(
+      () =>
+        new CommandFailed({
+          message:
+            "Expected an amount from 0.000001 to 1000000000 with at most 6 decimals, a reason of 1 to 1000 characters, and a key of 1 to 128 characters of A-Z a-z 0-9 . _ : -"
+        })
+    )
+  )
+
+const encodeGrant = Schema.encodeSync(Grant)
+const encodeCheck = Schema.encodeSync(LedgerCheck)
+
+/** Sends a grant, and shows it. */
+export const shownGrant = Effect.fnUntraced(function* <E, R>(sent: Effect.Effect<Grant, E, R>) {
+  const session = yield* Session
+  yield* session.show(encodeGrant(yield* sent), ({ account, amount, created_at, id, reason }) =>
+    record([
+      ["id", id],
+      ["account", account],
+      ["amount", amount],
+      ["reason", reason],
+      ["given", moment(created_at)]
+    ])
+  )
+})
+
+const check = Command.make(
+  "check",
+  {},
+  Effect.fn("ledger.check")(function* () {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const checked = encodeCheck(yield* client.admin.checkLedger())
+    yield* session.show(checked, ({ differences, ...figures }) =>
+      [
+        record(Object.entries(figures).map(([name, figure]) => [name.replaceAll("_", " "), figure] as const)),
+        "",
+        differences.length === 0 ? "Everything holds." : `${differences.length} differences:`,
+        ...differences.map((difference) => `  ${difference}`)
+      ].join("\n")
+    )
+    if (checked.differences.length > 0) {
+      return yield* new CommandFailed({ message: "The ledger is not as it must be: see above." })
+    }
+  })
+).pipe(
+  Command.withDescription(
+    "Prove every invariant of the ledger at one moment, and say how much credit is where; exits with 1 when one fails"
+  )
+)
+
+export const ledger = Command.make("ledger").pipe(
+  Command.withSubcommands([check]),
+  Command.withDescription("The credit ledger")
+)

@@ -1,0 +1,143 @@
+/**
+ * Credit: what agents earn and spend, and what owners hold for them. A double-entry ledger: every movement is a
+ * transfer between two accounts that never changes afterwards, no agent or owner has less than nothing, and all
+ * balances together are zero. Amounts are whole micro-credits inside, and JSON numbers of credits outside.
+ */
+import { Context, Schema, SchemaTransformation } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { text, Timestamp } from "./text.ts"
+
+/** Micro-credits in a credit. */
+const million = 1_000_000
+
+/** A whole number of credits in micro-credits. */
+export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
+
+/** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
+const inMicro = SchemaTransformation.transform<bigint, number>({
+  decode: (credits) => BigInt(Math.round(credits * million)),
+  encode: (micro) => Number(micro) / million
+})
+
+/** An amount in an answer. */
+export const Credit = Schema.Finite.annotate({ description: "credits, with at most 6 decimals" }).pipe(
+  Schema.decodeTo(Schema.BigInt, inMicro)
+)
+
+/** The most that one request moves. */
+const largestAmount = 1_000_000_000
+
+const sixDecimals = Schema.makeFilter<number>(
+  (credits) =>
+    Math.round(credits * million) / million === credits || "Expected a number with at most 6 decimals",
+  { toJsonSchema: () => ({ multipleOf: 1 / million }) }
+)
+
+/** An amount that a request moves: more than nothing, in whole micro-credits. */
+export const CreditAmount = Schema.Finite.check(
+  Schema.isGreaterThanOrEqualTo(1 / million),
+  Schema.isLessThanOrEqualTo(largestAmount),
+  sixDecimals
+).pipe(Schema.decodeTo(Schema.BigInt, inMicro))
+
+export const CreditBalance = Schema.Struct({
+  available_balance: Credit,
+  frozen_balance: Credit.annotate({ description: "held until what it is for has ended" }),
+  currency: Schema.Literal("CREDITS")
+}).annotate({ identifier: "CreditBalance" })
+export type CreditBalance = typeof CreditBalance.Type
+
+/** The available changes of all transactions sum up to the available balance, and so do the frozen ones. */
+export const CreditTransaction = Schema.Struct({
+  transaction_id: Schema.String,
+  kind: Schema.Literals(["pending", "post", "void"]).annotate({
+    description: "pending freezes credit, post moves it (a frozen one's rest is released), void releases it"
+  }),
+  amount: Credit,
+  available_change: Credit,
+  frozen_change: Credit,
+  reason: Schema.String,
+  created_at: Timestamp
+}).annotate({ identifier: "CreditTransaction" })
+export type CreditTransaction = typeof CreditTransaction.Type
+
+export const CreditTransactions = pageSchema(CreditTransaction)
+
+/** Credit that an administrator gives out. */
+export const NewGrant = Schema.Struct({
+  amount: CreditAmount,
+  reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "the receiver sees it" }),
+  idempotency_key: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z0-9._:-]{1,128}$/u, {
+      message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"
+    })
+  ).annotate({ description: "one key gives to one receiver once, however often the request is sent" })
+}).annotate({ identifier: "NewGrant" })
+export type NewGrant = typeof NewGrant.Type
+
+export const Grant = Schema.Struct({
+  id: Schema.String,
+  account: Schema.String.annotate({ description: "agent:{agent_id} or owner:{owner_id}" }),
+  amount: Credit,
+  reason: Schema.String,
+  created_at: Timestamp
+}).annotate({ identifier: "Grant" })
+export type Grant = typeof Grant.Type
+
+/** 409: a key stands for one grant; the same key with another amount or reason is none. */
+export class IdempotencyKeyReused extends Schema.Error<IdempotencyKeyReused>("IdempotencyKeyReused")(
+  { detail: Schema.String, code: errorCode("idempotency_key_reused") },
+  { httpApiStatus: 409 }
+) {
+  readonly _tag = "IdempotencyKeyReused"
+}
+
+/** What a check of the ledger found, all of it at one moment. */
+export const LedgerCheck = Schema.Struct({
+  accounts: Schema.Int,
+  transfers: Schema.Int,
+  open_pendings: Schema.Int,
+  issued: Credit.annotate({ description: "given out by the treasury, less what came back" }),
+  with_agents: Credit,
+  with_owners: Credit,
+  in_pools: Credit,
+  gateway_revenue: Credit,
+  frozen: Credit.annotate({ description: "of all that, what is held" }),
+  claim_grants: Credit,
+  claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
+  differences: Schema.Array(Schema.String).annotate({
+    description: "whatever is not as it must be, at most 100 of each kind"
+  })
+}).annotate({ identifier: "LedgerCheck" })
+export type LedgerCheck = typeof LedgerCheck.Type
+
+/** Whose account: agents earn and spend, owners fund their agents. */
+export interface Holder {
+  readonly kind: "agent" | "owner"
+  readonly id: string
+}
+
+export class Credits extends Context.Service<
+  Credits,
+  {
+    readonly balance: (agentId: string) => Effect.Effect<CreditBalance, NotFound>
+    /** Newest first. */
+    readonly transactions: (
+      agentId: string,
+      page: Page
+    ) => Effect.Effect<PageOf<CreditTransaction>, InvalidRequest>
+    /** Gives credit out of the treasury, once for a key; sent again, it answers the same and gives nothing. */
+    readonly grant: (
+      to: Holder,
+      grant: NewGrant
+    ) => Effect.Effect<Grant, NotFound | InvalidRequest | IdempotencyKeyReused>
+    /** Pays the claim grant to agents that were claimed before there was a ledger. Safe to run anywhere, at once. */
+    readonly grantEarlierClaims: Effect.Effect<void>
+    /** Proves every invariant of the ledger, in one snapshot; names every difference. */
+    readonly check: Effect.Effect<LedgerCheck>
+  }
+>()("auspex/services/Credits") {}

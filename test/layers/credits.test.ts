@@ -1,0 +1,492 @@
+/** Credit as agents, owners and administrators meet it: grants, balances, transactions, and the check of it all. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { Credits } from "../../src/services/Credits.ts"
+import type { Holder, NewGrant } from "../../src/services/Credits.ts"
+import { atOnce, codesOf, times } from "../support/atOnce.ts"
+import {
+  allPages,
+  claimedAgent,
+  claimedAgents,
+  countOf,
+  firstPage,
+  foreignCursors
+} from "../support/builders.ts"
+import { anOperator, claimable, claimLinks, claimWithCode, newMails } from "../support/claims.ts"
+import { credits, fund, record, stateOf } from "../support/ledger.ts"
+import { someOperator } from "../support/operators.ts"
+import { testServices } from "../support/services.ts"
+import { Claims } from "../../src/services/Claims.ts"
+
+const balanceOf = (agentId: string) => Credits.use((service) => service.balance(agentId))
+const transactionsOf = (agentId: string, page = firstPage) =>
+  Effect.map(
+    Credits.use((service) => service.transactions(agentId, page)),
+    ({ items }) => items
+  )
+const check = Credits.use((service) => service.check)
+const differences = Effect.map(check, (checked) => checked.differences)
+
+const grant = (to: Holder, fields: Partial<NewGrant> = {}) =>
+  Credits.use((service) =>
+    service.grant(to, { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields })
+  )
+
+const changeOf = (
+  transactions: ReadonlyArray<{ readonly available_change: bigint; readonly frozen_change: bigint }>
+) => ({
+  available: transactions.reduce((sum, { available_change }) => sum + available_change, 0n),
+  frozen: transactions.reduce((sum, { frozen_change }) => sum + frozen_change, 0n)
+})
+
+layer(testServices())("The claim grant", (it) => {
+  it.effect("comes with the claim, by link and code", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      assert.deepInclude(yield* balanceOf(ada.agentId), { available_balance: 0n, frozen_balance: 0n })
+      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+      assert.deepInclude(yield* balanceOf(ada.agentId), {
+        available_balance: credits(500),
+        frozen_balance: 0n
+      })
+      const [first, ...more] = yield* transactionsOf(ada.agentId)
+      assert.deepStrictEqual(more, [])
+      assert.deepInclude(first, {
+        transaction_id: `grant:claim:${ada.agentId}`,
+        kind: "post",
+        amount: credits(500),
+        available_change: credits(500),
+        frozen_change: 0n
+      })
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("comes with the claim by mail, too", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable({ operator_contact: "ada@example.org" })
+      const link = claimLinks((yield* newMails).at(-1))
+      yield* Claims.use((claims) => claims.claimByMail(link.claim))
+      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
+    })
+  )
+
+  it.effect("comes once, however many claim at once", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const operators = yield* Effect.replicateEffect(anOperator, 12)
+      const claims = yield* atOnce(operators.map((operator) => claimWithCode(ada.token, ada.code, operator)))
+      assert.lengthOf(claims.filter(Result.isSuccess), 1)
+      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
+      yield* Credits.use((service) => service.grantEarlierClaims)
+      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("and the claim are one: neither is without the other", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      const claimed = countOf(
+        (sql) => sql`select count(claimed_at)::int as count from agents where id = ${ada.agentId}::uuid`
+      )
+      yield* sql`alter table transfers rename to mislaid`
+      assert.isTrue((yield* Effect.exit(claimWithCode(ada.token, ada.code, operator)))._tag === "Failure")
+      yield* sql`alter table mislaid rename to transfers`
+      assert.strictEqual(yield* claimed, 0)
+      yield* claimWithCode(ada.token, ada.code, operator)
+      assert.strictEqual(yield* claimed, 1)
+      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_CLAIM_GRANT: "0" }))("Without a claim grant", (it) => {
+  it.effect("a claim moves no credit, then or later", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+      const earlier = yield* claimedAgent()
+      yield* Credits.use((service) => service.grantEarlierClaims)
+      for (const agent of [ada.agentId, earlier]) {
+        assert.strictEqual((yield* balanceOf(agent)).available_balance, 0n)
+        assert.deepStrictEqual(yield* transactionsOf(agent), [])
+      }
+      assert.strictEqual((yield* check).claim_grants_due, 0)
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_CLAIM_GRANT: "120" }))("Agents claimed before the ledger existed", (it) => {
+  it.effect("get the claim grant once, whoever runs the job and however often at once", () =>
+    Effect.gen(function* () {
+      const before = yield* claimedAgents(30)
+      const provisional = yield* claimable()
+      assert.strictEqual((yield* check).claim_grants_due, 30)
+      const run = Credits.use((service) => service.grantEarlierClaims)
+      yield* Effect.all(
+        times(6, () => run),
+        { concurrency: "unbounded" }
+      )
+      yield* run
+      for (const agent of before) {
+        assert.strictEqual((yield* balanceOf(agent)).available_balance, credits(120))
+      }
+      assert.strictEqual((yield* balanceOf(provisional.agentId)).available_balance, 0n)
+      const checked = yield* check
+      assert.deepStrictEqual(checked.differences, [])
+      assert.strictEqual(checked.claim_grants_due, 0)
+      assert.strictEqual(checked.claim_grants, credits(30 * 120))
+    })
+  )
+})
+
+layer(testServices())("A grant", (it) => {
+  it.effect("gives to an agent or an owner, and answers the same when it is sent again", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent()
+      const owner = yield* someOperator
+      for (const to of [
+        { kind: "agent", id: agent },
+        { kind: "owner", id: owner }
+      ] as const) {
+        const account = `${to.kind}:${to.id}`
+        const first = yield* grant(to)
+        assert.deepInclude(first, { account, amount: credits(25), reason: "a prize" })
+        assert.deepStrictEqual(yield* grant(to), first)
+        assert.deepStrictEqual(yield* grant({ ...to, id: to.id.toUpperCase() }), first)
+        assert.deepStrictEqual(yield* stateOf(account), { posted: credits(25), held: 0n })
+        const other = yield* grant(to, { idempotency_key: "prize-2" })
+        assert.notStrictEqual(other.id, first.id)
+        assert.deepStrictEqual(yield* stateOf(account), { posted: credits(50), held: 0n })
+      }
+    })
+  )
+
+  it.effect("is no other by the same key", () =>
+    Effect.gen(function* () {
+      const to = { kind: "agent", id: yield* claimedAgent() } as const
+      yield* grant(to)
+      for (const fields of [{ amount: credits(25) + 1n }, { reason: "another" }]) {
+        const error = yield* Effect.flip(grant(to, fields))
+        assert.strictEqual(error.code, "idempotency_key_reused")
+        assert.include(error.detail, "prize-1")
+      }
+      assert.strictEqual((yield* balanceOf(to.id)).available_balance, credits(25))
+    })
+  )
+
+  it.effect("by one key gives each receiver its own", () =>
+    Effect.gen(function* () {
+      for (const id of yield* claimedAgents(2)) {
+        yield* grant({ kind: "agent", id })
+        assert.strictEqual((yield* balanceOf(id)).available_balance, credits(25))
+      }
+    })
+  )
+
+  it.effect("sent sixty times at once is one, and sixty grants at once are sixty", () =>
+    Effect.gen(function* () {
+      const [one, many] = yield* claimedAgents(2)
+      assert(one !== undefined && many !== undefined)
+      const same = yield* atOnce(times(60, () => grant({ kind: "agent", id: one })))
+      assert.lengthOf(
+        new Set(same.filter(Result.isSuccess).map(({ success }) => JSON.stringify(success.created_at))),
+        1
+      )
+      assert.deepStrictEqual(codesOf(same), [])
+      assert.strictEqual((yield* balanceOf(one)).available_balance, credits(25))
+      const different = times(60, (index) =>
+        grant({ kind: "agent", id: many }, { idempotency_key: `k${index}` })
+      )
+      assert.deepStrictEqual(codesOf(yield* atOnce(different)), [])
+      assert.strictEqual((yield* balanceOf(many)).available_balance, credits(60 * 25))
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("to nobody is 404, whatever the id", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent()
+      for (const to of [
+        { kind: "agent", id: "0190f000-0000-7000-8000-000000000abc" },
+        { kind: "agent", id: "x" },
+        { kind: "owner", id: agent },
+        { kind: "owner", id: "treasury" }
+      ] as const) {
+        assert.strictEqual((yield* Effect.flip(grant(to))).code, "not_found")
+      }
+    })
+  )
+
+  it.effect("that an account cannot hold is refused, by the name of the field", () =>
+    Effect.gen(function* () {
+      const id = yield* claimedAgent()
+      yield* fund(`agent:${id}`, 999_999_990)
+      const error = yield* Effect.flip(grant({ kind: "agent", id }))
+      assert.strictEqual(error.code, "invalid_request")
+      assert.match(error.detail, /^amount: /)
+      assert.strictEqual((yield* balanceOf(id)).available_balance, credits(999_999_990))
+    })
+  )
+})
+
+layer(testServices())("Transactions", (it) => {
+  it.effect("say what became available and what was frozen, newest first, and sum up to the balance", () =>
+    Effect.gen(function* () {
+      const id = yield* claimedAgent()
+      const account = `agent:${id}`
+      yield* fund(account, 100)
+      const hold = (name: string, amount: number) =>
+        ({
+          id: `${name}:${id}`,
+          kind: "pending",
+          debit: account,
+          credit: "gateway_revenue",
+          amount: credits(amount),
+          reason: name
+        }) as const
+      const [voided, posted, open] = [hold("voided", 40), hold("posted", 30), hold("open", 20)]
+      yield* record(voided, posted, open)
+      yield* record({ ...voided, id: `a:${id}`, kind: "void", pendingId: voided.id })
+      yield* record({ ...posted, id: `b:${id}`, kind: "post", pendingId: posted.id, amount: credits(12) })
+      const listed = yield* transactionsOf(id)
+      assert.deepStrictEqual(
+        listed.map(({ amount, available_change, frozen_change, kind }) => [
+          kind,
+          ...[amount, available_change, frozen_change].map((micro) => Number(micro) / 1e6)
+        ]),
+        [
+          ["post", 12, 18, -30],
+          ["void", 40, 40, -40],
+          ["pending", 40, -40, 40],
+          ["pending", 30, -30, 30],
+          ["pending", 20, -20, 20],
+          ["post", 100, 100, 0]
+        ]
+      )
+      const { available_balance, frozen_balance } = yield* balanceOf(id)
+      assert.deepStrictEqual(changeOf(listed), { available: available_balance, frozen: frozen_balance })
+      assert.strictEqual(available_balance, credits(68))
+      assert.strictEqual(frozen_balance, credits(20))
+    })
+  )
+
+  it.effect("come in pages that neither repeat nor skip while new ones arrive, and show nobody else's", () =>
+    Effect.gen(function* () {
+      const [id, other] = yield* claimedAgents(2)
+      assert(id !== undefined && other !== undefined)
+      for (let n = 0; n < 25; n++) {
+        yield* grant({ kind: "agent", id }, { idempotency_key: `n${n}` })
+        yield* grant({ kind: "agent", id: other }, { idempotency_key: `n${n}` })
+      }
+      let late = 0
+      const pages = yield* allPages(7, (page) =>
+        Effect.gen(function* () {
+          const answer = yield* Credits.use((service) => service.transactions(id, page))
+          late += 1
+          yield* grant({ kind: "agent", id }, { idempotency_key: `late${late}` })
+          return answer
+        })
+      )
+      const keys = pages.flat().map(({ transaction_id }) => transaction_id.replace(/.*:/, ""))
+      assert.deepStrictEqual(
+        keys,
+        times(25, (n) => `n${24 - n}`)
+      )
+    })
+  )
+
+  it.effect("refuse a cursor that is none of ours", () =>
+    Effect.gen(function* () {
+      const id = yield* claimedAgent()
+      for (const cursor of foreignCursors(
+        { seq: "12x" },
+        { seq: "-1" },
+        { seq: "9".repeat(30) },
+        { seq: 7 }
+      )) {
+        const error = yield* Effect.flip(
+          Credits.use((service) => service.transactions(id, { limit: 5, cursor }))
+        )
+        assert.strictEqual(error.code, "invalid_request", cursor)
+      }
+    })
+  )
+})
+
+/** Somebody with the rights to do so changes what is recorded, past the triggers. */
+const tamper = Effect.fnUntraced(function* (
+  table: "accounts" | "transfers",
+  change: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table ${sql(table)} disable trigger user`
+  yield* change(sql)
+  yield* sql`alter table ${sql(table)} enable trigger user`
+})
+
+const tampered = [
+  [
+    "an amount",
+    "transfers",
+    "update transfers set amount = amount + 1 where id like 'grant:%:x'",
+    /has .* its transfers say/
+  ],
+  [
+    "a receiver",
+    "transfers",
+    "update transfers set credit = 'gateway_revenue' where id like 'grant:%:x'",
+    /has .* its transfers say/
+  ],
+  [
+    "a transfer that is gone",
+    "transfers",
+    "delete from transfers where id like 'grant:%:x'",
+    /has .* its transfers say/
+  ],
+  [
+    "a transfer that nobody recorded",
+    "transfers",
+    "insert into transfers (id, kind, debit, credit, amount, reason, at) select 'y', kind, debit, credit, amount, reason, at from transfers where id like 'grant:%:x'",
+    /has .* its transfers say/
+  ],
+  [
+    "a transfer to no account",
+    "transfers",
+    "update transfers set credit = 'agent:x' where id like 'grant:%:x'",
+    /transfers name agent:x, which is no account/
+  ],
+  [
+    "a balance",
+    "accounts",
+    "update accounts set posted = posted + 1 where posted > 0",
+    /all balances together are/
+  ],
+  [
+    "what is held",
+    "accounts",
+    "update accounts set held = held + 1 where kind = 'gateway_revenue' and posted > held",
+    /holds .* its transfers say/
+  ],
+  [
+    "a post of more than was pending",
+    "transfers",
+    "update transfers set amount = amount + 1 where id = 'end'",
+    /does not fit the pending one it ends, hold/
+  ],
+  [
+    "a void that lets go another's",
+    "transfers",
+    "update transfers set debit = 'treasury', kind = 'void' where id = 'end'",
+    /does not fit the pending one it ends, hold/
+  ],
+  [
+    "a claim grant",
+    "transfers",
+    "update transfers set amount = amount - 1 where id like 'grant:claim:%'",
+    /claim grant of agent .* said to be 500000000 .* says 499999999/
+  ],
+  [
+    "an account that is gone",
+    "accounts",
+    "delete from accounts where posted = 0 and kind = 'owner'",
+    /owner:.* is not there/
+  ]
+] as const
+
+tampered.forEach(([what, table, change, finding]) => {
+  layer(testServices())(`The check finds ${what}`, (it) => {
+    it.effect("with the triggers switched off meanwhile, and nothing before", () =>
+      Effect.gen(function* () {
+        const id = yield* claimedAgent()
+        yield* anOperator
+        yield* Credits.use((service) => service.grantEarlierClaims)
+        yield* grant({ kind: "agent", id }, { idempotency_key: "x" })
+        const hold = {
+          id: "hold",
+          kind: "pending",
+          debit: `agent:${id}`,
+          credit: "gateway_revenue",
+          amount: credits(3),
+          reason: "a call"
+        } as const
+        yield* record(hold)
+        yield* record({ ...hold, id: "end", kind: "post", pendingId: "hold" })
+        assert.deepStrictEqual(yield* differences, [])
+        yield* tamper(table, (sql) => sql`${sql.literal(change)}`)
+        assert.match((yield* differences).join("\n"), finding)
+      })
+    )
+  })
+})
+
+layer(testServices())("The check", (it) => {
+  it.effect("says how much there is, and where", () =>
+    Effect.gen(function* () {
+      const [first = "", second = ""] = yield* claimedAgents(2)
+      yield* Credits.use((service) => service.grantEarlierClaims)
+      yield* grant({ kind: "owner", id: yield* someOperator }, { amount: credits(70) })
+      yield* record({
+        id: "hold",
+        kind: "pending",
+        debit: `agent:${first}`,
+        credit: "gateway_revenue",
+        amount: credits(9),
+        reason: "a call"
+      })
+      yield* record({
+        id: "paid",
+        kind: "post",
+        debit: `agent:${second}`,
+        credit: "gateway_revenue",
+        amount: credits(4),
+        reason: "a call"
+      })
+      assert.deepStrictEqual(yield* check, {
+        accounts: 5,
+        transfers: 5,
+        open_pendings: 1,
+        issued: credits(1070),
+        with_agents: credits(996),
+        with_owners: credits(70),
+        in_pools: 0n,
+        gateway_revenue: credits(4),
+        frozen: credits(9),
+        claim_grants: credits(1000),
+        claim_grants_due: 0,
+        differences: []
+      })
+    })
+  )
+
+  it.effect("sees one moment of a ledger in use", () =>
+    Effect.gen(function* () {
+      const agents = yield* claimedAgents(4)
+      const grants = times(80, (index) =>
+        grant({ kind: "agent", id: agents[index % 4] ?? "" }, { idempotency_key: `k${index}` })
+      )
+      const [checks] = yield* Effect.all(
+        [Effect.replicateEffect(check, 8), Effect.all(grants, { concurrency: 8, discard: true })],
+        { concurrency: "unbounded" }
+      )
+      for (const { differences: found } of checks) assert.deepStrictEqual(found, [])
+    })
+  )
+
+  it.effect("names triggers that are switched off or gone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`alter table transfers disable trigger transfers_append_only`
+      yield* sql`drop trigger accounts_kept on accounts`
+      assert.deepStrictEqual(yield* differences, [
+        "the trigger accounts_kept of accounts is missing or switched off",
+        "the trigger transfers_append_only of transfers is missing or switched off"
+      ])
+    })
+  )
+})

@@ -1,0 +1,70 @@
+/** Credit as tests need it: transfers past the services, and what must hold of the ledger at every moment. */
+import { Effect, Predicate, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
+import { makeTransfers, TransferDiffers, treasury } from "../../src/layers/postgres/credits/transfers.ts"
+import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
+import { many, one } from "../../src/layers/postgres/query.ts"
+import { claimedAgents } from "./builders.ts"
+
+export const credits = (amount: number): bigint => BigInt(amount) * 1_000_000n
+
+export const record = (...transfers: ReadonlyArray<Transfer>) =>
+  Effect.flatMap(makeTransfers, (made) => made.record(transfers))
+
+/** The constraint or the rule that refused a transfer. */
+export const ruleOf = (error: SqlError.SqlError | TransferDiffers): string => {
+  if (error instanceof TransferDiffers) return "differs"
+  const { cause } = error.reason
+  return Predicate.hasProperty(cause, "constraint") ? String(cause.constraint) : String(cause)
+}
+
+let numbers = 0
+/** From the treasury, of credits. */
+export const fund = (account: string, amount: number) =>
+  Effect.suspend(() => {
+    numbers += 1
+    return record({
+      id: `fund:${numbers}`,
+      kind: "post",
+      debit: treasury,
+      credit: account,
+      amount: credits(amount),
+      reason: "a test"
+    })
+  })
+
+/** The accounts of so many agents, each with so many credits. */
+export const fundedAccounts = Effect.fnUntraced(function* (count: number, amount: number) {
+  const accounts = (yield* claimedAgents(count)).map((id) => `agent:${id}`)
+  if (amount > 0) yield* Effect.forEach(accounts, (account) => fund(account, amount))
+  return accounts
+})
+
+export const stateOf = Effect.fnUntraced(function* (account: string) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* one(Schema.Struct({ posted: Schema.BigInt, held: Schema.BigInt }))(
+    sql`select posted, held from accounts where id = ${account}`
+  )
+})
+
+/**
+ * What is wrong with the ledger just now, in one statement and so of one moment: the postings of all sum up to zero,
+ * nobody has less than nothing, and what is held is what pending transfers have not let go.
+ */
+export const creditFindings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const found = yield* many(Schema.Struct({ finding: Schema.String }))(sql`
+    select 'all balances together: ' || sum(posted) as finding from accounts having sum(posted) <> 0
+    union all
+    select id || ' has ' || posted || ' and holds ' || held from accounts
+     where held < 0 or (id <> 'treasury' and posted - held < 0)
+    union all
+    select 'held: ' || h.held || ', open pendings: ' || p.amount
+      from (select coalesce(sum(held), 0) as held from accounts) as h
+     cross join (
+       select coalesce(sum(amount), 0) as amount from transfers p
+        where kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as p
+     where h.held <> p.amount`)
+  return found.map(({ finding }) => finding)
+})
