@@ -136,6 +136,11 @@ export const settings = {
     "7 days",
     "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
   ),
+  macroVoidAfter: duration(
+    "AUSPEX_MACRO_VOID_AFTER",
+    "60 days",
+    "How long after release_at a macro challenge waits for its value before it is void; frozen into new challenges."
+  ),
   closeGrace: duration(
     "AUSPEX_CLOSE_GRACE",
     "1 second",
@@ -317,6 +322,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       jobInterval: yield* orDefault(settings.jobInterval),
       closePriceWithin: yield* orDefault(settings.closePriceWithin),
       directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
+      macroVoidAfter: yield* orDefault(settings.macroVoidAfter),
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),

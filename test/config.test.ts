@@ -33,6 +33,7 @@ const decided: Environment = {
   AUSPEX_REGISTRATION_ATTEMPTS: "5",
   AUSPEX_JOB_INTERVAL: "15 seconds",
   AUSPEX_DIRECTIONAL_CANCEL_AFTER: "7 days",
+  AUSPEX_MACRO_VOID_AFTER: "60 days",
   AUSPEX_RANK_MIN_COUNT: "30",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
   AUSPEX_LIMIT_TOKENS: "20/minute",
@@ -203,6 +204,7 @@ describe("Settings", () => {
       assert.strictEqual(rules.registrationAttempts, 5)
       assert.strictEqual(Duration.toSeconds(rules.jobInterval), 15)
       assert.strictEqual(Duration.toDays(rules.directionalCancelAfter), 7)
+      assert.strictEqual(Duration.toDays(rules.macroVoidAfter), 60)
       assert.strictEqual(rules.rankMinCount, 30)
       assert.deepStrictEqual(rules.trustedProxies, [])
       const perWindow = Object.entries({ ...limits }).map(([name, windows]) => [

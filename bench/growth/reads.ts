@@ -14,6 +14,7 @@ import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
@@ -24,7 +25,16 @@ import type { Size } from "./seed.ts"
 type Reading = Effect.Effect<
   unknown,
   unknown,
-  AgentScopes | Arenas | Credits | Events | LogTimeStamps | Registry | Scoring | Targets | TransparencyLog
+  | AgentScopes
+  | Arenas
+  | Credits
+  | Events
+  | LogTimeStamps
+  | MacroArena
+  | Registry
+  | Scoring
+  | Targets
+  | TransparencyLog
 >
 
 export interface Read {
@@ -91,6 +101,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
   yield* challenges("event_id", { eventId: EventId.make(event) })
 
+  yield* add("/eval/macro/challenges", "", (page) => MacroArena.use((macro) => macro.list(undefined, page)))
+  yield* add("/eval/macro/challenges", "status=open", (page) =>
+    MacroArena.use((macro) => macro.list("open", page))
+  )
+
   const results = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/challenges/:challenge_id/results",
@@ -133,6 +148,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       (page) => Scoring.use((scoring) => scoring.scorecard(id, page)),
       ...deeper
     )
+  yield* add("/eval/distribution-calibration", "", () => Scoring.use((scoring) => scoring.calibration))
+  yield* add("/eval/agents/:agent_id/distribution-calibration", "", () =>
+    Scoring.use((scoring) => scoring.calibrationOf(agent))
+  )
   yield* scorecard("an agent's", ordinary)
   yield* scorecard("the busiest agent's", busiest, ofAgent(busiest))
 

@@ -38,7 +38,7 @@ export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
 /** Each registration is given an event of its own; one of them will be known. */
 const mostRegistrations = 3
 
-const admitted = Effect.fnUntraced(function* (url: string, strategy: Strategy) {
+const admitted = Effect.fnUntraced(function* (url: string, strategy: Pick<Strategy, "name" | "bio">) {
   const client = yield* clientOf(url)
   for (let attempt = 1; ; attempt++) {
     const { body } = yield* client.registration.register({
@@ -58,18 +58,26 @@ const admitted = Effect.fnUntraced(function* (url: string, strategy: Strategy) {
   }
 })
 
-/** Registers, passes the registration challenge, takes a token and subscribes to the asset. */
-export const enrol = Effect.fn("demo.enrol")(function* (
+/** Registers, passes the registration challenge and takes a token. */
+export const register = Effect.fn("demo.register")(function* (
   url: string,
-  strategy: Strategy,
-  market: { readonly asset: string; readonly history: ReadonlyArray<number> }
+  strategy: Pick<Strategy, "name" | "bio">
 ) {
   const { agent_id, client_secret, score } = yield* admitted(url, strategy)
   const anonymous = yield* clientOf(url)
   const token = yield* anonymous.registration.issueToken({
     payload: { grant_type: "client_credentials", agent_id, client_secret }
   })
-  const client = yield* clientOf(url, token.body.access_token)
+  return { agent_id, score, client: yield* clientOf(url, token.body.access_token) }
+})
+
+/** Registers, and subscribes to the asset. */
+export const enrol = Effect.fn("demo.enrol")(function* (
+  url: string,
+  strategy: Strategy,
+  market: { readonly asset: string; readonly history: ReadonlyArray<number> }
+) {
+  const { agent_id, client, score } = yield* register(url, strategy)
   yield* client.agent.subscribe({ params: { scope_key: market.asset } })
   const profile = yield* client.agent.profile()
   const shown = [...market.history]

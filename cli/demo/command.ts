@@ -5,6 +5,7 @@ import { Instant } from "../../src/services/text.ts"
 import { CommandFailed, administratorToken, tokenFlag, urlFlag } from "../client/connection.ts"
 import type { ApiClient } from "../client/connection.ts"
 import { clientOf, enrol } from "./agent.ts"
+import { macro } from "./macro.ts"
 import { ownServer } from "./ownServer.ts"
 import { play } from "./play.ts"
 import type { Game } from "./play.ts"
@@ -188,11 +189,16 @@ export const demo = Command.make("demo", flags, run).pipe(
   Command.withDescription(
     "Three agents with different styles register, predict hours of real prices against real deadlines, and are settled and ranked."
   ),
+  Command.withSubcommands([macro]),
   Command.withExamples([
     { command: "npm run demo", description: "Made-up prices, a server of its own" },
     {
       command: "npm run demo -- --prices eth.csv --asset ETH --from 2023-03-10T00:00:00Z",
       description: "A file of hourly candles"
+    },
+    {
+      command: "npm run demo -- macro --series cpi.csv",
+      description: "Forecasts of a price index instead"
     },
     { command: "npm run demo -- --url http://127.0.0.1:8080", description: "On a server that runs" }
   ])

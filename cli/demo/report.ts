@@ -35,7 +35,7 @@ const said = (agent: Agent, round: Settled): string => {
   if (found === undefined) return "too late".padEnd(saidWidth)
   const revised = (round.sent.get(agent.id)?.revision_count ?? 0) > 0 ? "r" : ""
   const verdict = found.is_correct === true ? verdicts.right : verdicts.wrong
-  return `${found.direction} ${found.confidence.toFixed(2)}${revised} ${verdict}`.padEnd(saidWidth)
+  return `${found.direction} ${found.confidence?.toFixed(2)}${revised} ${verdict}`.padEnd(saidWidth)
 }
 
 export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string => {
@@ -47,7 +47,7 @@ export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string 
     String(open_price).padStart(priceWidth),
     ...agents.map((agent) => said(agent, round)),
     String(close_price ?? "-").padStart(priceWidth),
-    close_price === null ? "-" : changeOf(open_price, close_price).padStart(8),
+    close_price === null || open_price === null ? "-" : changeOf(open_price, close_price).padStart(8),
     result ?? "-"
   ].join("  ")
 }

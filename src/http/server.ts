@@ -11,6 +11,7 @@ import { DrainingServer } from "./DrainingServer.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
+import * as macro from "./handlers/macro.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
@@ -34,6 +35,7 @@ const handlers = Layer.mergeAll(
   discovery.layer,
   agent.layer,
   arena.layer,
+  macro.layer,
   publicReads.layer,
   log.layer,
   admin.layer,

@@ -7,17 +7,21 @@ import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import {
   ActiveChallenges,
+  AnyStatus,
   Challenge,
-  ChallengeStatus,
+  ChallengeType,
   Challenges,
   Direction,
   LogPlace,
   PaperSignals,
+  PredictionValues,
+  PredictionVerdict,
   Receipt
 } from "./Challenges.ts"
 import type {
   ChallengeCancelled,
   ChallengeState,
+  ChallengeStatus,
   DuplicatePrediction,
   NewChallenge,
   NewPrediction,
@@ -55,13 +59,20 @@ export const SettlementRecord = Schema.Struct({
 
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,
-  type: Schema.Literal("directional"),
+  type: ChallengeType,
   kind: Schema.String,
-  status: ChallengeStatus,
-  result: Schema.NullOr(Direction),
-  open_price: Schema.Finite,
+  status: AnyStatus,
+  result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
+  open_price: Schema.NullOr(Schema.Finite),
   close_price: Schema.NullOr(Schema.Finite),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
+  actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  bin: Schema.NullOr(Schema.Int).annotate({
+    description: "macro: the index of the bin that holds actual_value"
+  }),
+  reference_scale: Schema.NullOr(Schema.Finite).annotate({
+    description: "numeric questions: what their forecasts are scored with"
+  }),
   resolution_source: Schema.NullOr(Schema.String),
   resolved_at: Schema.NullOr(Timestamp),
   cancel_reason: Schema.NullOr(Schema.String),
@@ -72,11 +83,9 @@ export const Results = Schema.Struct({
     Schema.Struct({
       agent_id: AgentId,
       agent_name: Schema.String,
-      direction: Direction,
-      confidence: Schema.Finite,
-      reasoning: Schema.NullOr(Schema.String),
-      is_correct: Schema.NullOr(Schema.Boolean),
-      score: Schema.NullOr(Schema.Finite),
+      ...PredictionValues.fields,
+      reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
+      ...PredictionVerdict.fields,
       ...LogPlace.fields
     })
   ),
@@ -93,18 +102,16 @@ export type Results = typeof Results.Type
 export const OwnPrediction = Schema.Struct({
   prediction_id: PredictionId,
   challenge_id: ChallengeId,
-  type: Schema.Literal("directional"),
+  type: ChallengeType,
   asset: Schema.String,
   question: Schema.String,
-  challenge_status: ChallengeStatus,
+  challenge_status: AnyStatus,
   deadline: Timestamp,
-  direction: Direction,
-  confidence: Schema.Finite,
+  ...PredictionValues.fields,
   reasoning: Schema.NullOr(Schema.String),
   revision_count: Schema.Int,
   created_at: Timestamp,
-  is_correct: Schema.NullOr(Schema.Boolean),
-  score: Schema.NullOr(Schema.Finite),
+  ...PredictionVerdict.fields,
   receipt: Receipt
 }).annotate({ identifier: "OwnPrediction" })
 
@@ -146,7 +153,7 @@ export class Arenas extends Context.Service<
       challengeId: string,
       page: Page
     ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
-    /** Individual predictions are shown from the deadline on, scores after settlement. */
+    /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
     /** Newest first, of every type, also open ones. */
     readonly ownPredictions: (

@@ -1,4 +1,4 @@
-/** What a challenge is, in every answer that shows one. Directional challenges for now; the other types join here. */
+/** What a directional challenge is, in every answer that shows one, and what challenges of every type share. */
 import { Schema } from "effect"
 import { errorCode } from "./errors.ts"
 import { ChallengeId, EventId } from "./identifiers.ts"
@@ -10,6 +10,12 @@ export type Direction = typeof Direction.Type
 
 export const ChallengeStatus = Schema.Literals(["open", "closed", "resolved", "cancelled"])
 export type ChallengeStatus = typeof ChallengeStatus.Type
+
+export const ChallengeType = Schema.Literals(["directional", "macro"])
+
+/** The status of a challenge of any type: what is cancelled of a directional one is void of the others. */
+export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])
+export type AnyStatus = typeof AnyStatus.Type
 
 export const DirectionalKind = Schema.Literals(["session", "flash"])
 
@@ -73,6 +79,26 @@ export const NewPrediction = Schema.Struct({
 }).annotate({ identifier: "NewPrediction" })
 export type NewPrediction = typeof NewPrediction.Type
 
+/** What a prediction of any type says: the members of its form, null those of the other. */
+export const PredictionValues = Schema.Struct({
+  direction: Schema.NullOr(Direction).annotate({ description: "null for numeric forecasts" }),
+  confidence: Schema.NullOr(Schema.Finite),
+  predicted_value: Schema.NullOr(Schema.Finite).annotate({ description: "null for directions" }),
+  predicted_std: Schema.NullOr(Schema.Finite)
+})
+
+/** How a prediction of any type was scored; all null before its settlement. */
+export const PredictionVerdict = Schema.Struct({
+  is_correct: Schema.NullOr(Schema.Boolean).annotate({ description: "null for numeric forecasts" }),
+  crps: Schema.NullOr(Schema.Finite).annotate({
+    description: "in the unit of the value; null for directions"
+  }),
+  skill: Schema.NullOr(Schema.Finite).annotate({
+    description: "1 - CRPS / CRPS_ref, unclipped; null for directions"
+  }),
+  score: Schema.NullOr(Schema.Finite).annotate({ description: "0 to 100" })
+})
+
 /** Where a prediction stands in the public log: `GET /api/v1/log/proof/{commit}` proves it. */
 export const LogPlace = Schema.Struct({
   commit: Schema.String.annotate({ description: "hex" }),
@@ -103,6 +129,14 @@ export class ChallengeCancelled extends Schema.Error<ChallengeCancelled>("Challe
   { httpApiStatus: 400 }
 ) {
   readonly _tag = "ChallengeCancelled"
+}
+
+/** 400: nothing is taken after the deadline, of the types that have no paper trading. */
+export class ChallengeClosed extends Schema.Error<ChallengeClosed>("ChallengeClosed")(
+  { detail: Schema.String, code: errorCode("challenge_closed") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ChallengeClosed"
 }
 
 /** 400: what an admin asked for does not fit the state of the challenge. */

@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { Direction } from "./Challenges.ts"
+import { ChallengeType, Direction, PredictionValues, PredictionVerdict } from "./Challenges.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { Page } from "./paging.ts"
@@ -60,13 +60,13 @@ export const Scorecard = Schema.Struct({
     Schema.Struct({
       prediction_id: PredictionId,
       challenge_id: ChallengeId,
-      type: Schema.Literal("directional"),
+      type: ChallengeType,
       asset: Schema.String,
       question: Schema.String,
-      direction: Direction,
-      confidence: Schema.Finite,
-      result: Direction,
-      is_correct: Schema.Boolean,
+      ...PredictionValues.fields,
+      result: Schema.NullOr(Direction),
+      actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+      ...PredictionVerdict.fields,
       score: Schema.Finite,
       created_at: Timestamp,
       settled_at: Timestamp,
@@ -77,11 +77,47 @@ export const Scorecard = Schema.Struct({
 }).annotate({ identifier: "Scorecard" })
 export type Scorecard = typeof Scorecard.Type
 
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+/** How well the uncertainty of numeric forecasts fits what happened; only of those with a frozen reference scale. */
+export const Calibration = Schema.Struct({
+  count: Schema.Int.annotate({ description: "settled forecasts" }),
+  min_count: Schema.Int.annotate({ description: "under so many, shares and means are null" }),
+  pit: Schema.Struct({
+    buckets: Schema.Array(
+      Schema.Struct({
+        low: Schema.Finite,
+        high: Schema.Finite,
+        count: Schema.Finite.annotate({
+          description: "not whole where outcomes come in steps: each is spread over the buckets it covers"
+        })
+      })
+    ),
+    band95: Interval.annotate({ description: "where a bucket's count lies when forecasts are calibrated" })
+  }).annotate({
+    description:
+      "the probability that forecasts gave to at most what came: flat is calibrated, a U too narrow, a hump too wide"
+  }),
+  coverage: Schema.Array(
+    Schema.Struct({
+      level: Schema.Finite.annotate({ description: "of the central interval: 0.5, 0.8, 0.95" }),
+      share: Schema.NullOr(Schema.Finite).annotate({ description: "of the outcomes that fell within it" }),
+      interval_ci95: Schema.NullOr(Interval).annotate({ description: "Wilson's" })
+    })
+  ),
+  mean_abs_z: Schema.NullOr(Schema.Finite).annotate({ description: "calibrated is 0.797885" }),
+  sharpness: Schema.NullOr(Schema.Finite).annotate({ description: "mean of predicted_std / reference_scale" })
+}).annotate({ identifier: "Calibration" })
+export type Calibration = typeof Calibration.Type
+
 /** What a run of the resolver did. */
 export const SettlementReport = Schema.Struct({
   closed: Schema.Int.annotate({ description: "challenges whose deadline had passed" }),
   resolved: Schema.Array(ChallengeId),
-  cancelled: Schema.Array(ChallengeId).annotate({ description: "still without a price when the wait ended" }),
+  cancelled: Schema.Array(ChallengeId).annotate({
+    description:
+      "still without a price when the wait ended, or, of macro challenges, without a value: these are void"
+  }),
   failed: Schema.Array(ChallengeId).annotate({
     description: "could not be settled for a reason that the log names; tried again at the next run"
   }),
@@ -101,6 +137,9 @@ export class Scoring extends Context.Service<
       page: Page
     ) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
+    /** Of all numeric forecasts, or of one agent's. */
+    readonly calibration: Effect.Effect<Calibration>
+    readonly calibrationOf: (agentId: string) => Effect.Effect<Calibration, NotFound>
     /** Compares the kept figures with a recomputation from the scores; names every difference. */
     readonly audit: Effect.Effect<{ readonly agents: number; readonly differences: ReadonlyArray<string> }>
   }

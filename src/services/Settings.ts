@@ -83,6 +83,7 @@ export class Settings extends Context.Service<
     /** How long after `resolve_at` the first price still counts as the closing price. */
     readonly closePriceWithin: Duration.Duration
     readonly directionalCancelAfter: Duration.Duration
+    readonly macroVoidAfter: Duration.Duration
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */

@@ -10,7 +10,15 @@ import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
-import { claimedAgents, importQuotes, newChallenge, plus, predict } from "../support/builders.ts"
+import {
+  claimedAgents,
+  importQuotes,
+  forecast,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
 import { record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
@@ -211,6 +219,23 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   ),
+  "GET /eval/macro/challenges": page(2, "&status=all"),
+  "POST /eval/macro/challenges/:challenge_id/predict": made(
+    3,
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      const { token } = yield* Crowd
+      return {
+        parameters: { challenge_id: id },
+        asked: { token, json: { predicted_value: 3.1, predicted_std: 0.1, rationale: "why" } }
+      }
+    })
+  ),
+  "GET /eval/distribution-calibration": plain(2),
+  "GET /eval/agents/:agent_id/distribution-calibration": made(
+    3,
+    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
+  ),
   "GET /eval/challenges/:challenge_id/paper-signals": page(4, "", (crowd) => ({
     ...asAgent(crowd),
     parameters: { challenge_id: crowd.hot.id }
@@ -281,14 +306,44 @@ const pinned: Readonly<Record<string, Pinned>> = {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
-    3,
+    4,
     Effect.map(openChallenge(), ({ id }) => ({
       parameters: { challenge_id: id },
       asked: { json: { reason: "why" } }
     }))
   ),
+  "POST /admin/macro/challenges": plain(5, {
+    asked: {
+      json: {
+        asset: "CPI",
+        period: "2026-03",
+        deadline: farDeadline,
+        reference_scale: 0.12,
+        bin_edges: [3, 3.1],
+        reward_pool: 0
+      }
+    }
+  }),
+  "POST /admin/macro/challenges/:challenge_id/resolve": {
+    statements: 15,
+    // Forecasts are scored a page at a time.
+    request: Effect.fnUntraced(function* (count) {
+      const challenge = yield* newMacro()
+      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      yield* TestClock.adjust("2 hours")
+      return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
+    })
+  },
+  "POST /admin/macro/challenges/:challenge_id/void": made(
+    4,
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      yield* TestClock.adjust("2 hours")
+      return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
+    })
+  ),
   "POST /admin/settle": {
-    statements: 14,
+    statements: 15,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -331,7 +386,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(4),
+  "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
   "GET /admin/log/audit": plain(30)
 }

@@ -49,6 +49,9 @@ const seen = Effect.fnUntraced(function* (challenge: Challenge) {
   return found
 })
 
+/** What a direction does not say, and is not scored by. */
+const noForecast = { predicted_value: null, predicted_std: null, crps: null, skill: null }
+
 layer(testServices())("making a challenge", (it) => {
   it.effect("freezes its terms and says how it settles, in English and Chinese", () =>
     Effect.gen(function* () {
@@ -404,7 +407,7 @@ layer(testServices())("results", (it) => {
       ].sort((a, b) => (a.agent_id < b.agent_id ? -1 : 1))
       assert.deepStrictEqual(
         closed.predictions,
-        shown.map((each) => ({ ...each, is_correct: null, score: null }))
+        shown.map((each) => ({ ...each, ...noForecast, is_correct: null, score: null }))
       )
       assert.deepStrictEqual(
         [closed.status, closed.result, closed.close_price, closed.resolved_at, closed.settlement],
@@ -420,8 +423,8 @@ layer(testServices())("results", (it) => {
         predictions,
         shown.map((each) =>
           each.agent_id === right
-            ? { ...each, is_correct: true, score: 90 }
-            : { ...each, is_correct: false, score: 45 }
+            ? { ...each, ...noForecast, is_correct: true, score: 90 }
+            : { ...each, ...noForecast, is_correct: false, score: 45 }
         )
       )
       const settledAt = DateTime.formatIso(resolvedAt)

@@ -8,6 +8,8 @@ import { many, one } from "../../src/layers/postgres/query.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewChallenge, NewPrediction } from "../../src/services/Challenges.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
+import type { NewForecast, NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import type { Page, PageOf } from "../../src/services/paging.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -118,6 +120,37 @@ export const importCandles = (
   Prices.use((prices) =>
     prices.import({ asset, interval, candles: candles.map(([time, price]) => flat(time, price)) })
   )
+
+/** On CPI with a reference scale of 0.12 and edges at 3.0, 3.1 and 3.2, open for an hour and released then. */
+export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChallenge> = {}) {
+  const macro = yield* MacroArena
+  const deadline = terms.deadline ?? plus(yield* DateTime.now, "1 hour")
+  return yield* macro.create({
+    asset: "CPI",
+    period: "2026-03",
+    reference_scale: 0.12,
+    bin_edges: [3, 3.1, 3.2],
+    reward_pool: 0,
+    ...terms,
+    deadline
+  })
+})
+
+/** N(3.1, 0.1), stamped now. */
+export const forecast = Effect.fnUntraced(function* (
+  agentId: AgentId,
+  challenge: { readonly id: string },
+  sent: Partial<NewForecast> = {},
+  receivedAt?: DateTime.Utc
+) {
+  const macro = yield* MacroArena
+  return yield* macro.predict({
+    agentId,
+    challengeId: challenge.id,
+    forecast: { predicted_value: 3.1, predicted_std: 0.1, ...sent },
+    receivedAt: receivedAt ?? (yield* DateTime.now)
+  })
+})
 
 /** Reads rows past the services, to check what is really stored. */
 export const rowsOf = <Row>(

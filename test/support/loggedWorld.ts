@@ -3,8 +3,19 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { claimedAgents, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
+import {
+  claimedAgents,
+  forecast,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "./builders.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {
@@ -35,7 +46,7 @@ const revised = (
   })
 
 /**
- * A settled challenge whose commits and reveals fill more than one tile, one that was cancelled in time, one that was
+ * A settled macro challenge, a settled challenge whose commits and reveals fill more than one tile, one that was cancelled in time, one that was
  * there before the log was, one that is open, and one of which the log knows nothing yet.
  */
 export const loggedWorld = Effect.gen(function* () {
@@ -58,6 +69,11 @@ export const loggedWorld = Effect.gen(function* () {
 
   const settled = yield* newChallenge({ deadline })
   for (const agent of agents) yield* revised(agent, settled, 21)
+  const macro = yield* newMacro({ deadline, decimal_step: 0.1, unit: "%" })
+  for (const agent of agents.slice(3)) {
+    yield* forecast(agent, macro, { rationale: "Rents." })
+    yield* forecast(agent, macro, { predicted_std: 0.25 })
+  }
   const open = yield* newChallenge({ deadline: plus(monday, "3 days"), dead_zone_pct: null })
   for (const agent of agents.slice(2)) yield* revised(agent, open, 1)
   const cancelled = yield* newChallenge({ deadline: plus(monday, "2 days") })
@@ -70,9 +86,10 @@ export const loggedWorld = Effect.gen(function* () {
   yield* importQuotes("GC", [[deadline, 102]])
   yield* importQuotes("ES", [[deadline, 98]])
   yield* Scoring.use((scoring) => scoring.settleDue)
+  yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.2))
   yield* revealAll
 
   const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })
   for (const agent of agents.slice(0, 1)) yield* revised(agent, waiting, 1)
-  return { agents, earlier, settled, open, cancelled, waiting }
+  return { agents, earlier, settled, macro, open, cancelled, waiting }
 })

@@ -46,12 +46,14 @@ const changed = (type: string, column: string): string => {
       return `coalesce(set_byte(${column}, length(${column}) / 2, get_byte(${column}, length(${column}) / 2) # 1), '\\x00')`
     case "numeric":
       return `coalesce(${column} + 0.00000000000000000001, 1)`
+    case "_numeric":
+      return `coalesce(array_append(${column}, 1e20), array[1]::numeric[])`
     case "timestamptz":
       return `coalesce(${column} + interval '1 microsecond', '2026-01-01')`
     case "date":
       return `coalesce(${column} + 1, '2026-01-01')`
     case "bool":
-      return `not ${column}`
+      return `coalesce(not ${column}, true)`
     case "int4":
     case "int8":
       // One byte, and a value that no other row has.

@@ -7,6 +7,7 @@ import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../servic
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
+import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
@@ -54,6 +55,23 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Challenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Cancel a challenge; nobody is scored by it"),
+    HttpApiEndpoint.post("createMacroChallenge", "/admin/macro/challenges", {
+      payload: NewMacroChallenge,
+      success: created(MacroChallenge),
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Create a macro challenge"),
+    HttpApiEndpoint.post("resolveMacroChallenge", "/admin/macro/challenges/:challenge_id/resolve", {
+      params: { challenge_id: Schema.String },
+      payload: MacroValue,
+      success: MacroChallenge,
+      error: [NotFound, ChallengeState]
+    }).annotate(OpenApi.Summary, "Record the published value and settle; the same value again is a no-op"),
+    HttpApiEndpoint.post("voidMacroChallenge", "/admin/macro/challenges/:challenge_id/void", {
+      params: { challenge_id: Schema.String },
+      payload: Schema.Struct({ reason }),
+      success: MacroChallenge,
+      error: [NotFound, ChallengeState]
+    }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

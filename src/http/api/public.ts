@@ -6,9 +6,10 @@ import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { MarketEvents } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
+import { MacroChallenges, MacroStatus } from "../../services/MacroArena.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Space } from "../../services/Registry.ts"
-import { Leaderboard, Scorecard } from "../../services/Scoring.ts"
+import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
 import { KeptForAll } from "../middleware/annotations.ts"
@@ -37,6 +38,16 @@ export class PublicApi extends HttpApiGroup.make("public")
       success: Challenges,
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "Challenges, newest first"),
+    HttpApiEndpoint.get("macroChallenges", "/eval/macro/challenges", {
+      query: {
+        ...pageQuery,
+        status: Schema.optional(Schema.Literals([...MacroStatus.literals, "all"])).annotate({
+          description: "default open"
+        })
+      },
+      success: MacroChallenges,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Macro challenges, newest first; open ones unless asked for others"),
     HttpApiEndpoint.get("results", "/eval/challenges/:challenge_id/results", {
       params: { challenge_id: Schema.String },
       query: pageQuery,
@@ -56,6 +67,14 @@ export class PublicApi extends HttpApiGroup.make("public")
       success: Scorecard,
       error: [NotFound, InvalidRequest]
     }).annotate(OpenApi.Summary, "An agent's figures and settled predictions"),
+    HttpApiEndpoint.get("calibration", "/eval/distribution-calibration", { success: Calibration })
+      .annotate(OpenApi.Summary, "How well the uncertainty of all numeric forecasts fits what happened")
+      .annotate(KeptForAll, true),
+    HttpApiEndpoint.get("calibrationOfAgent", "/eval/agents/:agent_id/distribution-calibration", {
+      params: { agent_id: Schema.String },
+      success: Calibration,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "The same of one agent's forecasts"),
     HttpApiEndpoint.get("btcContext", "/eval/btc/context", {
       success: Schema.Struct({ paused: Schema.Boolean })
     })

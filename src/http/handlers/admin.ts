@@ -5,6 +5,7 @@ import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
+import { MacroArena } from "../../services/MacroArena.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
@@ -23,6 +24,7 @@ export const layer = HttpApiBuilder.group(
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
+    const macro = yield* MacroArena
     const owners = yield* Owners
     const prices = yield* Prices
     const registry = yield* Registry
@@ -36,6 +38,10 @@ export const layer = HttpApiBuilder.group(
       decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
       createChallenge: ({ payload }) => arenas.create(payload),
       cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
+      createMacroChallenge: ({ payload }) => macro.create(payload),
+      resolveMacroChallenge: ({ params, payload }) =>
+        macro.resolve(params.challenge_id, payload.actual_value),
+      voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
+import { MacroArena } from "../../services/MacroArena.ts"
 import { longPageOf, pageOf } from "../../services/paging.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
@@ -13,6 +14,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const arenas = yield* Arenas
     const events = yield* Events
+    const macro = yield* MacroArena
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
@@ -20,9 +22,13 @@ export const layer = HttpApiBuilder.group(
       targets: () => targets.catalog,
       challenges: ({ query }) =>
         arenas.list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query)),
+      macroChallenges: ({ query: { status = "open", ...query } }) =>
+        macro.list(status === "all" ? undefined : status, pageOf(query)),
       results: ({ params, query }) => arenas.results(params.challenge_id, longPageOf(query)),
       leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),
+      calibration: () => scoring.calibration,
+      calibrationOfAgent: ({ params }) => scoring.calibrationOf(params.agent_id),
       // BTC is seeded, so that it is missing would be a defect.
       btcContext: () =>
         targets.get("BTC").pipe(

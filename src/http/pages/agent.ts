@@ -5,6 +5,7 @@ import type { Scorecard } from "../../services/Scoring.ts"
 import { badge, day, facts } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { said, verdictBadge } from "./predictionParts.ts"
 import { nextPage, predictionProof, proofLinks } from "./proofLinks.ts"
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
@@ -24,7 +25,10 @@ const overall = ({ overall: figures }: Scorecard) =>
         ["95 % interval", interval(figures)],
         [
           "Right",
-          `${figures.correct_count} of ${figures.prediction_count}, ${percent(figures.accuracy_rate) ?? "none"}`
+          // Of numeric forecasts none is right or wrong.
+          figures.mean_skill === null
+            ? `${figures.correct_count} of ${figures.prediction_count}, ${percent(figures.accuracy_rate) ?? "none"}`
+            : percent(figures.accuracy_rate)
         ],
         ["Brier index", rounded(figures.brier_index, 1)],
         ["Mean skill", rounded(figures.mean_skill)]
@@ -46,7 +50,13 @@ const parts = ({ categories, targets }: Scorecard) => {
                 <p class="row">
                   <strong>${name}</strong>
                   <span>${rounded(figures.avg_score)} on average</span>
-                  <span>${figures.correct_count} of ${figures.prediction_count} right</span>
+                  <span>
+                    ${
+                      figures.mean_skill === null
+                        ? `${figures.correct_count} of ${figures.prediction_count} right`
+                        : `${figures.prediction_count} scored`
+                    }
+                  </span>
                 </p>
               </li>`
           )}
@@ -58,10 +68,16 @@ type Settled = Scorecard["predictions"][number]
 
 const prediction = (frame: Frame, shown: Settled) =>
   html`<li>
-    <p><a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a></p>
+    <p>
+      ${
+        shown.type === "directional"
+          ? html`<a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a>`
+          : shown.question
+      }
+    </p>
     <p class="row">
-      <span>${shown.direction} at ${shown.confidence}; it was ${shown.result}</span>
-      ${shown.is_correct ? badge("success", "Right") : badge("problem", "Wrong")}
+      <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
+      ${shown.is_correct === null ? null : verdictBadge(shown.is_correct)}
       <strong class="figure">${rounded(shown.score)} points</strong>
       ${proofLinks(frame, predictionProof(shown.commit), `the prediction on "${shown.question}"`)}
     </p>

@@ -10,6 +10,7 @@ import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { said, verdictBadge } from "./predictionParts.ts"
 import { entryProof, nextPage, predictionProof, proofLinks, settlementProof } from "./proofLinks.ts"
 
 const statuses: Readonly<Record<ChallengeStatus, readonly [tone: Tone, word: string]>> = {
@@ -38,8 +39,8 @@ const criteria = (site: Site, terms: Challenge) => {
 type PredictionShown = Results["predictions"][number]
 
 const verdict = ({ is_correct, score }: PredictionShown): Html => {
-  if (is_correct === null || score === null) return null
-  return html`${is_correct ? badge("success", "Right") : badge("problem", "Wrong")}
+  if (score === null) return null
+  return html`${is_correct === null ? null : verdictBadge(is_correct)}
     <strong class="figure">${score.toFixed(2)} points</strong>`
 }
 
@@ -47,7 +48,7 @@ const prediction = (frame: Frame, shown: PredictionShown) =>
   html`<li>
     <p class="row">
       <a href=${frame.at(agentPage(shown.agent_id))}>${shown.agent_name}</a>
-      <span>${shown.direction} at ${shown.confidence}</span>
+      <span>${said(shown)}</span>
       ${verdict(shown)}
       ${proofLinks(frame, predictionProof(shown.commit), `${shown.agent_name}'s prediction`)}
     </p>

@@ -45,7 +45,8 @@ const make = Effect.gen(function* () {
     if (!isUuid(id)) return yield* unknownChallenge(id)
     const now = yield* DateTime.now
     const found = yield* challenge(sql`
-      select ${challengeColumns(sql, now)} from challenges c ${countsOfChallenge(sql)} where c.id = ${id}::uuid`)
+      select ${challengeColumns(sql, now)} from challenges c ${countsOfChallenge(sql)}
+       where c.id = ${id}::uuid and c.type = 'directional'`)
     return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownChallenge(id)))
   })
 
@@ -71,7 +72,8 @@ const make = Effect.gen(function* () {
   /** The total of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */
   const keptTotal = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
     select coalesce(sum(${sql(ended ?? "created")}), 0)::int as total
-      from challenge_counts ${asset === undefined ? sql`` : sql`where target = ${asset}`}`
+      from challenge_counts
+     where type = 'directional' ${asset === undefined ? sql`` : sql`and target = ${asset}`}`
 
   const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* (
     filter: ChallengeFilter,
@@ -79,7 +81,7 @@ const make = Effect.gen(function* () {
   ) {
     const now = yield* DateTime.now
     const conditions = sql.and([
-      sql`true`,
+      sql`c.type = 'directional'`,
       ...(filter.status === undefined ? [] : [hasStatus(sql, filter.status, now)]),
       ...(filter.eventId === undefined ? [] : [sql`c.event_id = ${filter.eventId}`]),
       ...(filter.asset === undefined ? [] : [sql`c.target = ${filter.asset}`])
@@ -105,7 +107,11 @@ const make = Effect.gen(function* () {
     }
     const now = yield* DateTime.now
     return yield* select(
-      sql.and([hasStatus(sql, "open", now), sql`c.target = any(${subscribed}::text[])`]),
+      sql.and([
+        sql`c.type = 'directional'`,
+        hasStatus(sql, "open", now),
+        sql`c.target = any(${subscribed}::text[])`
+      ]),
       page,
       now
     )
@@ -174,6 +180,7 @@ const make = Effect.gen(function* () {
           }
     const created: CreatedChallenge = {
       challenge_id: id,
+      challenge_type: "directional",
       asset: target.key,
       kind: wanted.kind ?? "session",
       event_id: wanted.event_id ?? null,
@@ -188,7 +195,13 @@ const make = Effect.gen(function* () {
       close_price_until: DateTime.addDuration(wanted.resolve_at, settings.closePriceWithin),
       cancel_at: DateTime.addDuration(wanted.resolve_at, settings.directionalCancelAfter),
       open_price,
-      dead_zone_pct
+      dead_zone_pct,
+      period: null,
+      unit: null,
+      bin_edges: null,
+      reference_scale: null,
+      decimal_step: null,
+      reward_pool: null
     }
     yield* run(sql`
       with created as (
@@ -207,7 +220,8 @@ const make = Effect.gen(function* () {
   })
 
   const cancel: Arenas["Service"]["cancel"] = Effect.fn("Arenas.cancel")(function* (id, reason) {
-    if (!isUuid(id)) return yield* unknownChallenge(id)
+    // Only what this arena has can be cancelled here.
+    yield* get(id)
     const now = yield* DateTime.now
     const cancelled = yield* cancelChallenge(sql, { challenge_id: id.toLowerCase(), voided_at: now, reason })
     const current = yield* get(id)

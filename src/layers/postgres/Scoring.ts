@@ -10,7 +10,8 @@ import { Timestamp } from "../../services/text.ts"
 import { Pipelined } from "./Database.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
-import { challengeOf } from "./arenas/challengeRows.ts"
+import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
+import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./scoring/calibration.ts"
 import { FigureRow, figureColumns, noFigures, published } from "./scoring/figures.ts"
 import { makeSettleDue } from "./scoring/settlement.ts"
 import { iso } from "./wire.ts"
@@ -49,6 +50,7 @@ const make = Effect.gen(function* () {
   const named = maybe(Named)
   const boardFigures = many(BoardFigures)
   const scored = many(Scorecard.fields.predictions.value)
+  const calibrationRow = maybe(CalibrationFigures)
   const { settleDue } = yield* makeSettleDue
 
   const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
@@ -149,8 +151,8 @@ const make = Effect.gen(function* () {
       const boards = yield* boardFigures(sql`
       select ${figureColumns(sql)}, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
-      select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, p.direction,
-             p.confidence::float8 as confidence, t.result, s.is_correct, s.score::float8 as score,
+      select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
+             t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
              ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at,
              encode(p.commit, 'hex') as commit
         from predictions p
@@ -158,7 +160,7 @@ const make = Effect.gen(function* () {
         cross join lateral (
           select * from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
         cross join lateral (
-          select is_correct, score from prediction_scores
+          select is_correct, crps, skill, score from prediction_scores
            where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
              and revision = p.revision
            limit 1) s
@@ -185,12 +187,31 @@ const make = Effect.gen(function* () {
     }
   )
 
+  const calibration: Scoring["Service"]["calibration"] = calibrationRow(sql`
+    select ${calibrationColumns(sql)} from calibration_figures where agent_id is null`).pipe(
+    Effect.map((found) => publishedCalibration(Option.getOrUndefined(found))),
+    Effect.withSpan("Scoring.calibration")
+  )
+
+  const calibrationOf: Scoring["Service"]["calibrationOf"] = Effect.fn("Scoring.calibrationOf")(
+    function* (agentId) {
+      const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
+      if (!isUuid(agentId)) return yield* unknown
+      const agent = yield* named(sql`
+        select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
+      if (Option.isNone(agent)) return yield* unknown
+      const found = yield* calibrationRow(sql`
+        select ${calibrationColumns(sql)} from calibration_figures where agent_id = ${agentId}::uuid`)
+      return publishedCalibration(Option.getOrUndefined(found))
+    }
+  )
+
   const audit: Scoring["Service"]["audit"] = differences.pipe(
     Effect.provideService(SqlClient.SqlClient, sql),
     Effect.withSpan("Scoring.audit")
   )
 
-  return Scoring.of({ settleDue, leaderboard, scorecard, audit })
+  return Scoring.of({ settleDue, leaderboard, scorecard, calibration, calibrationOf, audit })
 })
 
 export const layer = Layer.effect(Scoring, make)

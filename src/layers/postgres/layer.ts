@@ -18,6 +18,7 @@ import * as LogTimeStamps from "./log/LogTimeStamps.ts"
 import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./log/LogAudit.ts"
+import * as MacroArena from "./MacroArena.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -54,6 +55,7 @@ export const services = Layer.mergeAll(
   Registry.layer,
   Tokens.layer,
   Arenas.layer,
+  MacroArena.layer,
   Scoring.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer

@@ -23,7 +23,9 @@ const factsOf = (members: JsonObject, terms: ReadonlyArray<readonly [name: strin
 
 const terms: ReadonlyMap<string, string> = new Map([
   ["direction", "Direction"],
-  ["confidence", "Confidence"]
+  ["confidence", "Confidence"],
+  ["predicted_value", "Predicted value"],
+  ["predicted_std", "Standard deviation"]
 ])
 
 /** The direction before the confidence, as people say it. */
@@ -31,6 +33,22 @@ const said = (values: JsonObject): ReadonlyArray<Fact> =>
   Object.entries(values)
     .toReversed()
     .map(([name, value]) => [terms.get(name) ?? printed(name), printed(value)])
+
+const directionalTerms = [
+  ["result", "Result"],
+  ["open_price", "Open price"],
+  ["observation", "Closing price"],
+  ["observed_at", "Observed at"],
+  ["source", "Source"],
+  ["dead_zone_pct", "Dead zone in percent"]
+] as const
+
+const numericTerms = [
+  ["observation", "Published value"],
+  ["observed_at", "Recorded at"],
+  ["source", "Source"],
+  ["reference_scale", "Reference scale"]
+] as const
 
 const titles: ReadonlyMap<string, string> = new Map([
   ["challenge.create", "A challenge, as it was made"],
@@ -86,12 +104,7 @@ export const statementOf = (options: {
         facts: [
           ...factsOf(members, [
             ["challenge_id", "Challenge"],
-            ["result", "Result"],
-            ["open_price", "Open price"],
-            ["observation", "Closing price"],
-            ["observed_at", "Observed at"],
-            ["source", "Source"],
-            ["dead_zone_pct", "Dead zone in percent"],
+            ...("reference_scale" in members ? numericTerms : directionalTerms),
             ["scores", "Scores"],
             ["root", "Merkle root of the scores"],
             ["settled_at", "Settled at"],

@@ -61,6 +61,14 @@ const telling: Readonly<Record<string, string>> = {
   "log_entries.version": "type = 'settlement'"
 }
 
+/** The rows of numeric forecasts. */
+const numeric: Readonly<Record<string, string>> = {
+  challenges: "type = 'macro'",
+  predictions: "predicted_value is not null",
+  prediction_scores: "crps is not null",
+  settlements: "actual_value is not null"
+}
+
 const aliases: Readonly<Record<string, string>> = {
   "challenges.question": "question or resolution criteria",
   "challenges.resolution_criteria": "question or resolution criteria",
@@ -154,9 +162,9 @@ const prepared = Effect.gen(function* () {
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)
   assert.isAbove(report.checkpoints, 2)
-  assert.strictEqual(report.challenges, 5)
-  assert.strictEqual(report.settlements, 2)
-  assert.strictEqual(report.scores, 9)
+  assert.strictEqual(report.challenges, 6)
+  assert.strictEqual(report.settlements, 3)
+  assert.strictEqual(report.scores, 12)
   yield* unguarded(tables)
   return world
 })
@@ -262,6 +270,28 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
             Object.keys(unrecorded).filter((name) => !all.has(name)),
             []
           )
+        }),
+      120_000
+    )
+
+    it.effect(
+      "names every column of a macro challenge that was changed, of its forecasts, scores and settlement",
+      () =>
+        Effect.gen(function* () {
+          const unnamed: Array<string> = []
+          for (const column of yield* columnsOf(Object.keys(numeric))) {
+            const name = `${column.table}.${column.column}`
+            // How a challenge ended is the same for every type.
+            if (name in unrecorded || name in telling) continue
+            const row = yield* tamper(column, numeric[column.table] ?? "false")
+            const found = yield* differences
+            const wanted = naming(column, row)
+            if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+              unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
+            }
+            yield* restored(column.table)
+          }
+          assert.deepStrictEqual(unnamed, [])
         }),
       120_000
     )

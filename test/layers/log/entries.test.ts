@@ -22,7 +22,17 @@ const bytes = (value: number) => new Uint8Array(32).fill(value)
 const text = (entry: Uint8Array) => Buffer.from(entry).toString("utf8")
 const id = "01890a5d-ac96-774b-bcce-b302099a8057"
 
+const noMacroTerms = {
+  period: null,
+  unit: null,
+  bin_edges: null,
+  reference_scale: null,
+  decimal_step: null,
+  reward_pool: null
+}
 const created = {
+  ...noMacroTerms,
+  challenge_type: "directional" as const,
   challenge_id: id,
   asset: "GC",
   kind: "session",
@@ -44,6 +54,7 @@ const settled = {
   version: 1,
   result: "bullish",
   open_price: "2050.1",
+  reference_scale: null,
   observation: "2061",
   dead_zone_pct: "0.3",
   source: "admin 1h candle",
@@ -65,6 +76,44 @@ describe("The entry of", () => {
         `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"session",` +
         `"open_price":"2050.1","resolve_at":"2026-03-03T00:00:00.500Z","scoring_version":1,"source":null,` +
         `"type":"challenge.create"}`
+    )
+  })
+
+  it("a macro challenge has its bins, its scale and its reward pool", () => {
+    const macro = {
+      ...created,
+      challenge_type: "macro" as const,
+      asset: "CPI",
+      kind: "macro",
+      event_id: null,
+      open_price: null,
+      dead_zone_pct: null,
+      period: "2026-03",
+      unit: "% y/y",
+      bin_edges: ["3", "3.1"],
+      reference_scale: "0.12",
+      decimal_step: "0.1",
+      reward_pool: "1000.5"
+    }
+    assert.strictEqual(
+      text(challengeCreate(macro)),
+      `{"asset":"CPI","bin_edges":["3","3.1"],"cancel_at":"2026-03-10T00:00:00.500Z","challenge_id":"${id}",` +
+        `"challenge_type":"macro","created_at":"2026-03-02T00:00:00.000Z","deadline":"2026-03-03T00:00:00.000Z",` +
+        `"decimal_step":"0.1","event_id":null,` +
+        `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"macro",` +
+        `"period":"2026-03","reference_scale":"0.12","resolve_at":"2026-03-03T00:00:00.500Z","reward_pool":"1000.5",` +
+        `"scoring_version":1,"source":null,"type":"challenge.create","unit":"% y/y"}`
+    )
+  })
+
+  it("the settlement of a macro challenge has the value and the scale", () => {
+    const macro = { ...settled, result: null, open_price: null, dead_zone_pct: null, reference_scale: "0.12" }
+    assert.strictEqual(
+      text(settlement({ ...macro, observation: "3.2", source: "admin" })),
+      `{"challenge_id":"${id}","fetched_at":"2026-03-03T00:01:00.000Z","observation":"3.2",` +
+        `"observed_at":"2026-03-03T00:00:00.500Z","raw_sha256":"${"01".repeat(32)}","reference_scale":"0.12",` +
+        `"result":null,"root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
+        `"source":"admin","type":"settlement","version":1}`
     )
   })
 

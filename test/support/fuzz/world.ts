@@ -104,6 +104,28 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const createChallenge = (deadline: string) =>
     asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at: deadline, open_price: 2000 })
 
+  const macroOf = (deadline: string, terms: Readonly<Record<string, string>> = {}) =>
+    asAdmin(Created, "macro/challenges", {
+      asset: "CPI",
+      period: "2026-03",
+      deadline,
+      reference_scale: 0.12,
+      bin_edges: [3, 3.1],
+      reward_pool: 0,
+      ...terms
+    })
+  /** So many first prints of a series that a reference scale is computed from them. */
+  const printed = (terms: Readonly<Record<string, string>>) =>
+    Effect.forEach(
+      Array.from({ length: 25 }, (_, month) => month),
+      (month) =>
+        Effect.flatMap(macroOf(hoursFromNow(-24), terms), ({ id }) =>
+          asAdmin(Created, `macro/challenges/${id}/resolve`, { actual_value: month % 7 })
+        )
+    )
+  yield* printed({})
+  yield* printed({ unit: "%" })
+
   const agent = yield* passed
   const rival = yield* passed
   const pair = ecPair()
@@ -224,6 +246,29 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "arena.predict": [
       Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id } })),
       always({ params: { challenge_id: open.id }, hints: { is_revision: true } })
+    ],
+    "macro.forecast": [
+      Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],
+    "admin.createMacroChallenge": [
+      always({
+        hints: {
+          asset: "CPI",
+          unit: "%",
+          deadline: tomorrow,
+          release_at: tomorrow,
+          reference_scale: 0.12,
+          bin_edges: [3, 3.1],
+          reward_pool: 1.5
+        }
+      })
+    ],
+    "admin.resolveMacroChallenge": [
+      Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "admin.voidMacroChallenge": [
+      Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
     "arena.paperSignals": [always({ params: { challenge_id: oldest.id } })],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import type { Voided } from "../log/entries.ts"
@@ -28,3 +28,15 @@ export const cancelChallenge = (sql: SqlClient.SqlClient, challenge: Voided): Ef
     orDefect,
     Effect.map((rows) => rows.length > 0)
   )
+
+/** Ends a macro challenge that has waited for its value for as long as it does, and says whether it did. */
+export const voidWithoutValue = (
+  sql: SqlClient.SqlClient,
+  challenge: { readonly id: string; readonly cancel_at: DateTime.Utc },
+  now: DateTime.Utc
+): Effect.Effect<boolean> =>
+  cancelChallenge(sql, {
+    challenge_id: challenge.id,
+    voided_at: now,
+    reason: `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
+  })

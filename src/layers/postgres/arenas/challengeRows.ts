@@ -1,17 +1,18 @@
 /** A challenge as the API shows it, selected in one place. */
 import { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { ChallengeStatus } from "../../../services/Challenges.ts"
+import type { AnyStatus } from "../../../services/Challenges.ts"
 import { at } from "../query.ts"
 import { iso } from "../wire.ts"
 
 /** Status is derived from the clock: an open challenge past its deadline reads as closed even if no job ran. */
 export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
-  case when c.cancelled_at is not null then 'cancelled' when c.resolved_at is not null then 'resolved'
+  case when c.cancelled_at is not null then case c.type when 'directional' then 'cancelled' else 'void' end
+       when c.resolved_at is not null then 'resolved'
        when c.deadline <= ${at(now)} then 'closed' else 'open' end`
 
 /** The condition that `statusOf` is this status, in a form that the indexes serve. */
-export const hasStatus = (sql: SqlClient.SqlClient, status: ChallengeStatus, now: DateTime.Utc) => {
+export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: DateTime.Utc) => {
   switch (status) {
     case "open":
       return sql`c.resolved_at is null and c.cancelled_at is null and c.deadline > ${at(now)}`
@@ -20,11 +21,12 @@ export const hasStatus = (sql: SqlClient.SqlClient, status: ChallengeStatus, now
     case "resolved":
       return sql`c.resolved_at is not null`
     case "cancelled":
+    case "void":
       return sql`c.cancelled_at is not null`
   }
 }
 
-/** Challenges `c`; the caller adds conditions, order and limit to `from`. */
+/** Directional challenges `c`; the caller adds conditions, order and limit to `from`. */
 export const challengeColumns = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   c.id::text, c.type, c.kind, c.event_id, c.question, c.target as asset, ${statusOf(sql, now)} as status,
   ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
@@ -40,9 +42,18 @@ export const challengeColumns = (sql: SqlClient.SqlClient, now: DateTime.Utc) =>
 export const challengeOf = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
 
-/** The counts that `challengeColumns` shows: the sum over the shards. */
+/** How many predictions a challenge `c` has, and what they say: the sum over the shards. */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
     select coalesce(sum(bullish), 0)::int as bullish, coalesce(sum(bearish), 0)::int as bearish,
-           coalesce(sum(neutral), 0)::int as neutral
+           coalesce(sum(neutral), 0)::int as neutral, coalesce(sum(forecasts), 0)::int as forecasts
       from prediction_counts where challenge_id = c.id) n`
+
+/** What a prediction `p` says: the columns of `PredictionValues`. */
+export const valuesOf = (sql: SqlClient.SqlClient) => sql`
+  p.direction, p.confidence::float8 as confidence, p.predicted_value::float8 as predicted_value,
+  p.predicted_std::float8 as predicted_std`
+
+/** How it was scored, by a row `s` of its score: the columns of `PredictionVerdict`. */
+export const verdictOf = (sql: SqlClient.SqlClient) => sql`
+  s.is_correct, s.crps::float8 as crps, s.skill::float8 as skill, s.score::float8 as score`

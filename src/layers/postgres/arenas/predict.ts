@@ -1,5 +1,5 @@
 /** Recording a submission: a prediction before the deadline, a paper-trade signal after it. */
-import { Array as Arr, DateTime, Duration, Effect, Predicate, Schema } from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Arenas, Submission } from "../../../services/Arenas.ts"
@@ -10,15 +10,10 @@ import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
 import { at, decimal, maybe, orDefect } from "../query.ts"
+import { isProvisionalLimit, mostLooks } from "./races.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
-
-/** Each lost race is won by another submission of the same agent, so looking again this often is plenty. */
-const mostLooks = 20
-
-const isProvisionalLimit = (cause: unknown): boolean =>
-  Predicate.hasProperty(cause, "constraint") && cause.constraint === "agents_provisional_limit"
 
 const lostRace: SubmissionOutcome = { position: 1, outcome: "raced", prediction_limit: null }
 
@@ -40,7 +35,7 @@ export const makePredict = Effect.gen(function* () {
   ): Effect.Effect<ReadonlyArray<SubmissionOutcome>> =>
     recordPredictions(client, items).pipe(
       Effect.flatMap(outcomesOf),
-      // The last of a provisional agent's predictions, taken by another one meanwhile. In company it is not known whose.
+      // In company it is not known whose last prediction it was.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>
         items.length === 1 && isProvisionalLimit(reason.cause)
           ? Effect.succeed([lostRace])

@@ -1,6 +1,7 @@
 /** What is read of predictions: results, paper-trade signals, an agent's own. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { binOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
 import { PaperSignal, Receipt } from "../../../services/Challenges.ts"
@@ -10,20 +11,14 @@ import { Settings } from "../../../services/Settings.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
 import { many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
-import { challengeOf, countsOfChallenge, statusOf } from "./challengeRows.ts"
+import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
-const {
-  predictions,
-  next_cursor: _,
-  settlement: __,
-  void_reason: ___,
-  log: ____,
-  ...resultColumns
-} = Results.fields
+const { bin: _bin, predictions, next_cursor: _, settlement: __, log: ____, ...resultColumns } = Results.fields
 
 const ResultRow = Schema.Struct({
   ...resultColumns,
+  bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   past_deadline: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
   settlement_source: Schema.NullOr(Schema.String)
@@ -52,8 +47,12 @@ export const makeReads = Effect.gen(function* () {
       select c.id::text as challenge_id, c.type, c.kind, ${statusOf(sql, now)} as status, s.result,
              c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
-             ${iso(sql, "s.settled_at")} as resolved_at, c.cancel_reason,
-             n.bullish + n.bearish + n.neutral as prediction_count,
+             s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
+             coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,
+             ${iso(sql, "s.settled_at")} as resolved_at,
+             case c.type when 'directional' then c.cancel_reason end as cancel_reason,
+             case when c.type <> 'directional' then c.cancel_reason end as void_reason,
+             n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
              c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source
         from challenges c
         ${countsOfChallenge(sql)}
@@ -61,13 +60,13 @@ export const makeReads = Effect.gen(function* () {
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { past_deadline, version, settlement_source, ...shown } = found.value
+    const { bin_edges, past_deadline, version, settlement_source, ...shown } = found.value
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, p.direction, p.confidence::float8 as confidence, p.reasoning,
-                 s.is_correct, s.score::float8 as score, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)}, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
-              select distinct on (agent_id) agent_id, direction, confidence, reasoning, commit
+              select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
+                     commit
                 from predictions
                where challenge_id = ${challengeId}::uuid
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
@@ -75,7 +74,7 @@ export const makeReads = Effect.gen(function* () {
                limit ${page.limit + 1}) p
            cross join lateral (select name from agents where id = p.agent_id limit 1) a
             left join lateral (
-              select is_correct, score from prediction_scores
+              select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
            order by p.agent_id`)
@@ -83,7 +82,7 @@ export const makeReads = Effect.gen(function* () {
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
     return {
       ...shown,
-      void_reason: null,
+      bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
       settlement:
         version === null || settlement_source === null || shown.resolved_at === null
           ? null
@@ -97,7 +96,7 @@ export const makeReads = Effect.gen(function* () {
       predictions: items,
       log: {
         settlement_proof:
-          version === null && shown.status !== "cancelled"
+          version === null && shown.status !== "cancelled" && shown.status !== "void"
             ? null
             : `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}`
       },
@@ -131,15 +130,15 @@ export const makeReads = Effect.gen(function* () {
       const now = yield* DateTime.now
       const rows = yield* ownRows(sql`
         select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
-               ${statusOf(sql, now)} as challenge_status, ${iso(sql, "c.deadline")} as deadline, p.direction,
-               p.confidence::float8 as confidence, p.reasoning, p.revision as revision_count,
-               ${iso(sql, "p.received_at")} as created_at, s.is_correct, s.score::float8 as score,
+               ${statusOf(sql, now)} as challenge_status, ${iso(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
+               p.reasoning, p.revision as revision_count,
+               ${iso(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
                encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
                ${leafIndexOf(sql, "p.commit")}
           from predictions p
           ${challengeOf(sql)}
           left join lateral (
-            select is_correct, score from prediction_scores
+            select is_correct, crps, skill, score from prediction_scores
              where challenge_id = p.challenge_id and agent_id = p.agent_id
                and version = (select max(version) from settlements where challenge_id = p.challenge_id)
              limit 1) s on true

@@ -11,14 +11,14 @@
  * Rows are found by key, one probe an item: the planner knows neither how many items there are nor how the table has
  * grown since, and this plan is right for all of them.
  */
-import { createHash, randomBytes } from "node:crypto"
-import { DateTime, Schema } from "effect"
+import { Schema } from "effect"
+import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { canonicalJson } from "../../canonicalJson.ts"
 import { queueCommits } from "../log/queueCommits.ts"
 import { at, column, decimal } from "../query.ts"
+import { bodyAround, salts } from "./commitments.ts"
 
 export interface SubmissionItem {
   readonly id: PredictionId
@@ -50,36 +50,11 @@ const Written = Schema.Struct({
 export const SubmissionOutcome = Schema.Union([Written, Refused])
 export type SubmissionOutcome = typeof SubmissionOutcome.Type
 
-/**
- * The canonical body (RFC 8785) before and after the revision number, which only the statement knows. Members stand in
- * the order of their names, so `revision` falls between `received_at` and `values`.
- */
-const bodyAround = (item: SubmissionItem): { readonly head: string; readonly tail: string } => {
-  const before = canonicalJson({
-    agent_id: item.agentId,
-    challenge_id: item.challengeId.toLowerCase(),
-    kind: "directional",
-    reasoning_sha256:
-      item.reasoning === null ? null : createHash("sha256").update(item.reasoning, "utf8").digest("hex"),
-    received_at: DateTime.formatIso(item.receivedAt)
-  })
-  const values = canonicalJson({ confidence: item.confidence, direction: item.direction })
-  return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${values}}` }
-}
-
-const saltBytes = 32
-
-/** As many salts in hexadecimal, of one draw: asking the generator costs more than what it gives. */
-const salts = (count: number): ReadonlyArray<string> => {
-  const drawn = randomBytes(saltBytes * count).toString("hex")
-  return Array.from({ length: count }, (_, index) =>
-    drawn.slice(index * saltBytes * 2, (index + 1) * saltBytes * 2)
-  )
-}
-
 /** An agent appears at most once among the items; `SubmissionOutcome` is what a row of the answer holds. */
 export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<SubmissionItem>) => {
-  const bodies = items.map(bodyAround)
+  const bodies = items.map((item) =>
+    bodyAround(item, "directional", { confidence: item.confidence, direction: item.direction })
+  )
   return sql`
     with item as (
       select * from unnest(

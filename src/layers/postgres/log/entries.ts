@@ -32,6 +32,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text, "utf8
 
 export interface CreatedChallenge {
   readonly challenge_id: string
+  readonly challenge_type: "directional" | "macro"
   readonly asset: string
   readonly kind: string
   readonly event_id: string | null
@@ -43,39 +44,61 @@ export interface CreatedChallenge {
   readonly resolve_at: DateTime.Utc
   readonly close_price_until: DateTime.Utc
   readonly cancel_at: DateTime.Utc
-  readonly open_price: string
+  /** Of directional challenges. */
+  readonly open_price: string | null
   readonly dead_zone_pct: string | null
+  /** Of macro challenges, whose `resolve_at` is when the figure is to be released. */
+  readonly period: string | null
+  readonly unit: string | null
+  readonly bin_edges: ReadonlyArray<string> | null
+  readonly reference_scale: string | null
+  readonly decimal_step: string | null
+  /** Credits. */
+  readonly reward_pool: string | null
 }
 
-/** A directional challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
+/** What a challenge of each type settles by. */
+const termsOf = (challenge: CreatedChallenge) =>
+  challenge.challenge_type === "directional"
+    ? {
+        close_price_until: DateTime.formatIso(challenge.close_price_until),
+        dead_zone_pct: challenge.dead_zone_pct,
+        open_price: challenge.open_price
+      }
+    : {
+        bin_edges: challenge.bin_edges,
+        decimal_step: challenge.decimal_step,
+        period: challenge.period,
+        reference_scale: challenge.reference_scale,
+        reward_pool: challenge.reward_pool,
+        unit: challenge.unit
+      }
+
+const createdMembers = (challenge: CreatedChallenge) => ({
+  ...termsOf(challenge),
+  asset: challenge.asset,
+  cancel_at: DateTime.formatIso(challenge.cancel_at),
+  challenge_id: challenge.challenge_id,
+  challenge_type: challenge.challenge_type,
+  created_at: DateTime.formatIso(challenge.created_at),
+  deadline: DateTime.formatIso(challenge.deadline),
+  event_id: challenge.event_id,
+  frozen_sha256: sha256(
+    canonicalJson({
+      question: challenge.question,
+      resolution_criteria: challenge.resolution_criteria,
+      resolution_criteria_zh: challenge.resolution_criteria_zh
+    })
+  ),
+  kind: challenge.kind,
+  resolve_at: DateTime.formatIso(challenge.resolve_at),
+  scoring_version: 1,
+  source: null
+})
+
+/** A challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
 export const challengeCreate = (challenge: CreatedChallenge, origin: Origin = "live"): Uint8Array =>
-  encode(
-    "challenge.create",
-    {
-      asset: challenge.asset,
-      cancel_at: DateTime.formatIso(challenge.cancel_at),
-      challenge_id: challenge.challenge_id,
-      challenge_type: "directional",
-      close_price_until: DateTime.formatIso(challenge.close_price_until),
-      created_at: DateTime.formatIso(challenge.created_at),
-      dead_zone_pct: challenge.dead_zone_pct,
-      deadline: DateTime.formatIso(challenge.deadline),
-      event_id: challenge.event_id,
-      frozen_sha256: sha256(
-        canonicalJson({
-          question: challenge.question,
-          resolution_criteria: challenge.resolution_criteria,
-          resolution_criteria_zh: challenge.resolution_criteria_zh
-        })
-      ),
-      kind: challenge.kind,
-      open_price: challenge.open_price,
-      resolve_at: DateTime.formatIso(challenge.resolve_at),
-      scoring_version: 1,
-      source: null
-    },
-    origin
-  )
+  encode("challenge.create", createdMembers(challenge), origin)
 
 /** That somebody predicted: who and what stays hidden until the reveal. The statement that records predictions writes the same bytes. */
 export const predictionCommit = (
@@ -124,10 +147,14 @@ export const predictionReveal = (revealed: {
 export interface Settled {
   readonly challenge_id: string
   readonly version: number
-  readonly result: string
-  readonly open_price: string
+  /** Null of numeric questions. */
+  readonly result: string | null
+  readonly open_price: string | null
+  readonly dead_zone_pct: string | null
+  /** The closing price, or the value that was published. */
   readonly observation: string
-  readonly dead_zone_pct: string
+  /** What numeric forecasts were scored with. */
+  readonly reference_scale: string | null
   readonly source: string
   readonly observed_at: DateTime.Utc
   /** When the price was fetched; null for what was settled before that was kept. */
@@ -145,12 +172,13 @@ export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Arra
   encode(
     "settlement",
     {
+      ...(settled.reference_scale === null
+        ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
+        : { reference_scale: settled.reference_scale }),
       challenge_id: settled.challenge_id,
-      dead_zone_pct: settled.dead_zone_pct,
       fetched_at: isoOrNull(settled.fetched_at),
       observation: settled.observation,
       observed_at: DateTime.formatIso(settled.observed_at),
-      open_price: settled.open_price,
       raw_sha256: hexOrNull(settled.raw_sha256),
       result: settled.result,
       root: hex(settled.root),

@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
+import { ChallengeType } from "../../../services/Challenges.ts"
 import { column, many } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
 import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
@@ -19,8 +20,19 @@ export interface Unwritten {
   readonly imported: boolean
 }
 
+/** The terms of a macro challenge as entries write them; all null of other types. */
+export const MacroTerms = Schema.Struct({
+  period: Schema.NullOr(Schema.String),
+  unit: Schema.NullOr(Schema.String),
+  bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
+  reference_scale: Schema.NullOr(Schema.String),
+  decimal_step: Schema.NullOr(Schema.String),
+  reward_pool: Schema.NullOr(Schema.String)
+})
+
 const Created = Schema.Struct({
   challenge_id: Schema.String,
+  challenge_type: ChallengeType,
   asset: Schema.String,
   kind: Schema.String,
   event_id: Schema.NullOr(Schema.String),
@@ -32,9 +44,17 @@ const Created = Schema.Struct({
   resolve_at: Schema.DateTimeUtcFromDate,
   close_price_until: Schema.DateTimeUtcFromDate,
   cancel_at: Schema.DateTimeUtcFromDate,
-  open_price: Schema.String,
-  dead_zone_pct: Schema.NullOr(Schema.String)
+  open_price: Schema.NullOr(Schema.String),
+  dead_zone_pct: Schema.NullOr(Schema.String),
+  ...MacroTerms.fields
 })
+
+/** The columns of `MacroTerms` of a challenge `c`. */
+export const macroTerms = (sql: SqlClient.SqlClient) => sql`
+  c.period, c.unit, trim_scale(c.reference_scale)::text as reference_scale,
+  trim_scale(c.decimal_step)::text as decimal_step, trim_scale(c.reward_pool::numeric / 1000000)::text as reward_pool,
+  (select array_agg(trim_scale(e.edge)::text order by e.position)
+     from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges`
 
 /** These challenges as they were created, in no order. */
 export const createdChallenges = (
@@ -42,9 +62,10 @@ export const createdChallenges = (
   challengeIds: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<CreatedChallenge>> =>
   many(Created)(sql`
-    select c.id::text as challenge_id, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
+    select c.id::text as challenge_id, c.type as challenge_type, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
            c.resolution_criteria_zh, c.created_at, c.deadline, c.resolve_at, c.close_price_until, c.cancel_at,
-           trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct
+           trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct,
+           ${macroTerms(sql)}
       from challenges c where c.id = any(${column("uuid", challengeIds)})`)
 
 const Cancelled = Schema.Struct({
@@ -65,10 +86,11 @@ export const voidedChallenges = (
 const SettledRow = Schema.Struct({
   challenge_id: Schema.String,
   version: Schema.Int,
-  result: Schema.String,
-  open_price: Schema.String,
+  result: Schema.NullOr(Schema.String),
+  open_price: Schema.NullOr(Schema.String),
+  dead_zone_pct: Schema.NullOr(Schema.String),
   observation: Schema.String,
-  dead_zone_pct: Schema.String,
+  reference_scale: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.DateTimeUtcFromDate,
   fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
@@ -93,7 +115,8 @@ export const settledChallenges = (
 ): Effect.Effect<ReadonlyArray<Settled>> =>
   many(SettledRow)(sql`
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
-           trim_scale(s.close_price)::text as observation, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
+           trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
+           trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
            s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, n.scores, n.root
       from unnest(${column(
         "uuid",

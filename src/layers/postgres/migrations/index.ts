@@ -12,6 +12,7 @@ import { assertions } from "./0010_assertions.ts"
 import { reads } from "./0011_reads.ts"
 import { log } from "./0012_log.ts"
 import { ledger } from "./0013_ledger.ts"
+import { macro } from "./0014_macro.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -26,5 +27,6 @@ export const migrations = {
   "0010_assertions": assertions,
   "0011_reads": reads,
   "0012_log": log,
-  "0013_ledger": ledger
+  "0013_ledger": ledger,
+  "0014_macro": macro
 }

@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many, one, orDefect } from "../query.ts"
+import { numericDifferences } from "./numericAudit.ts"
 
 const mostReported = 100
 
@@ -24,7 +25,10 @@ export const differences = Effect.gen(function* () {
           ),
           daily as (
             select b.board, s.agent_id, l.day, count(*)::int as n, sum(s.score) as points,
-                   sum(s.is_correct::int)::int as correct, sum((1 - s.score * 0.01) * (1 - s.score * 0.01)) as brier
+                   count(s.is_correct)::int as binary_n, coalesce(sum(s.is_correct::int), 0)::int as correct,
+                   coalesce(sum((1 - s.score * 0.01) * (1 - s.score * 0.01)) filter (where s.is_correct is not null), 0)
+                     as brier,
+                   count(s.skill)::int as skill_n, coalesce(sum(s.skill), 0) as skill
               from latest l
               join prediction_scores s on s.challenge_id = l.challenge_id and s.version = l.version
               join challenges c on c.id = l.challenge_id
@@ -36,7 +40,8 @@ export const differences = Effect.gen(function* () {
             select *, day = max(day) over (partition by board, agent_id) as is_last from daily
           ),
           recomputed as (
-            select board, agent_id, sum(n)::int as scored, sum(points) as score_sum, sum(n)::int as binary_scored,
+            select board, agent_id, sum(n)::int as scored, sum(points) as score_sum,
+                   sum(binary_n)::int as binary_scored, sum(skill_n)::int as skill_count, sum(skill) as skill_sum,
                    sum(correct)::int as correct, sum(brier) as brier_sum, max(day) as last_day,
                    sum(n) filter (where is_last)::int as day_count, sum(points) filter (where is_last) as day_sum,
                    count(*) filter (where not is_last)::int as days,
@@ -47,10 +52,10 @@ export const differences = Effect.gen(function* () {
           )
           select coalesce(f.board, r.board) as board, coalesce(f.agent_id, r.agent_id)::text as agent_id
             from agent_figures f full join recomputed r on r.board = f.board and r.agent_id = f.agent_id
-           where (f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.last_day, f.day_count, f.day_sum,
+           where (f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.last_day, f.day_count, f.day_sum,
                   f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq)
                  is distinct from
-                 (r.scored, r.score_sum, r.binary_scored, r.correct, r.brier_sum, r.last_day, r.day_count, r.day_sum,
+                 (r.scored, r.score_sum, r.binary_scored, r.correct, r.brier_sum, r.skill_count, r.skill_sum, r.last_day, r.day_count, r.day_sum,
                   r.days, r.sum_day_sq, r.sum_day_cross, r.sum_day_count_sq)
            order by 1, 2
            limit ${mostReported}`)
@@ -64,9 +69,11 @@ export const differences = Effect.gen(function* () {
                    p.direction = l.result as is_correct,
                    case when p.direction = l.result then 50 + 50 * p.confidence else 50 - 50 * p.confidence end as score
               from latest l join predictions p on p.challenge_id = l.challenge_id
+             where p.direction is not null
              order by p.challenge_id, p.agent_id, p.revision desc
           ),
-          kept as (select s.* from prediction_scores s join latest l using (challenge_id, version))
+          kept as (
+            select s.* from prediction_scores s join latest l using (challenge_id, version) where s.crps is null)
           select coalesce(e.challenge_id, k.challenge_id)::text as challenge_id,
                  coalesce(e.agent_id, k.agent_id)::text as agent_id
             from expected e full join kept k using (challenge_id, version, agent_id)
@@ -79,6 +86,7 @@ export const differences = Effect.gen(function* () {
         return {
           agents,
           differences: [
+            ...(yield* numericDifferences(sql, mostReported)),
             ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
             ...found.map((row) => `${row.board}: ${row.agent_id}`)
           ]

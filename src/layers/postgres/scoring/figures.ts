@@ -104,7 +104,7 @@ export const addScores = (
   const next = (after: string | null) =>
     done(sql`
       with scored as (
-        select s.agent_id, s.score, s.is_correct
+        select s.agent_id, s.score, s.is_correct, s.skill
           from prediction_scores s
          where s.challenge_id = ${settlement.challengeId}::uuid and s.version = ${settlement.version}
            ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
@@ -113,9 +113,12 @@ export const addScores = (
       ),
       added as (
         insert into agent_figures as f
-          (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
-        select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, 1, s.is_correct::int,
-               (1 - s.score * 0.01) * (1 - s.score * 0.01), t.day, 1, s.score
+          (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, skill_count, skill_sum,
+           last_day, day_count, day_sum)
+        select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, (s.is_correct is not null)::int,
+               coalesce(s.is_correct, false)::int,
+               case when s.is_correct is null then 0 else (1 - s.score * 0.01) * (1 - s.score * 0.01) end,
+               (s.skill is not null)::int, coalesce(s.skill, 0), t.day, 1, s.score
           from scored s
           join agents a on a.id = s.agent_id
           join settlements t on t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
@@ -129,6 +132,8 @@ export const addScores = (
           binary_scored = f.binary_scored + excluded.binary_scored,
           correct = f.correct + excluded.correct,
           brier_sum = f.brier_sum + excluded.brier_sum,
+          skill_count = f.skill_count + excluded.skill_count,
+          skill_sum = f.skill_sum + excluded.skill_sum,
           days = case when f.last_day < excluded.last_day then f.days + 1 else f.days end,
           sum_day_sq =
             case when f.last_day < excluded.last_day then f.sum_day_sq + f.day_sum * f.day_sum else f.sum_day_sq end,

@@ -10,13 +10,12 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { cancelChallenge } from "../arenas/cancelChallenge.ts"
+import { cancelChallenge, voidWithoutValue } from "../arenas/cancelChallenge.ts"
+import { closeChallenges } from "../arenas/closeChallenges.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
-import { at, many, maybe, orDefect } from "../query.ts"
+import { at, many, maybe, run } from "../query.ts"
 import { addScores } from "./figures.ts"
-
-/** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
-const settlementLock = 4_280_771_002n
+import { settlementDay, settling } from "./settling.ts"
 
 /** How many due challenges are looked at in one statement. */
 const batch = 200
@@ -28,6 +27,8 @@ const Due = Schema.Struct({
   close_price_until: Schema.DateTimeUtcFromDate,
   cancel_at: Schema.DateTimeUtcFromDate
 })
+
+const Overdue = Schema.Struct({ id: ChallengeId, cancel_at: Schema.DateTimeUtcFromDate })
 
 const Terms = Schema.Struct({
   open_price: Schema.BigDecimalFromString,
@@ -43,40 +44,14 @@ export const makeSettleDue = Effect.gen(function* () {
   const prices = yield* Prices
   const settings = yield* Settings
   const dueRows = many(Due)
+  const overdueRows = many(Overdue)
   const terms = maybe(Terms)
-
-  /** Ends submissions: waits for those under way, and those that come later see a closed challenge. */
-  const close = (condition: ReturnType<typeof sql.and>, now: DateTime.Utc) =>
-    sql`
-      with due as (
-        select c.id from challenges c
-         where ${condition} and c.closed_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}
-         order by c.id
-           for update
-      ),
-      closed as (
-        update challenges c set closed_at = ${at(now)} from due where c.id = due.id
-        returning c.id, c.closed_at
-      )
-      insert into log_pending (type, challenge_id, version, closed_at)
-      select 'challenge.close', id, 1, closed_at from closed order by id
-      returning 1`.pipe(
-      orDefect,
-      Effect.map((rows) => rows.length)
-    )
 
   const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
     const now = yield* DateTime.now
     yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
-    yield* close(sql`c.id = ${due.id}::uuid`, now)
+    yield* closeChallenges(sql, sql`c.id = ${due.id}::uuid`, now)
     const settled = Effect.gen(function* () {
-      // A million predictions take longer than a request may, and another plan than ten.
-      yield* sql`
-        select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
-               set_config('idle_in_transaction_session_timeout', '1min', true),
-               set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_bitmapscan', 'on', true),
-               set_config('work_mem', '64MB', true)`
-      yield* sql`select pg_advisory_xact_lock(${settlementLock})`
       const found = yield* terms(sql`
         select c.open_price::text, coalesce(c.dead_zone_pct, t.dead_zone_pct)::text as dead_zone_pct, c.target, t.category
           from challenges c join targets t on t.key = c.target
@@ -85,15 +60,15 @@ export const makeSettleDue = Effect.gen(function* () {
       if (Option.isNone(found)) return "done" as const
       const { open_price, dead_zone_pct, target, category } = found.value
       const result = directionalResult(open_price, price.price, dead_zone_pct)
-      yield* sql`
+      yield* run(sql`
         insert into settlements
           (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, fetched_at,
            settled_at, day)
         values (${due.id}::uuid, 1, ${result}, ${BigDecimal.format(open_price)}::numeric,
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
                 ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${at(now)},
-                greatest((${at(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements)))`
-      yield* sql`
+                ${settlementDay(sql, now)})`)
+      yield* run(sql`
         insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
         select p.challenge_id, 1, p.agent_id, p.revision, p.direction = ${result},
                case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
@@ -101,13 +76,13 @@ export const makeSettleDue = Effect.gen(function* () {
             select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
               from predictions where challenge_id = ${due.id}::uuid
              order by agent_id, revision desc) p
-         order by p.agent_id`
+         order by p.agent_id`)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
-      yield* sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`
+      yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`)
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
-    return yield* sql.withTransaction(settled).pipe(orDefect)
+    return yield* settling(sql, settled)
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
@@ -146,14 +121,26 @@ export const makeSettleDue = Effect.gen(function* () {
     dueRows(sql`
       select id::text, target, resolve_at, close_price_until, cancel_at
         from challenges
-       where resolved_at is null and cancelled_at is null and deadline <= ${at(now)} and resolve_at <= ${at(now)}
+       where type = 'directional' and resolved_at is null and cancelled_at is null and deadline <= ${at(now)}
+         and resolve_at <= ${at(now)}
          ${after === undefined ? sql`` : sql`and (resolve_at, id) > (${at(after.resolve_at)}, ${after.id}::uuid)`}
        order by resolve_at, id
        limit ${batch}`)
 
+  /** Macro challenges whose figure was not published, and will not be. */
+  const voidOverdue = Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const overdue = yield* overdueRows(sql`
+      select id::text, cancel_at from challenges
+       where type = 'macro' and resolved_at is null and cancelled_at is null and cancel_at <= ${at(now)}
+       order by id`)
+    const voided = yield* Effect.filter(overdue, (due) => voidWithoutValue(sql, due, now))
+    return voided.map(({ id }) => id)
+  })
+
   const settleDue: Scoring["Service"]["settleDue"] = Effect.gen(function* () {
     const now = yield* DateTime.now
-    const closed = yield* close(
+    const closed = yield* closeChallenges(
+      sql,
       sql`c.deadline <= ${at(DateTime.subtractDuration(now, settings.closeGrace))}`,
       now
     )
@@ -163,11 +150,12 @@ export const makeSettleDue = Effect.gen(function* () {
       for (const due of rows) outcomes.push([due.id, yield* attempt(due, now)])
       rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
     }
+    const voided = yield* voidOverdue(now)
     const having = (wanted: Outcome) => outcomes.filter(([, outcome]) => outcome === wanted).map(([id]) => id)
     const report = {
       closed,
       resolved: having("resolved"),
-      cancelled: having("cancelled"),
+      cancelled: [...having("cancelled"), ...voided],
       failed: having("failed"),
       waiting: having("waiting").length
     }

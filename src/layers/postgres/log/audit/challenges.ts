@@ -4,6 +4,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
 import { column, many } from "../../query.ts"
+import { MacroTerms, macroTerms } from "../recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -28,8 +29,9 @@ const Row = Schema.Struct({
   resolve_at: Schema.String,
   close_price_until: Schema.String,
   cancel_at: Schema.String,
-  open_price: Schema.String,
+  open_price: Schema.NullOr(Schema.String),
   dead_zone_pct: Schema.NullOr(Schema.String),
+  ...MacroTerms.fields,
   closed_at: At,
   resolved_at: At,
   cancelled_at: At,
@@ -53,14 +55,40 @@ const Waiting = Schema.Struct({
 
 const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
+/** What a row has of the other type: nothing, or that shows as a difference. */
+const foreign = (row: typeof Row.Type, names: ReadonlyArray<keyof typeof Row.Type>) =>
+  Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
+
+/** What a challenge of each type settles by. */
+const termsOf = (row: typeof Row.Type) => {
+  const { bin_edges, close_price_until, dead_zone_pct, decimal_step, open_price } = row
+  const { period, reference_scale, reward_pool, unit } = row
+  return row.type === "macro"
+    ? {
+        bin_edges,
+        decimal_step,
+        period,
+        reference_scale,
+        reward_pool,
+        unit,
+        ...foreign(row, ["open_price", "dead_zone_pct"]),
+        ...(close_price_until === row.cancel_at ? {} : { close_price_until })
+      }
+    : {
+        close_price_until,
+        dead_zone_pct,
+        open_price,
+        ...foreign(row, ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"])
+      }
+}
+
 const madeOf = (row: typeof Row.Type) => ({
+  ...termsOf(row),
   asset: row.target,
   cancel_at: row.cancel_at,
   challenge_id: row.id,
   challenge_type: row.type,
-  close_price_until: row.close_price_until,
   created_at: row.created_at,
-  dead_zone_pct: row.dead_zone_pct,
   deadline: row.deadline,
   event_id: row.event_id,
   frozen_sha256: sha256(
@@ -71,7 +99,6 @@ const madeOf = (row: typeof Row.Type) => ({
     })
   ),
   kind: row.kind,
-  open_price: row.open_price,
   resolve_at: row.resolve_at,
   scoring_version: 1,
   source: null
@@ -95,6 +122,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${moment(sql, "c.deadline")} as deadline, ${moment(sql, "c.resolve_at")} as resolve_at,
              ${moment(sql, "c.close_price_until")} as close_price_until, ${moment(sql, "c.cancel_at")} as cancel_at,
              ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct,
+             ${macroTerms(sql)},
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,

@@ -109,12 +109,15 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
 const stored: Readonly<Record<string, string>> = {
   asset: "target",
   frozen_sha256: "question or resolution criteria",
-  observation: "close_price",
+  observation: "close_price or actual_value",
   reason_sha256: "cancel_reason",
   voided_at: "cancelled_at",
   root: "scores (their root)",
   scores: "number of scores"
 }
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (Array.isArray(one) && Array.isArray(other) && canonicalJson(one) === canonicalJson(other))
 
 /** Names every member by which a thing differs from its entry. */
 export const compare = (
@@ -130,7 +133,7 @@ export const compare = (
   names.delete("type")
   names.delete("of")
   for (const name of names) {
-    if (members[name] !== expected[name]) {
+    if (!isSame(members[name], expected[name])) {
       findings.add(`${what}: ${stored[name] ?? name} is not what ${placeOf(index)} recorded`)
     }
   }

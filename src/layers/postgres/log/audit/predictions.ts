@@ -1,9 +1,10 @@
 /** Predictions beside their sealed bodies, their commits in the log, and what the log reveals of them. */
 import { createHash } from "node:crypto"
-import { BigDecimal, Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
 import { column, many } from "../../query.ts"
+import { sentNumber } from "./decimals.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -16,8 +17,11 @@ const Row = Schema.Struct({
   challenge_id: Schema.String,
   agent_id: Schema.String,
   revision: Schema.Int,
-  direction: Schema.String,
-  confidence: Schema.String,
+  type: Schema.NullOr(Schema.String),
+  direction: Schema.NullOr(Schema.String),
+  confidence: Schema.NullOr(Schema.String),
+  predicted_value: Schema.NullOr(Schema.String),
+  predicted_std: Schema.NullOr(Schema.String),
   reasoning: Schema.NullOr(Schema.String),
   received_at: Schema.String,
   is_of_deadline: Schema.NullOr(Schema.Boolean),
@@ -46,26 +50,27 @@ const commitDomain = Buffer.from("auspex/commit/v1\0")
 const commitOf = ({ body, salt }: Row): Buffer =>
   createHash("sha256").update(commitDomain).update(salt).update(body).digest()
 
-/** A stored decimal as the number that an agent sent; text, when no number has exactly this value. */
-const sentNumber = (decimal: string): number | string => {
-  const value = Number(decimal)
-  const printed = String(value)
-  if (printed === decimal) return value
-  const [one, other] = [BigDecimal.fromString(printed), BigDecimal.fromString(decimal)]
-  const isExact = Option.isSome(one) && Option.isSome(other) && BigDecimal.Equivalence(one.value, other.value)
-  return isExact ? value : decimal
-}
+/** What a prediction says, in the form that its columns have, with whatever they have of the other. */
+const valuesOf = (row: Row) =>
+  Object.fromEntries(
+    Object.entries({
+      confidence: row.confidence === null ? null : sentNumber(row.confidence),
+      direction: row.direction,
+      predicted_std: row.predicted_std === null ? null : sentNumber(row.predicted_std),
+      predicted_value: row.predicted_value === null ? null : sentNumber(row.predicted_value)
+    }).filter(([, value]) => value !== null)
+  )
 
 /** The body that the columns of a prediction make. */
 const bodyOf = (row: Row) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
-  kind: "directional",
+  kind: row.type,
   reasoning_sha256:
     row.reasoning === null ? null : createHash("sha256").update(row.reasoning, "utf8").digest("hex"),
   received_at: row.received_at,
   revision: row.revision,
-  values: { confidence: sentNumber(row.confidence), direction: row.direction }
+  values: valuesOf(row)
 })
 
 /** Names what the sealed body does not say, or says otherwise. */
@@ -84,8 +89,12 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
   const said: Readonly<Record<string, readonly [unknown, unknown]>> = {
     ...Object.fromEntries(Object.entries(direct).map(([name, value]) => [name, [members[name], value]])),
     reasoning: [members["reasoning_sha256"], reasoning_sha256],
-    confidence: [inside["confidence"], values.confidence],
-    direction: [inside["direction"], values.direction]
+    ...Object.fromEntries(
+      [...new Set([...Object.keys(inside), ...Object.keys(values)])].map((name) => [
+        name,
+        [inside[name], values[name]]
+      ])
+    )
   }
   const different = Object.entries(said).filter(([, [one, other]]) => one !== other)
   for (const [name] of different) findings.add(`${what}: ${name} is not what its sealed body says`)
@@ -100,7 +109,8 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
 
   const read = (after: Row | undefined) =>
     rows(sql`
-      select p.challenge_id::text, p.agent_id::text, p.revision, p.direction, ${exact(sql, "p.confidence")} as confidence,
+      select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
+             ${exact(sql, "p.predicted_value")} as predicted_value, ${exact(sql, "p.predicted_std")} as predicted_std,
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
              p.salt, p.body, p.commit, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
              x.index::float8 as closed,

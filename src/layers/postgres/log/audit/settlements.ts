@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
 import { column, many } from "../../query.ts"
 import { Frontier, leafHash } from "../frontier.ts"
+import { numericScore } from "../../scoring/numericScores.ts"
+import { isSameDecimal } from "./decimals.ts"
 import { compare, exact, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -14,10 +16,12 @@ const scoresPage = 4096
 const Row = Schema.Struct({
   challenge_id: Schema.String,
   version: Schema.Int,
-  result: Schema.String,
-  open_price: Schema.String,
-  close_price: Schema.String,
-  dead_zone_pct: Schema.String,
+  result: Schema.NullOr(Schema.String),
+  open_price: Schema.NullOr(Schema.String),
+  close_price: Schema.NullOr(Schema.String),
+  dead_zone_pct: Schema.NullOr(Schema.String),
+  actual_value: Schema.NullOr(Schema.String),
+  reference_scale: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.String,
   fetched_at: Schema.NullOr(Schema.String),
@@ -37,7 +41,14 @@ const Score = Schema.Struct({
   is_of_settlement: Schema.Boolean,
   revision_holds: Schema.Boolean,
   is_correct_holds: Schema.Boolean,
-  score_holds: Schema.Boolean
+  /** Of a direction; a forecast is scored again here, from what follows. */
+  score_holds: Schema.Boolean,
+  crps: Schema.NullOr(Schema.String),
+  skill: Schema.NullOr(Schema.String),
+  predicted_value: Schema.NullOr(Schema.String),
+  predicted_std: Schema.NullOr(Schema.String),
+  actual_value: Schema.NullOr(Schema.String),
+  reference_scale: Schema.NullOr(Schema.String)
 })
 type Score = typeof Score.Type
 
@@ -46,6 +57,48 @@ const Waiting = Schema.Struct({
   version: Schema.Int,
   entry: Schema.NullOr(Schema.Uint8Array)
 })
+
+/** The figures of a score that are not what its prediction earned. */
+const wrongFigures = (score: Score): ReadonlyArray<string> => {
+  const { actual_value, crps, predicted_std, predicted_value, reference_scale, skill } = score
+  if (
+    predicted_std === null ||
+    predicted_value === null ||
+    actual_value === null ||
+    reference_scale === null
+  ) {
+    return [
+      ...(score.score_holds ? [] : ["score"]),
+      ...(crps === null ? [] : ["crps"]),
+      ...(skill === null ? [] : ["skill"])
+    ]
+  }
+  const earned = numericScore({ predicted_std, predicted_value }, { actual_value, reference_scale })
+  return [
+    ...(isSameDecimal(score.score, earned.score) ? [] : ["score"]),
+    ...(isSameDecimal(crps, earned.crps) ? [] : ["crps"]),
+    ...(isSameDecimal(skill, earned.skill) ? [] : ["skill"])
+  ]
+}
+
+/** What a row has of the other type: nothing, or that shows as a difference. */
+const foreign = (row: Row, names: ReadonlyArray<keyof Row>) =>
+  Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
+
+/** What a settlement was decided by. */
+const measureOf = (row: Row) =>
+  row.result === null && row.close_price === null
+    ? {
+        observation: row.actual_value,
+        reference_scale: row.reference_scale,
+        ...foreign(row, ["open_price", "dead_zone_pct"])
+      }
+    : {
+        dead_zone_pct: row.dead_zone_pct,
+        observation: row.close_price,
+        open_price: row.open_price,
+        ...foreign(row, ["actual_value", "reference_scale"])
+      }
 
 interface Scores {
   readonly tree: Frontier
@@ -71,6 +124,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
     rows(sql`
       select s.challenge_id::text, s.version, s.result, ${exact(sql, "s.open_price")} as open_price,
              ${exact(sql, "s.close_price")} as close_price, ${exact(sql, "s.dead_zone_pct")} as dead_zone_pct, s.source,
+             ${exact(sql, "s.actual_value")} as actual_value, ${exact(sql, "s.reference_scale")} as reference_scale,
              ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
              encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
              s.reason is not null as has_reason, e.index::float8 as index, e.entry
@@ -89,7 +143,9 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              s.revision is not distinct from l.revision as revision_holds,
              s.is_correct is not distinct from (l.direction = t.result) as is_correct_holds,
              s.score is not distinct from
-               case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds
+               case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds,
+             s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, t.actual_value::text,
+             t.reference_scale::text
         from (
           select * from prediction_scores
            where ${after === undefined ? sql`true` : sql`(challenge_id, version, agent_id) > (${after.challenge_id}::uuid, ${after.version}::int, ${after.agent_id}::uuid)`}
@@ -97,7 +153,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
            order by challenge_id, version, agent_id limit ${scoresPage}) s
         left join settlements t on t.challenge_id = s.challenge_id and t.version = s.version
         left join lateral (
-          select p.revision, p.direction, p.confidence from predictions p
+          select p.revision, p.direction, p.confidence, p.predicted_value, p.predicted_std from predictions p
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id
            order by p.revision desc limit 1) l on true
        order by s.challenge_id, s.version, s.agent_id`)
@@ -116,7 +172,9 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           else {
             if (!score.revision_holds) findings.add(`${what}: revision is not the agent's last one`)
             if (!score.is_correct_holds) findings.add(`${what}: is_correct is not what its prediction was`)
-            if (!score.score_holds) findings.add(`${what}: score is not what its prediction earned`)
+            for (const name of wrongFigures(score)) {
+              findings.add(`${what}: ${name} is not what its prediction earned`)
+            }
           }
           const scores = found.get(keyOf(score)) ?? noScores()
           scores.count += 1
@@ -156,11 +214,9 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           { index: row.index, entry },
           {
             challenge_id: row.challenge_id,
-            dead_zone_pct: row.dead_zone_pct,
+            ...measureOf(row),
             fetched_at: row.fetched_at,
-            observation: row.close_price,
             observed_at: row.observed_at,
-            open_price: row.open_price,
             raw_sha256: row.raw_sha256,
             result: row.result,
             root: tree.root().toString("hex"),

@@ -123,18 +123,21 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
            || ': its counts (prediction_counts) are not those of its predictions' as what,
            (count(*) over ())::int as count
       from (
-        select challenge_id, sum(bullish) as bullish, sum(bearish) as bearish, sum(neutral) as neutral
+        select challenge_id, sum(bullish) as bullish, sum(bearish) as bearish, sum(neutral) as neutral,
+               sum(forecasts) as forecasts
           from prediction_counts group by challenge_id) k
       full join (
         select challenge_id, count(*) filter (where direction = 'bullish') as bullish,
                count(*) filter (where direction = 'bearish') as bearish,
-               count(*) filter (where direction = 'neutral') as neutral
+               count(*) filter (where direction = 'neutral') as neutral,
+               count(*) filter (where direction is null) as forecasts
           from (
             select distinct on (challenge_id, agent_id) challenge_id, direction
               from predictions order by challenge_id, agent_id, revision desc) l
          group by challenge_id) p on p.challenge_id = k.challenge_id
-     where (coalesce(k.bullish, 0), coalesce(k.bearish, 0), coalesce(k.neutral, 0))
-           is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0))
+     where (coalesce(k.bullish, 0), coalesce(k.bearish, 0), coalesce(k.neutral, 0), coalesce(k.forecasts, 0))
+           is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0),
+                             coalesce(p.forecasts, 0))
      limit ${mostDifferences}`)
   // Settlements take turns, and their day never goes back: each has its own day, or that of one before it.
   yield* found(sql`

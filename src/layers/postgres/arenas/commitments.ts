@@ -1,0 +1,42 @@
+/** What a prediction commits to: its canonical body, and the salt that keeps it from being guessed. */
+import { createHash, randomBytes } from "node:crypto"
+import { DateTime } from "effect"
+import type { AgentId } from "../../../services/identifiers.ts"
+import { canonicalJson } from "../../canonicalJson.ts"
+
+interface Sealed {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly reasoning: string | null
+  readonly receivedAt: DateTime.Utc
+}
+
+/**
+ * The canonical body (RFC 8785) before and after the revision number, which only the statement knows. Members stand in
+ * the order of their names, so `revision` falls between `received_at` and `values`.
+ */
+export const bodyAround = (
+  item: Sealed,
+  kind: "directional" | "macro",
+  values: Readonly<Record<string, string | number>>
+): { readonly head: string; readonly tail: string } => {
+  const before = canonicalJson({
+    agent_id: item.agentId,
+    challenge_id: item.challengeId.toLowerCase(),
+    kind,
+    reasoning_sha256:
+      item.reasoning === null ? null : createHash("sha256").update(item.reasoning, "utf8").digest("hex"),
+    received_at: DateTime.formatIso(item.receivedAt)
+  })
+  return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${canonicalJson(values)}}` }
+}
+
+const saltBytes = 32
+
+/** As many salts in hexadecimal, of one draw: asking the generator costs more than what it gives. */
+export const salts = (count: number): ReadonlyArray<string> => {
+  const drawn = randomBytes(saltBytes * count).toString("hex")
+  return Array.from({ length: count }, (_, index) =>
+    drawn.slice(index * saltBytes * 2, (index + 1) * saltBytes * 2)
+  )
+}

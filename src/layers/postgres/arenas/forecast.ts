@@ -1,0 +1,78 @@
+/** Recording a forecast: the first one, or what replaces it. */
+import { DateTime, Effect, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { ChallengeCancelled, ChallengeClosed, ProvisionalLimit } from "../../../services/Challenges.ts"
+import { InvalidRequest } from "../../../services/errors.ts"
+import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
+import type { ForecastSubmission, MacroArena } from "../../../services/MacroArena.ts"
+import { orDefect } from "../query.ts"
+import { ForecastOutcome, recordForecast } from "./forecasts.ts"
+import { isProvisionalLimit, mostLooks } from "./races.ts"
+import { unknownChallenge } from "./unknownChallenge.ts"
+
+const lostRace: ForecastOutcome = { outcome: "raced", prediction_limit: null, widest: null }
+
+export const makeForecast = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const outcomes = Schema.decodeUnknownEffect(Schema.Tuple([ForecastOutcome]))
+
+  const record = (id: PredictionId, submission: ForecastSubmission): Effect.Effect<ForecastOutcome> =>
+    recordForecast(sql, id, submission).pipe(
+      Effect.flatMap(outcomes),
+      Effect.map(([outcome]) => outcome),
+      Effect.catchReason("SqlError", "ConstraintError", (reason) =>
+        isProvisionalLimit(reason.cause) ? Effect.succeed(lostRace) : Effect.die(reason)
+      ),
+      orDefect
+    )
+
+  const predict: MacroArena["Service"]["predict"] = Effect.fn("MacroArena.predict")(function* (submission) {
+    const { agentId, challengeId, forecast, receivedAt } = submission
+    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const id = PredictionId.make(yield* random.uuidV7())
+    let outcome = yield* record(id, submission)
+    for (let look = 1; outcome.outcome === "raced" && look < mostLooks; look++) {
+      outcome = yield* record(id, submission)
+    }
+    yield* Effect.annotateCurrentSpan({ "prediction.outcome": outcome.outcome })
+    switch (outcome.outcome) {
+      case "unknown":
+        return yield* unknownChallenge(challengeId)
+      case "void":
+        return yield* new ChallengeCancelled({ detail: "The challenge is void: it takes no forecast." })
+      case "closed":
+        return yield* new ChallengeClosed({
+          detail: "The deadline of this challenge has passed: it takes no forecast."
+        })
+      case "too wide":
+        return yield* InvalidRequest.of(
+          "predicted_std",
+          `Expected a value of at most ${outcome.widest}, which is 1e12 times the reference scale of the challenge`
+        )
+      case "capped":
+        return yield* new ProvisionalLimit({
+          detail: `A provisional agent predicts at most ${outcome.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
+        })
+      case "raced":
+        return yield* Effect.die(new Error("a forecast lost too many races"))
+      case "recorded":
+      case "replaced":
+        return {
+          answer: {
+            prediction_id: id,
+            challenge_id: ChallengeId.make(challengeId.toLowerCase()),
+            predicted_value: forecast.predicted_value,
+            predicted_std: forecast.predicted_std,
+            created_at: DateTime.formatIso(receivedAt),
+            revision_count: outcome.revision,
+            receipt: { commit: outcome.commit, salt: outcome.salt, body: outcome.body, leaf_index: null }
+          },
+          replaced: outcome.outcome === "replaced"
+        }
+    }
+  })
+  return predict
+})

@@ -1,0 +1,123 @@
+/** The kept figures of calibration: of each agent, and over all. */
+import { Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { leastCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
+import type { CalibrationRow } from "../../../scoring/calibration.ts"
+import type { Calibration } from "../../../services/Scoring.ts"
+import { column, decimal, run } from "../query.ts"
+
+/** Adds forecasts of one settlement, each of another agent, within the caller's transaction. Sums are exact decimals. */
+export const addCalibration = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<{ readonly agent_id: string; readonly row: CalibrationRow }>
+) =>
+  run(sql`
+    with scored as (
+      select agent_id, pit::numeric[] as pit, within_50, within_80, within_95, abs_z, sharpness
+        from unnest(
+          ${column(
+            "uuid",
+            rows.map(({ agent_id }) => agent_id)
+          )},
+          ${column(
+            "text",
+            rows.map(({ row }) => `{${row.pit.map(decimal).join(",")}}`)
+          )},
+          ${column(
+            "int4",
+            rows.map(({ row }) => Number(row.within50))
+          )}, ${column(
+            "int4",
+            rows.map(({ row }) => Number(row.within80))
+          )}, ${column(
+            "int4",
+            rows.map(({ row }) => Number(row.within95))
+          )},
+          ${column(
+            "numeric",
+            rows.map(({ row }) => decimal(row.absZ))
+          )}, ${column(
+            "numeric",
+            rows.map(({ row }) => decimal(row.sharpness))
+          )}
+        ) as s (agent_id, pit, within_50, within_80, within_95, abs_z, sharpness)
+    ),
+    everybody as (
+      select null::uuid as agent_id, count(*)::int as count,
+             (select array_agg(n.share order by n.bucket)
+                from (select u.bucket, sum(u.share) as share
+                        from scored, unnest(scored.pit) with ordinality as u (share, bucket) group by u.bucket) n) as pit,
+             sum(within_50)::int as within_50, sum(within_80)::int as within_80, sum(within_95)::int as within_95,
+             sum(abs_z) as abs_z, sum(sharpness) as sharpness
+        from scored having count(*) > 0
+    )
+    insert into calibration_figures as f
+      (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
+    select agent_id, 1, pit, within_50, within_80, within_95, abs_z, sharpness from scored
+     union all
+    select * from everybody
+     order by agent_id
+    on conflict (agent_id) do update set
+      count = f.count + excluded.count,
+      pit = (select array_agg(u.kept + u.added order by u.bucket)
+               from unnest(f.pit, excluded.pit) with ordinality as u (kept, added, bucket)),
+      within_50 = f.within_50 + excluded.within_50,
+      within_80 = f.within_80 + excluded.within_80,
+      within_95 = f.within_95 + excluded.within_95,
+      abs_z_sum = f.abs_z_sum + excluded.abs_z_sum,
+      sharpness_sum = f.sharpness_sum + excluded.sharpness_sum`)
+
+export const CalibrationFigures = Schema.Struct({
+  count: Schema.Int,
+  pit: Schema.Array(Schema.Finite),
+  within_50: Schema.Int,
+  within_80: Schema.Int,
+  within_95: Schema.Int,
+  abs_z_sum: Schema.Finite,
+  sharpness_sum: Schema.Finite
+})
+
+const nothing: typeof CalibrationFigures.Type = {
+  count: 0,
+  pit: Array.from({ length: pitBuckets }, () => 0),
+  within_50: 0,
+  within_80: 0,
+  within_95: 0,
+  abs_z_sum: 0,
+  sharpness_sum: 0
+}
+
+/** What is published of a row of figures, or of none. */
+export const publishedCalibration = (figures = nothing): Calibration => {
+  const { count } = figures
+  const isShown = count >= leastCalibrated
+  const covered = (level: number, hits: number) => ({
+    level,
+    share: isShown ? hits / count : null,
+    interval_ci95: isShown ? wilsonInterval(hits, count) : null
+  })
+  return {
+    count,
+    min_count: leastCalibrated,
+    pit: {
+      buckets: figures.pit.map((each, index) => ({
+        low: index / pitBuckets,
+        high: (index + 1) / pitBuckets,
+        count: each
+      })),
+      band95: pitBand(count)
+    },
+    coverage: [
+      covered(0.5, figures.within_50),
+      covered(0.8, figures.within_80),
+      covered(0.95, figures.within_95)
+    ],
+    mean_abs_z: isShown ? figures.abs_z_sum / count : null,
+    sharpness: isShown ? figures.sharpness_sum / count : null
+  }
+}
+
+/** The columns of `CalibrationFigures`. */
+export const calibrationColumns = (sql: SqlClient.SqlClient) => sql`
+  count, pit::float8[] as pit, within_50, within_80, within_95, abs_z_sum::float8 as abs_z_sum,
+  sharpness_sum::float8 as sharpness_sum`

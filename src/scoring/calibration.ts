@@ -1,0 +1,87 @@
+import { normalCdf } from "./crps.ts"
+import type { NormalForecast } from "./crps.ts"
+
+/** How many buckets the probability integral transform has, each of the same width. */
+export const pitBuckets = 10
+
+/** Central intervals of a normal forecast, by the |z| they reach to. */
+const reach = { within50: 0.6744897502, within80: 1.2815515655, within95: 1.9599639845 }
+
+/** As wide as a forecast may be in reference scales, so far off may it count: one that overflows is no number to add. */
+const largestZ = 1e12
+
+/** What one settled forecast adds to the figures of calibration. */
+export interface CalibrationRow {
+  /** Shares of the buckets, 1 in all. */
+  readonly pit: ReadonlyArray<number>
+  readonly within50: boolean
+  readonly within80: boolean
+  readonly within95: boolean
+  /** |y - mu| / sigma */
+  readonly absZ: number
+  /** sigma / s_ref */
+  readonly sharpness: number
+}
+
+const bucketOf = (u: number): number => Math.min(pitBuckets - 1, Math.floor(u * pitBuckets))
+
+const onlyIn = (bucket: number): ReadonlyArray<number> =>
+  Array.from({ length: pitBuckets }, (_, index) => (index === bucket ? 1 : 0))
+
+/** The interval from `low` to `high`, spread over the buckets by how much of it lies in each. */
+const spread = (low: number, high: number): ReadonlyArray<number> =>
+  onlyIn(0).map((_, index) => {
+    const from = Math.max(low, index / pitBuckets)
+    const to = Math.min(high, (index + 1) / pitBuckets)
+    return Math.max(0, to - from) / (high - low)
+  })
+
+/**
+ * A forecast beside its outcome. The probability integral transform is u = Phi(z), the last bucket closed at 1; for an
+ * outcome that comes in steps it is the non-randomised form (Czado, Gneiting and Held 2009, Biometrics 65:1254): the
+ * interval from Phi at half a step below the outcome to Phi at half a step above it.
+ *
+ * @param referenceScale s_ref, frozen before any forecast
+ * @param step the distance between neighbouring outcomes; null when they are as good as continuous
+ */
+export const calibrationRow = (
+  { mean, sd }: NormalForecast,
+  outcome: number,
+  referenceScale: number,
+  step: number | null
+): CalibrationRow => {
+  const z = (outcome - mean) / sd
+  const absZ = Math.min(Math.abs(z), largestZ)
+  const low = step === null ? 0 : normalCdf((outcome - step / 2 - mean) / sd)
+  const high = step === null ? 0 : normalCdf((outcome + step / 2 - mean) / sd)
+  return {
+    // Far in a tail the interval has no width that a double could hold.
+    pit: high > low ? spread(low, high) : onlyIn(bucketOf(normalCdf(z))),
+    within50: absZ <= reach.within50,
+    within80: absZ <= reach.within80,
+    within95: absZ <= reach.within95,
+    absZ,
+    sharpness: sd / referenceScale
+  }
+}
+
+/** Under so many rows figures are chance, and are not shown. */
+export const leastCalibrated = 20
+
+const z95 = 1.959963984540054
+
+/** The Wilson 95 % interval of a share (Wilson 1927, JASA 22:209). */
+export const wilsonInterval = (hits: number, count: number): readonly [low: number, high: number] => {
+  const share = hits / count
+  const z2 = z95 * z95
+  const centre = (share + z2 / (2 * count)) / (1 + z2 / count)
+  const margin =
+    (z95 / (1 + z2 / count)) * Math.sqrt((share * (1 - share)) / count + z2 / (4 * count * count))
+  return [Math.max(0, centre - margin), Math.min(1, centre + margin)]
+}
+
+/** Where the count of a bucket lies 95 times in 100 when forecasts are calibrated: n/10 +- 1.96 sqrt(0.09 n). */
+export const pitBand = (count: number): readonly [low: number, high: number] => {
+  const margin = 1.96 * Math.sqrt(0.09 * count)
+  return [Math.max(0, count / pitBuckets - margin), count / pitBuckets + margin]
+}

@@ -1,0 +1,52 @@
+import { BigDecimal } from "effect"
+
+/** An outcome bin of a macro challenge; the first has no low end, the last no high end. */
+export interface Bin {
+  readonly index: number
+  readonly low: number | null
+  readonly high: number | null
+}
+
+/** The bins between ascending edges: one more than there are edges. */
+export const binsOf = (edges: ReadonlyArray<number>): ReadonlyArray<Bin> =>
+  [null, ...edges].map((low, index) => ({ index, low, high: edges[index] ?? null }))
+
+/** The index of the bin that holds a value; "a value on an edge belongs to the bin above it". */
+export const binOf = (edges: ReadonlyArray<number>, value: number): number =>
+  edges.filter((edge) => edge <= value).length
+
+const zero = BigDecimal.fromBigInt(0n)
+const half = BigDecimal.make(5n, 1)
+/** The ratio of standard deviation and median absolute deviation of a normal distribution. */
+const normalMad = BigDecimal.make(14826n, 4)
+
+const median = (values: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal => {
+  const sorted = [...values].sort(BigDecimal.Order)
+  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? zero
+  const high = sorted[Math.floor(sorted.length / 2)] ?? zero
+  return BigDecimal.multiply(BigDecimal.sum(low, high), half)
+}
+
+/** The distance between neighbouring values as they are published: a unit of their last decimal. */
+export const decimalStep = (prints: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal =>
+  BigDecimal.make(1n, Math.max(0, ...prints.map((print) => BigDecimal.normalize(print).scale)))
+
+/** So many surprises make a scale. */
+export const leastSurprises = 24
+
+/**
+ * The reference scale of a macro series: 1.4826 times the median absolute deviation of the surprises of its first prints
+ * against the previous print, and at least half of `step`. Undefined when there are fewer than 24 surprises.
+ *
+ * @param prints first prints in the order of their release
+ */
+export const referenceScale = (
+  prints: ReadonlyArray<BigDecimal.BigDecimal>,
+  step: BigDecimal.BigDecimal
+): BigDecimal.BigDecimal | undefined => {
+  const surprises = prints.slice(1).map((print, index) => BigDecimal.subtract(print, prints[index] ?? zero))
+  if (surprises.length < leastSurprises) return undefined
+  const centre = median(surprises)
+  const deviation = median(surprises.map((surprise) => BigDecimal.abs(BigDecimal.subtract(surprise, centre))))
+  return BigDecimal.max(BigDecimal.multiply(normalMad, deviation), BigDecimal.multiply(step, half))
+}

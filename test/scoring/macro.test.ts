@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import { BigDecimal, Schema } from "effect"
+import { binOf, binsOf, decimalStep, referenceScale } from "../../src/scoring/macro.ts"
+
+const decimals = (...texts: ReadonlyArray<string>) => texts.map(BigDecimal.fromStringUnsafe)
+const step = BigDecimal.fromStringUnsafe("0.1")
+
+const Edges = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: -50, maximum: 50 })))
+
+describe("outcome bins", () => {
+  it.prop("hold each value once, one on an edge in the bin above it", [Edges], ([drawn]) => {
+    const edges = [...new Set(drawn)].sort((a, b) => a - b)
+    const bins = binsOf(edges)
+    assert.strictEqual(bins.length, edges.length + 1)
+    for (let value = -51; value <= 51; value += 0.5) {
+      const holding = bins.filter(
+        ({ high, low }) => (low === null || low <= value) && (high === null || value < high)
+      )
+      assert.deepStrictEqual(
+        holding.map(({ index }) => index),
+        [binOf(edges, value)]
+      )
+    }
+  })
+})
+
+describe("the reference scale of a series", () => {
+  const flat = decimals(...Array.from({ length: 25 }, () => "3.1"))
+
+  it("needs 24 surprises, which are 25 prints", () => {
+    assert.isUndefined(referenceScale(flat.slice(1), step))
+    assert.isDefined(referenceScale(flat, step))
+  })
+
+  it("is at least half of the published decimal step", () => {
+    assert.strictEqual(BigDecimal.format(referenceScale(flat, step) ?? step), "0.05")
+  })
+
+  it("is 1.4826 times the median absolute deviation of the surprises, exactly", () => {
+    // Surprises 0.1 and 0.3 in turn: their median is 0.2, each is 0.1 away.
+    let print = 0
+    const prints = Array.from({ length: 25 }, (_, index) => {
+      print += index % 2 === 0 ? 1 : 3
+      return BigDecimal.make(BigInt(print), 1)
+    })
+    assert.strictEqual(BigDecimal.format(referenceScale(prints, step) ?? step), "0.14826")
+  })
+
+  it("takes the step from the decimals that are printed", () => {
+    assert.strictEqual(BigDecimal.format(decimalStep(decimals("3.10", "3", "2.95"))), "0.01")
+    assert.strictEqual(BigDecimal.format(decimalStep(decimals("250", "100"))), "1")
+  })
+})
