@@ -29,7 +29,7 @@ export const Credit = Schema.Finite.annotate({ description: "credits, with at mo
 )
 
 /** The most that one request moves. */
-const largestAmount = 1_000_000_000
+const largestAmount = 10_000_000
 
 const sixDecimals = Schema.makeFilter<number>(
   (credits) =>

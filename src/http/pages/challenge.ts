@@ -91,7 +91,7 @@ const entryWords: ReadonlyMap<string, readonly [title: string, meaning: string]>
     "challenge.close",
     [
       "Closed",
-      "How many predictions there were, and one hash over all of them: none was added or left out later."
+      "How many commits there were, revisions included, and one hash over them: none was added or left out later."
     ]
   ],
   ["settlement", ["Settled", "The price it was settled by, the result, and one hash over all scores."]],
