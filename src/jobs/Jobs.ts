@@ -20,7 +20,7 @@ const tickMemory = Duration.days(7)
 const mailInterval = Duration.millis(500)
 /** What was recorded has its index, and is under a signature, within about a second. */
 const logInterval = Duration.seconds(1)
-/** Many short passes hold up predictions beside them less than few long ones: measured, half the p99 (performance.md). */
+/** Many short passes hold up predictions beside them less than few long ones (docs/performance.md). */
 const busyLogInterval = Duration.millis(250)
 const measureInterval = Duration.seconds(15)
 
