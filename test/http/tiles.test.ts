@@ -7,7 +7,7 @@ import {
   parseCheckpointText,
   parseNote,
   parseVerifierKey
-} from "../../src/layers/postgres/log/note.ts"
+} from "../../src/layers/note.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { entryAt, makeEntries, publish, syntheticKey } from "../support/log/syntheticLog.ts"
 import { get, send, TestServer, testServer } from "../support/server.ts"

@@ -8,7 +8,7 @@ import {
   parseCheckpointText,
   parseNote,
   parseVerifierKey
-} from "../../src/layers/postgres/log/note.ts"
+} from "../../src/layers/note.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"

@@ -9,7 +9,7 @@ import {
   rawPublicKey,
   signatureLine,
   verifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+} from "../../../src/layers/note.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"

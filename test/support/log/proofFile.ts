@@ -6,7 +6,7 @@ import {
   parseCheckpointText,
   parseNote,
   parseVerifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+} from "../../../src/layers/note.ts"
 import { leafOf, rootByInclusion } from "./rfc6962.ts"
 
 const Extra = Schema.fromJsonString(

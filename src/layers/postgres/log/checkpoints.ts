@@ -6,7 +6,7 @@ import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
-import { checkpointText } from "./note.ts"
+import { checkpointText } from "../../note.ts"
 import { brokenTree, LogFault, treeOfRoot } from "./tree.ts"
 
 const Heads = Schema.Struct({
