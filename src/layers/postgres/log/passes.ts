@@ -56,7 +56,7 @@ export const makePasses = Effect.gen(function* () {
 
   /** What has failed several times without a success between, in words. */
   const failing = Effect.map(Ref.get(failed), (passes) => {
-    const [worst] = [...passes].filter(([, { times }]) => times >= telling)
+    const worst = [...passes].find(([, { times }]) => times >= telling)
     if (worst === undefined) return null
     const [pass, { reason, times }] = worst
     return `The last ${times} passes to ${pass} failed: ${reason}`
