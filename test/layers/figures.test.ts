@@ -58,12 +58,13 @@ const twelveDigits = (figure: number) => Number(figure.toPrecision(12))
 /** What is published of figures, as a scorecard shows it. */
 const published = (figures: Figures) => {
   const brier = brierIndex(figures)
+  const interval = scoreCi95(figures)
   return {
     avg_score: avgScore(figures),
     accuracy_rate: accuracyRate(figures),
     correct_count: figures.correctCount,
     prediction_count: figures.scoredCount,
-    score_ci95: scoreCi95(figures)?.map(twelveDigits) ?? null,
+    score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
     brier_index: brier === null ? null : twelveDigits(brier),
     mean_skill: null
   }
