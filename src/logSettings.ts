@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
 import { parseLogKey } from "./layers/node/logKey.ts"
-import { isKeyName } from "./layers/postgres/log/note.ts"
+import { isKeyName } from "./layers/note.ts"
 import { plain } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 import { load, settings } from "../src/config.ts"
-import { rawPublicKey } from "../src/layers/postgres/log/note.ts"
+import { rawPublicKey } from "../src/layers/note.ts"
 import { testLogKey } from "./support/logSigner.ts"
 
 /** Of another kind than a log's. */

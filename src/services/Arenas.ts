@@ -61,6 +61,11 @@ export const Results = Schema.Struct({
   challenge_id: ChallengeId,
   type: ChallengeType,
   kind: Schema.String,
+  question: Schema.String,
+  resolution_criteria: Schema.NullOr(Schema.String).annotate({
+    description: "frozen at creation; null in older challenges"
+  }),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
   status: AnyStatus,
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   open_price: Schema.NullOr(Schema.Finite),
@@ -91,7 +96,8 @@ export const Results = Schema.Struct({
   ),
   log: Schema.Struct({
     settlement_proof: Schema.NullOr(Schema.String).annotate({
-      description: "where the proof of the settlement, or of the cancellation, is; null before"
+      description:
+        "where the proof of the settlement, or of the cancellation, is; null before, and until the signed log has it"
     })
   }),
   next_cursor: Schema.NullOr(Schema.String)

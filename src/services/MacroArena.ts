@@ -11,7 +11,7 @@ import type { InvalidRequest, NotFound } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
 import type { Page } from "./paging.ts"
-import { Instant, text, Timestamp } from "./text.ts"
+import { Term, text, Timestamp } from "./text.ts"
 
 export const MacroStatus = Schema.Literals(["open", "closed", "resolved", "void"])
 export type MacroStatus = typeof MacroStatus.Type
@@ -79,8 +79,8 @@ export const NewMacroChallenge = Schema.Struct({
   asset: text({ minimum: 1, maximum: 20 }),
   period: text({ minimum: 1, maximum: 40 }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
-  deadline: Instant,
-  release_at: Schema.optionalKey(Instant).annotate({
+  deadline: Term,
+  release_at: Schema.optionalKey(Term).annotate({
     description: "when the figure is published; default: deadline"
   }),
   unit: Schema.optionalKey(text({ minimum: 1, maximum: 40 })),

@@ -149,7 +149,7 @@ const newGrant = (count: Count) => ({
 
 const pinned: Readonly<Record<string, Pinned>> = {
   "GET /health/live": plain(0),
-  "GET /health/ready": plain(1),
+  "GET /health/ready": plain(2),
   "GET /public/prediction-scopes": plain(2),
   "GET /public/target-catalog": plain(2),
   "GET /eval/btc/context": plain(2),
@@ -388,7 +388,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(30)
+  "GET /admin/log/audit": plain(32)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

@@ -63,6 +63,9 @@ const importedLimit =
 const timeLimit =
   "The time of receipt is the server's word. What the log adds is the order: the prediction was there before the close of its challenge if its place is below that of the entry challenge.close, and a witness that signed a log with both says when."
 
+const revisionLimit =
+  "It may not be the agent's last word: until the deadline an agent may revise, and the highest revision alone counts. The page and the results of the challenge show which that was, and after the deadline the log reveals every revision."
+
 export const statementOf = (options: {
   readonly entry: Entry
   readonly prediction: Prediction | null
@@ -83,7 +86,7 @@ export const statementOf = (options: {
               ["Commit", printed(members["c"])],
               place
             ],
-            limits: ["What was predicted, and by whom, is not in this file.", ...imported]
+            limits: ["What was predicted, and by whom, is not in this file.", revisionLimit, ...imported]
           }
         : {
             title: "A prediction",
@@ -96,7 +99,7 @@ export const statementOf = (options: {
               ["SHA-256 of the reasoning", printed(prediction.reasoningSha256)],
               place
             ],
-            limits: entry.imported ? imported : [timeLimit]
+            limits: [revisionLimit, ...(entry.imported ? imported : [timeLimit])]
           }
     case "settlement":
       return {

@@ -3,17 +3,15 @@ import { generateKeyPairSync, sign } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import {
-  keyId,
-  parseNote,
-  rawPublicKey,
-  signatureLine,
-  verifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+import type { Statement } from "effect/sql"
+import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import { loggedWorld } from "../../support/loggedWorld.ts"
+import { LogKeeper } from "../../../src/services/LogKeeper.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
+import { claimedAgents, freshWeek, moveTo, newChallenge, plus, predict } from "../../support/builders.ts"
+import { loggedWorld, sequenceAll } from "../../support/loggedWorld.ts"
 import { testServices } from "../../support/services.ts"
 import { addAnother, columnsOf, deleteOne, restored, tamper, unguarded } from "../../support/tampering.ts"
 import type { Column } from "../../support/tampering.ts"
@@ -341,6 +339,45 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           assert.deepStrictEqual(yield* differences, [])
         }),
       { arbitrary: { runs: 20 }, timeout: 60_000 }
+    )
+
+    it.effect("compares what waits to be revealed with its prediction, and reads the queue once for it", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const keeper = yield* LogKeeper
+        const monday = yield* freshWeek
+        const challenge = yield* newChallenge({ deadline: plus(monday, "1 hour") })
+        for (const agent of yield* claimedAgents(2)) yield* predict(agent, challenge)
+        yield* sequenceAll
+        yield* moveTo(plus(monday, "2 hours"))
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* sequenceAll
+        assert.strictEqual(yield* keeper.revealDue, 2)
+        assert.deepStrictEqual(yield* differences, [])
+        const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
+          yield* sql`create table kept as select * from log_pending`
+          yield* set
+          const found = yield* differences
+          assert.isTrue(
+            found.some((line) => line.includes(said)),
+            found.join("\n")
+          )
+          yield* sql`truncate log_pending`
+          yield* sql`insert into log_pending overriding system value select * from kept`
+          yield* sql`drop table kept`
+        })
+        const reveal = sql`type = 'prediction.reveal'`
+        const replaced = (from: string, to: string) => sql`
+          update log_pending set entry = convert_to(replace(convert_from(entry, 'UTF8'), ${from}, ${to}), 'UTF8')
+           where ${reveal}`
+        yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its waiting entry recorded")
+        yield* told(replaced("bullish", "bearish"), "body is not what its waiting entry recorded")
+        yield* told(replaced("agent_id", "agent"), "its body is that of no prediction")
+        yield* told(replaced('revision\\":0', 'revision\\":1'), "its body is that of no prediction")
+        yield* told(sql`delete from log_pending where ${reveal}`, "nothing waits to do so")
+        yield* sequenceAll
+        assert.deepStrictEqual(yield* differences, [])
+      })
     )
   }
 )

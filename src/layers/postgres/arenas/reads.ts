@@ -20,6 +20,7 @@ const ResultRow = Schema.Struct({
   ...resultColumns,
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   past_deadline: Schema.Boolean,
+  end_is_proved: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
   settlement_source: Schema.NullOr(Schema.String)
 })
@@ -44,7 +45,8 @@ export const makeReads = Effect.gen(function* () {
     if (after === null) return yield* invalidCursor()
     const now = yield* DateTime.now
     const found = yield* resultRow(sql`
-      select c.id::text as challenge_id, c.type, c.kind, ${statusOf(sql, now)} as status, s.result,
+      select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
+             ${statusOf(sql, now)} as status, s.result,
              c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
@@ -53,14 +55,19 @@ export const makeReads = Effect.gen(function* () {
              case c.type when 'directional' then c.cancel_reason end as cancel_reason,
              case when c.type <> 'directional' then c.cancel_reason end as void_reason,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
-             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source
+             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source,
+             exists (
+               select from log_entries e
+                where e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
+                  and e.version = coalesce(s.version, 1)
+                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved
         from challenges c
         ${countsOfChallenge(sql)}
         left join lateral (
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, past_deadline, version, settlement_source, ...shown } = found.value
+    const { bin_edges, end_is_proved, past_deadline, version, settlement_source, ...shown } = found.value
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)}, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
@@ -95,10 +102,7 @@ export const makeReads = Effect.gen(function* () {
             },
       predictions: items,
       log: {
-        settlement_proof:
-          version === null && shown.status !== "cancelled" && shown.status !== "void"
-            ? null
-            : `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}`
+        settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}` : null
       },
       next_cursor
     }

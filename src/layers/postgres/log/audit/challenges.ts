@@ -147,13 +147,15 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         (row.cancelled_at !== null && row.voided === null)
       )
     }
-    const queued = yield* waiting(sql`
-      select challenge_id::text, type, entry, ${moment(sql, "closed_at")} as closed_at from log_pending
-       where type in ('challenge.create', 'challenge.close', 'void')
-         and challenge_id = any(${column(
-           "uuid",
-           page.filter(isWaiting).map(({ id }) => id)
-         )})`)
+    const missing = page.filter(isWaiting).map(({ id }) => id)
+    // The queue has no index for it, so it is read only where something is missing.
+    const queued =
+      missing.length === 0
+        ? []
+        : yield* waiting(sql`
+            select challenge_id::text, type, entry, ${moment(sql, "closed_at")} as closed_at from log_pending
+             where type in ('challenge.create', 'challenge.close', 'void')
+               and challenge_id = any(${column("uuid", missing)})`)
     const waits = new Map(queued.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
     for (const row of page) {
       count += 1
