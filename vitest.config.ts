@@ -6,6 +6,7 @@ export default defineConfig({
     exclude: ["test/**/*.long.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
+    isolate: false,
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,
