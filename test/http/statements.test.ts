@@ -278,7 +278,14 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) =>
       Effect.succeed({
         asked: {
-          json: { events: numbers.slice(0, count).map((n) => ({ title: `Event ${n}`, assets: ["GC"] })) }
+          json: {
+            // Every other one is the same event again.
+            events: numbers.slice(0, count).map((n) => ({
+              event_id: n % 2 === 0 ? `new-${n}` : "event-1",
+              title: `Event ${n}`,
+              assets: ["GC"]
+            }))
+          }
         }
       })
   },

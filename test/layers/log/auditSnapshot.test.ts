@@ -11,7 +11,12 @@ import { testServices } from "../../support/services.ts"
 
 const audited = LogAudit.use(({ audit }) => audit)
 
-const waiters = countOf((sql) => sql`select count(*)::int as count from pg_locks where not granted`)
+/** Locks of other tests' databases are in the same view. */
+const waiters = countOf(
+  (sql) => sql`
+    select count(*)::int as count from pg_locks
+     where not granted and database = (select oid from pg_database where datname = current_database())`
+)
 
 const longWaiters = countOf(
   (sql) => sql`
