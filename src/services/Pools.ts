@@ -6,8 +6,7 @@ import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { ChallengeCancelled, ChallengeClosed } from "./Challenges.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
-import { errorCode } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
+import type { NotFound } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
 import { MacroBin, MacroValueField } from "./MacroArena.ts"
@@ -76,10 +75,7 @@ export class Pools extends Context.Service<
     /** Freezes the amount until the pool is settled. */
     readonly stake: (
       submission: StakeSubmission
-    ) => Effect.Effect<
-      StakeAnswer,
-      NotFound | InvalidRequest | ChallengeClosed | ChallengeCancelled | StakeRefused
-    >
+    ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
   }
 >()("auspex/services/Pools") {}
