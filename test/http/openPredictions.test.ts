@@ -138,6 +138,7 @@ layer(testServer())("an open prediction", (it) => {
           values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
                   ${DateTime.toDateUtc(monday)})`
         const challenges = [yield* openChallenge({ ...times, event_id: "opec" }), yield* openChallenge(times)]
+        const pool = yield* newMacro({ deadline })
 
         let minute = 1
         const send = (token: string, path: string, values: Readonly<Record<string, unknown>>) =>
@@ -166,7 +167,6 @@ layer(testServer())("an open prediction", (it) => {
             })
           }
         }
-        const pool = yield* newMacro({ deadline })
         for (const [number, { agentId, token }] of victims.entries()) {
           yield* fund(`agent:${agentId}`, 100)
           const path = `macro/challenges/${pool.id}`
