@@ -14,9 +14,8 @@ import { maybe } from "./query.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.Array(Schema.Finite),
-  /** Of every bin, in their order. */
-  staked: Schema.Array(Schema.BigInt),
-  stakers: Schema.Array(Schema.Int)
+  /** Those that somebody has staked on. */
+  bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
 const make = Effect.gen(function* () {
@@ -49,30 +48,25 @@ const make = Effect.gen(function* () {
   const odds: Pools["Service"]["odds"] = Effect.fn("Pools.odds")(function* (challengeId) {
     const found = isUuid(challengeId)
       ? yield* oddsRow(sql`
-          select c.bin_edges::float8[] as bin_edges, n.staked, n.stakers
+          select c.bin_edges::float8[] as bin_edges, n.bins
             from challenges c
            cross join lateral (
-             select array_agg(coalesce(b.staked, 0) order by i.bin) as staked,
-                    array_agg(coalesce(b.stakers, 0) order by i.bin) as stakers
-               from generate_series(0, cardinality(c.bin_edges)) as i (bin)
-               left join pool_bins b on b.challenge_id = c.id and b.bin = i.bin) n
+             select coalesce(jsonb_agg(to_jsonb(b)), '[]') as bins
+               from (select bin, staked::text, stakers from pool_bins where challenge_id = c.id
+                      order by bin limit cardinality(c.bin_edges) + 1) b) n
            where c.id = ${challengeId}::uuid and c.type = 'macro'`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, staked, stakers } = found.value
-    const total = staked.reduce((sum, each) => sum + each, 0n)
+    const { bin_edges, bins } = found.value
+    const total = bins.reduce((sum, { staked }) => sum + staked, 0n)
+    const held = new Map(bins.map((each) => [each.bin, each]))
     return {
       challenge_id: ChallengeId.make(challengeId.toLowerCase()),
       total,
-      stakers: stakers.reduce((sum, each) => sum + each, 0),
+      stakers: bins.reduce((sum, { stakers }) => sum + stakers, 0),
       bins: binsOf(bin_edges).map((bin) => {
-        const amount = staked[bin.index] ?? 0n
-        return {
-          ...bin,
-          share: total === 0n ? 0 : Number(amount) / Number(total),
-          staked: amount,
-          stakers: stakers[bin.index] ?? 0
-        }
+        const { staked, stakers } = held.get(bin.index) ?? { staked: 0n, stakers: 0 }
+        return { ...bin, share: total === 0n ? 0 : Number(staked) / Number(total), staked, stakers }
       })
     }
   })

@@ -1,5 +1,5 @@
 /** Taking stakes: any number of them in one transaction, each with an outcome of its own. */
-import { DateTime, Effect } from "effect"
+import { Array as Arr, DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { binOf } from "../../../scoring/macro.ts"
 import { decideStakes } from "../../../scoring/staking.ts"
@@ -59,15 +59,12 @@ export const makeTakeStakes = Effect.gen(function* () {
   const takePlaced = Effect.fnUntraced(function* (placed: ReadonlyArray<Placed>) {
     if (placed.length === 0) return []
     const rows = yield* standingRows(standings(sql, placed))
-    const known = placed.flatMap((each, place) => {
-      const row = rows[place]
-      return row === undefined ? [] : [{ ...each, row }]
-    })
-    if (known.length < placed.length) {
+    if (rows.length < placed.length) {
       return yield* Effect.die(new Error("a stake of an agent without an account"))
     }
+    const known = Arr.zip(placed, rows)
     const decisions = decideStakes(
-      known.map(({ bin, item, row }) => ({
+      known.map(([{ bin, item }, row]) => ({
         pool: item.challengeId,
         agent: item.agentId,
         owner: row.owner_id ?? item.agentId,
@@ -82,13 +79,12 @@ export const makeTakeStakes = Effect.gen(function* () {
       least
     )
     const taken: Array<TakenStake & Placed> = []
-    const outcomes = known.map(({ row, ...each }, place): StakeOutcome => {
-      const decision = decisions[place]
-      if (decision === undefined) throw new Error("a stake was not decided")
-      if (decision.outcome !== "taken") return { ...decision, bin: each.bin }
+    const outcomes = Arr.zip(known, decisions).map(([[each, row], decision]): StakeOutcome => {
+      const { bin } = each
+      if (decision.outcome !== "taken") return { ...decision, bin }
       taken.push({ ...each, ownerId: row.owner_id })
       const available = decision.availableAfter
-      return { outcome: "taken", bin: each.bin, available, frozen: row.frozen + row.available - available }
+      return { outcome: "taken", bin, available, frozen: row.frozen + row.available - available }
     })
     if (taken.length > 0) {
       yield* run(insertStakes(sql, taken))
@@ -113,8 +109,9 @@ export const makeTakeStakes = Effect.gen(function* () {
               ? []
               : [{ item, pool, bin: binOf(pool.bin_edges, item.stake.predicted_value) }]
           })
-          const decided = (yield* takePlaced(placed)).values()
-          return refused.map((outcome) => outcome ?? decided.next().value ?? { outcome: "unknown" as const })
+          const decided = yield* takePlaced(placed)
+          const outcomes = new Map(Arr.zip(placed, decided).map(([{ item }, outcome]) => [item, outcome]))
+          return items.flatMap((item, place) => refused[place] ?? outcomes.get(item) ?? [])
         })
       )
       .pipe(orDefect)
