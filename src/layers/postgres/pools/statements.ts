@@ -77,39 +77,33 @@ export const StandingRow = Schema.Struct({
 
 /** What stands behind each stake, in their order, with the agents' accounts locked. */
 export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
-  with item as (
-    select * from unnest(
-      ${column(
-        "uuid",
-        stakes.map(({ item }) => item.challengeId)
-      )}, ${column(
-        "uuid",
-        stakes.map(({ item }) => item.agentId)
-      )}, ${column(
-        "int4",
-        stakes.map(({ bin }) => bin)
-      )}) with ordinality as i (challenge_id, agent_id, bin, place)
-  ),
-  account as (
-    select a.*
-      from (select distinct agent_id from item order by agent_id) i
-     cross join lateral (
-       select id, posted, held from accounts where id = 'agent:' || i.agent_id for no key update) a
-  )
-  select g.owner_id::text, a.posted - a.held as available, a.held as frozen,
-         exists (select 1 from predictions p
-                  where p.challenge_id = i.challenge_id and p.agent_id = i.agent_id and p.revision = 0) as predicted,
-         exists (select 1 from stakes s
-                  where s.challenge_id = i.challenge_id and s.agent_id = i.agent_id) as staked,
-         coalesce(b.staked, 0)::bigint as held, o.amount as held_by_owner
-    from item i
-    join account a on a.id = 'agent:' || i.agent_id
+  select g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
+         s.position is not null as staked, coalesce(b.staked, 0)::bigint as held, o.amount as held_by_owner
+    from (select * from unnest(
+            ${column(
+              "uuid",
+              stakes.map(({ item }) => item.challengeId)
+            )}, ${column(
+              "uuid",
+              stakes.map(({ item }) => item.agentId)
+            )}, ${column(
+              "int4",
+              stakes.map(({ bin }) => bin)
+            )}) with ordinality as i (challenge_id, agent_id, bin, place)
+           order by agent_id) i
+   cross join lateral (
+     select posted, held from accounts where id = 'agent:' || i.agent_id for no key update) a
    cross join lateral (select owner_id from agents where id = i.agent_id limit 1) g
+    left join lateral (
+      select revision from predictions where challenge_id = i.challenge_id and agent_id = i.agent_id
+       order by revision limit 1) p on true
+    left join lateral (
+      select position from stakes where challenge_id = i.challenge_id and agent_id = i.agent_id limit 1) s on true
     left join lateral (
       select staked from pool_bins where challenge_id = i.challenge_id and bin = i.bin limit 1) b on true
    cross join lateral (
-     select coalesce(sum(s.amount), 0)::bigint as amount from stakes s
-      where s.challenge_id = i.challenge_id and s.owner_id = g.owner_id and s.bin = i.bin) o
+     select coalesce(sum(t.amount), 0)::bigint as amount from stakes t
+      where t.challenge_id = i.challenge_id and t.owner_id = g.owner_id and t.bin = i.bin) o
    order by i.place`
 
 /** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
