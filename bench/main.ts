@@ -26,6 +26,7 @@ import { log } from "./scenarios/log.ts"
 import { predict, predictProfile } from "./scenarios/predict.ts"
 import { settlement } from "./scenarios/settlement.ts"
 import type { Settled } from "./scenarios/settlement.ts"
+import { stakes } from "./scenarios/stakes.ts"
 import { epochMillis } from "./world.ts"
 
 const started = Effect.gen(function* () {
@@ -48,6 +49,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (only.includes("settlement")) {
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
+  const staked = only.includes("stakes") ? yield* stakes(postgres, load, plan) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
@@ -63,6 +65,10 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   }
   if (predicted !== undefined)
     yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
+  if (staked !== undefined)
+    yield* Console.log(
+      `\n${casesTable(staked.cases)}\n${staked.confirmed} confirmed stakes, all stored, frozen and in the odds`
+    )
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
@@ -78,6 +84,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       ratios,
       statements,
       settled,
+      staked: staked ?? null,
       logged: logged ?? null,
       grown: grown ?? null,
       seconds

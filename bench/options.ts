@@ -3,7 +3,7 @@ import { parseArgs } from "node:util"
 
 /** What is run when nothing is said; the others take minutes of their own. */
 const usualScenarios = ["predict", "leaderboard", "settlement"] as const
-export const scenarios = [...usualScenarios, "log", "growth"] as const
+export const scenarios = [...usualScenarios, "stakes", "log", "growth"] as const
 export type Scenario = (typeof scenarios)[number]
 
 export interface Plan {
@@ -55,7 +55,7 @@ export const help = `npm run bench -- [options]
 
   --quick              one short round each, 100 000 settled, about two minutes
   --only SCENARIO      predict, leaderboard, settlement, or one that is run only when it is asked for:
-                       log (predicting with the public log and without it), growth (what every read
+                       stakes (on one pool, and on 100), log (predicting with the public log and without it), growth (what every read
                        costs at 10 000, 100 000 and 1 000 000 predictions); may be repeated
   --rounds N           rounds of each contender (3)
   --seconds N          counted seconds of each round (2)

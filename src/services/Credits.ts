@@ -17,6 +17,9 @@ const million = 1_000_000
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
+/** Micro-credits as a text says them: in credits, without needless decimals. */
+export const creditsOf = (micro: bigint): string => String(Number(micro) / million)
+
 /** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
 const inMicro = SchemaTransformation.transform<bigint, number>({
   decode: (credits) => BigInt(Math.round(credits * million)),

@@ -7,6 +7,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
@@ -20,7 +21,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-import { record } from "../support/ledger.ts"
+import { fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
@@ -64,7 +65,7 @@ const makeCrowd = Effect.gen(function* () {
       from generate_series(0, ${many}::int)`
   yield* record(
     ...numbers.map((n) => ({
-      id: `fund:${n}`,
+      id: `given:${n}`,
       kind: "post" as const,
       debit: treasury,
       credit: `agent:${agent.agentId}`,
@@ -141,6 +142,8 @@ const ownerOfCrowd = Effect.gen(function* () {
   const [owner] = yield* sql`select owner_id::text from agents where id = ${agent.agentId}::uuid`.values
   return { parameters: { owner_id: String(owner?.[0]) } }
 })
+
+const staking = onboard({ requested_scopes: ["prediction:submit", "credits:stake"] })
 
 /** A grant that is new each time it is asked for. */
 const newGrant = (count: Count) => ({
@@ -228,6 +231,24 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return {
         parameters: { challenge_id: id },
         asked: { token, json: { predicted_value: 3.1, predicted_std: 0.1, rationale: "why" } }
+      }
+    })
+  ),
+  "GET /eval/macro/challenges/:challenge_id/odds": made(
+    2,
+    Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
+  ),
+  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer.
+  "POST /eval/macro/challenges/:challenge_id/stake": made(
+    6,
+    Effect.gen(function* () {
+      const challenge = yield* newMacro()
+      const { agentId, token } = yield* staking
+      yield* fund(`agent:${agentId}`, 50)
+      yield* forecast(AgentId.make(agentId), challenge)
+      return {
+        parameters: { challenge_id: challenge.id },
+        asked: { token, json: { predicted_value: 3.1, amount: 50 } }
       }
     })
   ),
