@@ -17,9 +17,12 @@ const million = 1_000_000
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
+/** An amount of credits, of at most 6 decimals, in micro-credits. */
+export const microCredits = (credits: number): bigint => BigInt(Math.round(credits * million))
+
 /** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
 const inMicro = SchemaTransformation.transform<bigint, number>({
-  decode: (credits) => BigInt(Math.round(credits * million)),
+  decode: microCredits,
   encode: (micro) => Number(micro) / million
 })
 
