@@ -86,6 +86,8 @@ export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningSt
     const owner = owners.get(ownerKey(winner))
     if (owner === undefined) return 0n
     const coefficientPlaces = placesOf(winner.coefficient)
+    // Stakes are above 0; an audit may meet what is not.
+    if (amount === 0n || accuracy === 0n || winner.owner_amount === 0n) return 0n
     const halves = accuracyOf(owner) * amount + winner.amount * accuracy * owner.agents
     return (
       (rewardPool * halves * owner.amount * unitsOf(winner.coefficient, coefficientPlaces)) /
