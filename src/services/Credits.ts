@@ -112,6 +112,10 @@ export const LedgerCheck = Schema.Struct({
   frozen: Credit.annotate({ description: "of all that, what is held" }),
   claim_grants: Credit,
   claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
+  stakes: Schema.Int.annotate({ description: "in credit pools, also in those that were settled" }),
+  open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
+  pools_settled: Schema.Int,
+  rewards: Credit.annotate({ description: "paid by all of these" }),
   differences: Schema.Array(Schema.String).annotate({
     description: "whatever is not as it must be, at most 100 of each kind"
   })
