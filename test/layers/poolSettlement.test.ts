@@ -15,6 +15,7 @@ import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
 import { credits, fund, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerPlay.ts"
+import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { revealAll } from "../support/loggedWorld.ts"
 import { ownedRewards } from "../support/poolFormula.ts"
 import { agentsApart, agentsOf, creditFor, forecastsOn, ownersOn, stakeOn } from "../support/pools.ts"
@@ -156,6 +157,41 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       )
       yield* audited
     })
+  )
+
+  it.effect(
+    "stands in the log with the root over what everybody staked and got, as the results show it",
+    () =>
+      Effect.gen(function* () {
+        const { challenge, deadline } = yield* staked()
+        yield* moveTo(deadline)
+        yield* resolve(challenge, 3.1)
+        const { predictions } = yield* results(challenge)
+        const leaves = predictions.map(({ agent_id, reward, stake }) =>
+          Buffer.from(
+            JSON.stringify({
+              agent_id,
+              reward: String(Number(reward) / 1_000_000),
+              stake: String(Number(stake) / 1_000_000)
+            })
+          )
+        )
+        const [entry] = yield* rowsOf(
+          Schema.Struct({ json: Schema.String }),
+          (sql) => sql`
+          select convert_from(entry, 'UTF8') as json from log_pending
+           where type = 'settlement' and challenge_id = ${challenge.id}::uuid`
+        )
+        assert.deepStrictEqual(JSON.parse(entry?.json ?? "{}").pool, {
+          outcome: "paid",
+          winning_bin: 2,
+          reward_pool: "1000",
+          staked: "450",
+          stakes: 3,
+          paid: "1000",
+          root: new Rfc6962Tree(leaves).root(0, leaves.length).toString("hex")
+        })
+      })
   )
 
   it.effect("pays rewards that can be spent at once", () =>
