@@ -8,7 +8,7 @@ import { MacroTerms, macroTerms } from "../recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
-import { makeAuditPool } from "./pools.ts"
+import { makeAuditPools } from "./pools.ts"
 
 const pageSize = 1000
 
@@ -109,7 +109,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
   const sql = yield* SqlClient.SqlClient
   const rows = many(Row)
   const waiting = many(Waiting)
-  const auditPool = yield* makeAuditPool
+  const auditPools = yield* makeAuditPools
   const counts = { challenges: 0, pools: 0 }
 
   const logged = (alias: string, type: string) => sql`
@@ -157,6 +157,13 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
            page.filter(isWaiting).map(({ id }) => id)
          )})`)
     const waits = new Map(queued.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
+    const pools = yield* auditPools(
+      findings,
+      page
+        .filter(({ cancelled_at, type }) => cancelled_at !== null && type === "macro")
+        .map((row) => ({ challenge_id: row.id, winning_bin: null, at: row.cancelled_at }))
+    )
+    counts.pools += pools.size
     for (const row of page) {
       counts.challenges += 1
       const what = `challenge ${row.id}`
@@ -199,12 +206,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       }
 
       if (row.cancelled_at !== null) {
-        const pool = yield* auditPool(findings, {
-          challenge_id: row.id,
-          winning_bin: null,
-          at: row.cancelled_at
-        })
-        if (pool !== undefined) counts.pools += 1
+        const pool = pools.get(row.id)
         against("void", "its cancellation", row.voided, row.voided_entry, {
           challenge_id: row.id,
           ...(pool === undefined ? {} : { pool }),

@@ -1,22 +1,24 @@
 /** Credit pools that were settled: every reward beside what its stake and score earned, and the figures of the pool. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../../scoring/pools.ts"
 import type { WinningStake } from "../../../../scoring/pools.ts"
 import { mostDifferences } from "../../../../services/LogAudit.ts"
 import { canonicalJson } from "../../../canonicalJson.ts"
-import { many, maybe } from "../../query.ts"
+import { column, many } from "../../query.ts"
 import { Frontier, leafHash } from "../frontier.ts"
 import { PoolColumns, credits, poolColumns } from "../recordedPools.ts"
 import { isSameDecimal } from "./decimals.ts"
 import { moment } from "./entry.ts"
+import type { Members } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
 const stakesPage = 4096
 
 const Pool = Schema.Struct({
+  challenge_id: Schema.String,
   ...PoolColumns.fields,
   winners: Schema.Int,
   micro_staked: Schema.BigInt,
@@ -27,6 +29,7 @@ const Pool = Schema.Struct({
 })
 
 const StakeRow = Schema.Struct({
+  challenge_id: Schema.String,
   agent_id: Schema.String,
   owner_id: Schema.NullOr(Schema.String),
   bin: Schema.Int,
@@ -61,91 +64,147 @@ const wrongOf = (row: StakeRow): ReadonlyArray<string> => [
     : ["coefficient is that of no plan"])
 ]
 
-export const makeAuditPool = Effect.gen(function* () {
+/** A pool while its stakes are read. */
+interface Reading {
+  readonly pool: typeof Pool.Type
+  readonly end: End
+  readonly tree: Frontier
+  readonly owners: Map<string, bigint>
+  readonly won: Array<StakeRow>
+  stakes: number
+  staked: bigint
+  paid: bigint
+}
+
+const nameOf = (row: StakeRow) =>
+  `stake of agent ${row.agent_id} in the pool of challenge ${row.challenge_id}`
+
+const add = (findings: Findings, reading: Reading, row: StakeRow): void => {
+  const { owners } = reading
+  reading.tree.append(
+    leafHash(Buffer.from(canonicalJson({ agent_id: row.agent_id, reward: row.paid, stake: row.stake })))
+  )
+  reading.stakes += 1
+  reading.staked += row.amount
+  reading.paid += row.reward ?? 0n
+  if (row.owner_id !== null) owners.set(row.owner_id, (owners.get(row.owner_id) ?? 0n) + row.amount)
+  if (row.bin === reading.end.winning_bin) reading.won.push(row)
+  else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, and is on another bin`)
+}
+
+/** What the winners of a pool earned, computed again. */
+const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void => {
+  const stakes = won.map((row): WinningStake => ({
+    agent_id: row.agent_id,
+    owner_id: row.owner_id,
+    amount: row.amount,
+    owner_amount: owners.get(row.owner_id ?? "nobody") ?? row.amount,
+    score: row.score ?? "0",
+    coefficient: row.coefficient ?? "0"
+  }))
+  const earned = stakes.map(poolRewards(pool.micro_reward_pool, stakes))
+  for (const [index, row] of won.entries()) {
+    if (row.reward === null) {
+      findings.add(`${nameOf(row)}: it is on the winning bin, and has no reward`)
+      continue
+    }
+    for (const wrong of wrongOf(row)) findings.add(`${nameOf(row)}: ${wrong}`)
+    if (row.reward + (row.withheld ?? 0n) !== earned[index]) {
+      findings.add(`${nameOf(row)}: reward and withheld are not what its stake and score earned`)
+    }
+  }
+}
+
+const checkFigures = (findings: Findings, reading: Reading): void => {
+  const { end, pool, won } = reading
+  const figures: ReadonlyArray<readonly [name: string, holds: boolean, what: string]> = [
+    ["outcome", pool.outcome === (won.length > 0 ? "paid" : "void"), "what its stakes make it"],
+    ["winning_bin", pool.winning_bin === end.winning_bin, "where the value lies"],
+    ["reward_pool", pool.micro_reward_pool === pool.of_challenge, "that of its challenge"],
+    ["stakes", pool.stakes === reading.stakes, "how many it has"],
+    ["staked", pool.micro_staked === reading.staked, "what its stakes are together"],
+    ["winners", pool.winners === won.length, "how many stakes are on the winning bin"],
+    ["paid", pool.micro_paid === reading.paid, "what its rewards are together"],
+    ["settled_at", pool.settled_at === end.at, "when its challenge ended"]
+  ]
+  for (const [name, holds, what] of figures) {
+    if (!holds) findings.add(`pool of challenge ${end.challenge_id}: ${name} is not ${what}`)
+  }
+}
+
+export const makeAuditPools = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const pools = maybe(Pool)
+  const pools = many(Pool)
   const stakeRows = many(StakeRow)
 
-  const read = (challengeId: string) => (after: StakeRow | undefined) =>
+  const read = (challengeIds: ReadonlyArray<string>) => (after: StakeRow | undefined) =>
     stakeRows(sql`
-      select s.agent_id::text, s.owner_id::text, s.bin, s.amount, ${credits(sql, "s.amount")} as stake,
-             ${credits(sql, "coalesce(r.reward, 0)")} as paid, r.reward, r.withheld, r.score::text,
-             r.coefficient::text, p.score::text as earned_by
+      select s.challenge_id::text, s.agent_id::text, s.owner_id::text, s.bin, s.amount,
+             ${credits(sql, "s.amount")} as stake, ${credits(sql, "coalesce(r.reward, 0)")} as paid, r.reward,
+             r.withheld, r.score::text, r.coefficient::text, p.score::text as earned_by
         from stakes s
         left join pool_rewards r on r.challenge_id = s.challenge_id and r.agent_id = s.agent_id
         left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
-       where s.challenge_id = ${challengeId}::uuid
-         ${after === undefined ? sql`` : sql`and s.agent_id > ${after.agent_id}::uuid`}
-       order by s.agent_id limit ${stakesPage}`)
+       where s.challenge_id = any(${column("uuid", challengeIds)})
+         ${after === undefined ? sql`` : sql`and (s.challenge_id, s.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
+       order by s.challenge_id, s.agent_id limit ${stakesPage}`)
 
-  /** What the entry of a challenge's end must say of its pool, when it has one. */
-  return Effect.fnUntraced(function* (findings: Findings, { at, challenge_id, winning_bin }: End) {
-    const found = yield* pools(sql`
-      select ${poolColumns(sql)}, p.winners, p.staked as micro_staked, p.paid as micro_paid,
+  /** What the entries of these challenges' ends must say of their pools, by challenge, of those that have one. */
+  return Effect.fnUntraced(function* (findings: Findings, ends: ReadonlyArray<End>) {
+    const members = new Map<string, Members>()
+    if (ends.length === 0) return members
+    const endOf = new Map(ends.map((end) => [end.challenge_id, end]))
+    const rows = yield* pools(sql`
+      select p.challenge_id::text, ${poolColumns(sql)}, p.winners, p.staked as micro_staked, p.paid as micro_paid,
              p.reward_pool as micro_reward_pool, c.reward_pool as of_challenge,
              ${moment(sql, "p.settled_at")} as settled_at
         from pool_settlements p left join challenges c on c.id = p.challenge_id
-       where p.challenge_id = ${challenge_id}::uuid`)
-    if (Option.isNone(found)) return undefined
-    const { micro_paid, micro_reward_pool, micro_staked, of_challenge, settled_at, winners, ...pool } =
-      found.value
-    const tree = new Frontier()
-    const owners = new Map<string, bigint>()
-    const won: Array<StakeRow> = []
-    const sums = { stakes: 0, staked: 0n, paid: 0n }
-    const nameOf = (row: StakeRow) =>
-      `stake of agent ${row.agent_id} in the pool of challenge ${challenge_id}`
-    yield* eachPage(stakesPage, read(challenge_id), (page) =>
+       where p.challenge_id = any(${column("uuid", [...endOf.keys()])})
+       order by p.challenge_id`)
+    const begun = rows.flatMap((pool): ReadonlyArray<Reading> => {
+      const end = endOf.get(pool.challenge_id)
+      if (end === undefined) return []
+      const empty = { tree: new Frontier(), owners: new Map(), won: [], stakes: 0, staked: 0n, paid: 0n }
+      return [{ pool, end, ...empty }]
+    })
+    const ended = (reading: Reading) => {
+      checkRewards(findings, reading)
+      checkFigures(findings, reading)
+      const { outcome, paid, reward_pool, staked, stakes, winning_bin } = reading.pool
+      const root = reading.tree.root().toString("hex")
+      members.set(reading.end.challenge_id, {
+        outcome,
+        paid,
+        reward_pool,
+        root,
+        staked,
+        stakes,
+        winning_bin
+      })
+      // What a pool needs is let go before the next one is read.
+      reading.owners.clear()
+      reading.won.length = 0
+    }
+    // Pools and stakes come in the same order: one is complete when a stake of a later one comes.
+    const waiting = begun.values()
+    let current = waiting.next().value
+    yield* eachPage(stakesPage, read(begun.map(({ end }) => end.challenge_id)), (page) =>
       Effect.sync(() => {
         for (const row of page) {
-          tree.append(
-            leafHash(
-              Buffer.from(canonicalJson({ agent_id: row.agent_id, reward: row.paid, stake: row.stake }))
-            )
-          )
-          sums.stakes += 1
-          sums.staked += row.amount
-          sums.paid += row.reward ?? 0n
-          if (row.owner_id !== null) owners.set(row.owner_id, (owners.get(row.owner_id) ?? 0n) + row.amount)
-          if (row.bin === winning_bin) won.push(row)
-          else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, and is on another bin`)
+          while (current !== undefined && current.end.challenge_id !== row.challenge_id) {
+            ended(current)
+            current = waiting.next().value
+          }
+          if (current !== undefined) add(findings, current, row)
         }
       })
     )
-    const stakes = won.map((row): WinningStake => ({
-      agent_id: row.agent_id,
-      owner_id: row.owner_id,
-      amount: row.amount,
-      owner_amount: owners.get(row.owner_id ?? "nobody") ?? row.amount,
-      score: row.score ?? "0",
-      coefficient: row.coefficient ?? "0"
-    }))
-    const earned = stakes.map(poolRewards(micro_reward_pool, stakes))
-    for (const [index, row] of won.entries()) {
-      if (row.reward === null) {
-        findings.add(`${nameOf(row)}: it is on the winning bin, and has no reward`)
-        continue
-      }
-      for (const wrong of wrongOf(row)) findings.add(`${nameOf(row)}: ${wrong}`)
-      if (row.reward + (row.withheld ?? 0n) !== earned[index]) {
-        findings.add(`${nameOf(row)}: reward and withheld are not what its stake and score earned`)
-      }
+    while (current !== undefined) {
+      ended(current)
+      current = waiting.next().value
     }
-    const figures: ReadonlyArray<readonly [name: string, holds: boolean, what: string]> = [
-      ["outcome", pool.outcome === (won.length > 0 ? "paid" : "void"), "what its stakes make it"],
-      ["winning_bin", pool.winning_bin === winning_bin, "where the value lies"],
-      ["reward_pool", micro_reward_pool === of_challenge, "that of its challenge"],
-      ["stakes", pool.stakes === sums.stakes, "how many it has"],
-      ["staked", micro_staked === sums.staked, "what its stakes are together"],
-      ["winners", winners === won.length, "how many stakes are on the winning bin"],
-      ["paid", micro_paid === sums.paid, "what its rewards are together"],
-      ["settled_at", settled_at === at, "when its challenge ended"]
-    ]
-    for (const [name, holds, what] of figures) {
-      if (!holds) findings.add(`pool of challenge ${challenge_id}: ${name} is not ${what}`)
-    }
-    return { ...pool, root: tree.root().toString("hex") }
+    return members
   })
 })
 

@@ -9,7 +9,7 @@ import { isSameDecimal } from "./decimals.ts"
 import { compare, exact, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
-import { makeAuditPool } from "./pools.ts"
+import { makeAuditPools } from "./pools.ts"
 
 const settlementsPage = 500
 const scoresPage = 4096
@@ -121,7 +121,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   const rows = many(Row)
   const scoreRows = many(Score)
   const waiting = many(Waiting)
-  const auditPool = yield* makeAuditPool
+  const auditPools = yield* makeAuditPools
   const counts = { settlements: 0, scores: 0, pools: 0 }
 
   const read = (after: Row | undefined) =>
@@ -210,16 +210,19 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)
     const waits = new Map(queued.map((entry) => [keyOf(entry), entry]))
+    // Credit moves with the first version, and with no other.
+    const pools = yield* auditPools(
+      findings,
+      page
+        .filter(({ version, winning_bin }) => version === 1 && winning_bin !== null)
+        .map((row) => ({ ...row, at: row.settled_at }))
+    )
+    counts.pools += pools.size
     for (const row of page) {
       counts.settlements += 1
       const what = nameOf(row)
       const { count, tree } = scores.get(keyOf(row)) ?? noScores()
-      // Credit moves with the first version, and with no other.
-      const pool =
-        row.version === 1 && row.winning_bin !== null
-          ? yield* auditPool(findings, { ...row, at: row.settled_at })
-          : undefined
-      if (pool !== undefined) counts.pools += 1
+      const pool = row.version === 1 ? pools.get(row.challenge_id) : undefined
       const entry = row.entry ?? waits.get(keyOf(row))?.entry ?? null
       if (entry !== null) {
         compare(
