@@ -155,7 +155,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
           [third, credits(50), 0n]
         ]
       )
-      yield* audited
+      yield* checked
     })
   )
 
@@ -223,7 +223,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       assert.deepInclude(shown.pool, { outcome: "void", winning_bin: 1, paid: 0n, stakers: 3 })
       assert.isTrue(shown.predictions.every(({ reward, score }) => reward === 0n && score !== null))
       assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
-      yield* audited
+      yield* checked
     })
   )
 
@@ -252,7 +252,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       ])
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       assert.strictEqual(yield* rowHash, hash)
-      yield* audited
+      yield* checked
     })
   )
 
@@ -268,7 +268,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const hash = yield* rowHash
       yield* settleDue
       assert.strictEqual(yield* rowHash, hash)
-      yield* audited
+      yield* checked
     })
   )
 
@@ -279,7 +279,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       yield* resolve(challenge, 3.1)
       assert.deepInclude((yield* results(challenge)).pool, { outcome: "void", winning_bin: 2, stakers: 0 })
       assert.strictEqual((yield* poolOf(challenge)).posted, 0n)
-      yield* audited
+      yield* checked
     })
   )
 
@@ -292,7 +292,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
-      yield* audited
+      yield* checked
     })
   )
 
@@ -316,9 +316,11 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       ])
       assert.strictEqual((yield* results(challenge)).pool?.paid, credits(10))
       assert.strictEqual((yield* poolOf(challenge)).posted, 0n)
-      yield* audited
+      yield* checked
     })
   )
+
+  it.effect("of each of these outcomes holds in the audit of the log, too", () => audited)
 })
 
 layer(testServices())("The settlement of a pool", (it) => {
@@ -337,7 +339,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       yield* settleDue
       assert.strictEqual(yield* rowHash, hash)
-      yield* audited
+      yield* checked
     })
   )
 
@@ -352,7 +354,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
-      yield* audited
+      yield* checked
     })
   )
 
