@@ -15,6 +15,7 @@ import {
   growthTable,
   logTable,
   machineLines,
+  poolTable,
   ratiosOf,
   ratiosTable,
   settlementSummary,
@@ -24,6 +25,7 @@ import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { log } from "./scenarios/log.ts"
 import { predict, predictProfile } from "./scenarios/predict.ts"
+import { poolSettlement } from "./scenarios/poolSettlement.ts"
 import { settlement } from "./scenarios/settlement.ts"
 import type { Settled } from "./scenarios/settlement.ts"
 import { stakes } from "./scenarios/stakes.ts"
@@ -50,6 +52,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
   const staked = only.includes("stakes") ? yield* stakes(postgres, load, plan) : undefined
+  const pooled = only.includes("pool-settlement") ? yield* poolSettlement(postgres, plan.staked) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
@@ -71,6 +74,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     )
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
+  if (pooled !== undefined) yield* Console.log(`\n${poolTable(pooled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
@@ -85,6 +89,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       statements,
       settled,
       staked: staked ?? null,
+      pooled: pooled ?? null,
       logged: logged ?? null,
       grown: grown ?? null,
       seconds

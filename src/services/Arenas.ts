@@ -28,12 +28,14 @@ import type {
   ProvisionalLimit,
   TargetPaused
 } from "./Challenges.ts"
+import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
+import { PoolResult } from "./Pools.ts"
 import { Timestamp } from "./text.ts"
 
 export const PredictionAnswer = Schema.Struct({
@@ -83,6 +85,9 @@ export const Results = Schema.Struct({
   cancel_reason: Schema.NullOr(Schema.String),
   void_reason: Schema.NullOr(Schema.String),
   settlement: Schema.NullOr(SettlementRecord),
+  pool: Schema.NullOr(PoolResult).annotate({
+    description: "macro: what came of the credit pool; null before, and where there was none"
+  }),
   prediction_count: Schema.Int,
   predictions: Schema.Array(
     Schema.Struct({
@@ -91,6 +96,10 @@ export const Results = Schema.Struct({
       ...PredictionValues.fields,
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,
+      stake: Schema.NullOr(Credit).annotate({ description: "macro: null without one" }),
+      reward: Schema.NullOr(Credit).annotate({
+        description: "macro: null without a stake, and until the pool is settled"
+      }),
       ...LogPlace.fields
     })
   ),

@@ -43,6 +43,18 @@ export const PoolOdds = Schema.Struct({
 }).annotate({ identifier: "PoolOdds" })
 export type PoolOdds = typeof PoolOdds.Type
 
+/** What came of a credit pool. */
+export const PoolResult = Schema.Struct({
+  outcome: Schema.Literals(["paid", "void"]).annotate({
+    description: "void: nobody had staked on the bin that holds the value, or there is no value"
+  }),
+  winning_bin: Schema.NullOr(Schema.Int).annotate({ description: "null where there is no value" }),
+  reward_pool: Credit,
+  staked: Credit.annotate({ description: "on all bins; all of it returned" }),
+  paid: Credit.annotate({ description: "all rewards together" }),
+  stakers: Schema.Int
+}).annotate({ identifier: "PoolResult" })
+
 /** Why a stake is refused, in the order in which it is looked at, once the challenge is known and open. */
 export const StakeRefusal = Schema.Literals([
   "no_prediction",

@@ -21,8 +21,9 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-import { fund, record } from "../support/ledger.ts"
+import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
+import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
@@ -353,17 +354,23 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 15,
-    // Forecasts are scored a page at a time.
+    statements: 26,
+    // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
-      const challenge = yield* newMacro()
-      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      const challenge = yield* newMacro({ reward_pool: 10 })
+      const agents = yield* claimedAgents(count)
+      yield* Effect.forEach(agents, (agent) => forecast(agent, challenge))
+      yield* creditFor(agents)
+      yield* stakeOn(
+        challenge,
+        agents.map((agentId) => ({ agentId, bin: 3, amount: credits(50) }))
+      )
       yield* TestClock.adjust("2 hours")
       return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    4,
+    14,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -407,7 +414,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 4,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(10),
+  "GET /admin/ledger/check": plain(19),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,
@@ -416,7 +423,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(32)
+  "GET /admin/log/audit": plain(40)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

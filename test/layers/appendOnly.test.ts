@@ -7,11 +7,13 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,
   countOf,
+  forecast,
   freshWeek,
   importQuotes,
   moveTo,
@@ -20,9 +22,10 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { credits } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
+import { stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
-import { stake, stakers } from "../support/stakes.ts"
 
 const textMember = (value: unknown, name: string): string =>
   Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
@@ -71,9 +74,13 @@ const records = Effect.gen(function* () {
   yield* Audit.use((audit) =>
     audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
   )
-  yield* Credits.use((credits) => credits.grantEarlierClaims)
-  const pool = yield* newMacro()
-  yield* Effect.forEach(yield* stakers(pool, 1, 50), (gambler) => stake(gambler, pool, 50))
+  yield* Credits.use((service) => service.grantEarlierClaims)
+  const pool = yield* newMacro({ deadline: plus(deadline, "1 hour") })
+  yield* forecast(agent, pool)
+  yield* stakeOn(pool, [{ agentId: agent, bin: 2, amount: credits(50) }])
+  yield* moveTo(plus(deadline, "1 hour"))
+  yield* MacroArena.use((macro) => macro.resolve(pool.id, 3.1))
+  yield* moveTo(deadline)
   return { agent, challenge, deadline }
 })
 
@@ -89,7 +96,9 @@ const appendOnly = [
   ["log_nodes", "hash"],
   ["log_keys", "verifier_key"],
   ["transfers", "amount"],
-  ["stakes", "amount"]
+  ["stakes", "amount"],
+  ["pool_settlements", "paid"],
+  ["pool_rewards", "reward"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

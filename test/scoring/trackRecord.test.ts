@@ -155,6 +155,28 @@ describe("A proof that holds", () => {
     assert.include(found(seen, "witnesses")?.says, "the file names witness.example/w1+")
   })
 
+  it("of the settlement of a macro challenge shows what came of its credit pool", async () => {
+    const entry = canonical({
+      challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
+      observation: "3.2",
+      pool: {
+        outcome: "paid",
+        paid: "600.3",
+        root: "ef".repeat(32),
+        staked: "150",
+        stakes: 2,
+        winning_bin: 3
+      },
+      reference_scale: "0.12",
+      type: "settlement"
+    })
+    const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
+    const facts = new Map((await verify({ proof, keys })).statement?.facts)
+    assert.strictEqual(facts.get("Credit pool"), "paid")
+    assert.strictEqual(facts.get("Credits paid as rewards"), "600.3")
+    assert.strictEqual(facts.get("Merkle root of the stakes and rewards"), "ef".repeat(32))
+  })
+
   it("takes any of several keys of the log, and cosignatures of witnesses with their times", async () => {
     const prediction = sealed()
     const proof = proofFile({

@@ -1,7 +1,7 @@
 /** What a proof that holds says, in terms and words for people. Nothing of a proof that fails is shown. */
 import { plain } from "./bytes.ts"
 import type { Entry, Prediction } from "./entries.ts"
-import { canonicalText } from "./json.ts"
+import { canonicalText, isObject } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 
 export type Fact = readonly [term: string, text: string]
@@ -49,6 +49,19 @@ const numericTerms = [
   ["source", "Source"],
   ["reference_scale", "Reference scale"]
 ] as const
+
+/** What came of the credit pool of a macro challenge. */
+const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
+  isObject(pool)
+    ? factsOf(pool, [
+        ["outcome", "Credit pool"],
+        ["winning_bin", "Bin that holds the value"],
+        ["staked", "Credits staked"],
+        ["stakes", "Stakes"],
+        ["paid", "Credits paid as rewards"],
+        ["root", "Merkle root of the stakes and rewards"]
+      ])
+    : []
 
 const titles: ReadonlyMap<string, string> = new Map([
   ["challenge.create", "A challenge, as it was made"],
@@ -113,6 +126,7 @@ export const statementOf = (options: {
             ["settled_at", "Settled at"],
             ["version", "Version"]
           ]),
+          ...poolFacts(members),
           place
         ],
         limits: imported

@@ -22,6 +22,10 @@ const tables = [
   "prediction_counts",
   "settlements",
   "prediction_scores",
+  "stakes",
+  "pool_bins",
+  "pool_settlements",
+  "pool_rewards",
   "log_entries",
   "log_pending",
   "log_nodes",
@@ -37,6 +41,10 @@ const tables = [
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
   "prediction_counts.shard": "only the sum of all shards is shown",
+  "stakes.id": "an address of the API",
+  "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
+  "stakes.predicted_value": "what counts is the bin that it lies in",
+  "stakes.received_at": "what counts is that it lies before the deadline",
   "log_pending.id": "the order of what waits is not fixed before it has an index",
   "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
@@ -102,6 +110,20 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return isKey
         ? [`settlement of challenge ${of("challenge_id")}, version ${of("version")}`]
         : [`score of agent ${of("agent_id")}`, of("challenge_id"), what]
+    case "stakes":
+      if (column === "agent_id") return [of("challenge_id"), "its agent has not predicted"]
+      if (column === "amount") return [`pool of challenge ${of("challenge_id")}`, "staked"]
+      return [`stake of agent ${of("agent_id")} in the pool`, ...(isKey ? [] : [what])]
+    case "pool_bins":
+      return [`pool of challenge ${of("challenge_id")}`, "pool_bins"]
+    case "pool_settlements":
+      return isKey
+        ? [`challenge ${of("challenge_id")}`, "pool.outcome"]
+        : [`pool of challenge ${of("challenge_id")}: ${what} is not`]
+    case "pool_rewards":
+      return isKey
+        ? [`stake of agent ${of("agent_id")} in the pool`, "has no reward"]
+        : [`stake of agent ${of("agent_id")} in the pool of challenge ${of("challenge_id")}`, what]
     case "log_entries":
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
@@ -160,7 +182,8 @@ const prepared = Effect.gen(function* () {
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)
   assert.isAbove(report.checkpoints, 2)
-  assert.strictEqual(report.challenges, 6)
+  assert.strictEqual(report.challenges, 8)
+  assert.strictEqual(report.pools, 2)
   assert.strictEqual(report.settlements, 3)
   assert.strictEqual(report.scores, 12)
   yield* unguarded(tables)
@@ -176,6 +199,11 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["prediction_counts", "true", "prediction_counts"],
   ["settlements", "true", "there is no settlement of challenge"],
   ["prediction_scores", "true", "number of scores is not what entry"],
+  ["stakes", "true", "pool_bins"],
+  ["pool_bins", "true", "pool_bins"],
+  ["pool_settlements", "outcome = 'paid'", "pool.paid is not what entry"],
+  ["pool_settlements", "outcome = 'void'", "pool.paid is not what entry"],
+  ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
@@ -210,6 +238,15 @@ const added: ReadonlyArray<
   ["settlements", "true", { version: "2", reason: "'amended'" }, "version 2: it is not in the log"],
   ["prediction_scores", "true", { agent_id: anotherId }, "number of scores is not what entry"],
   ["prediction_scores", "true", { version: "7" }, "there is no such settlement"],
+  ["stakes", "true", { agent_id: anotherId, id: anotherId, position: "99" }, "pool_bins"],
+  ["pool_bins", "true", { bin: "99" }, "bin 99 of the pool"],
+  [
+    "pool_settlements",
+    "true",
+    { challenge_id: "(select id from challenges where closed_at is null and type = 'macro')" },
+    "its challenge has not ended"
+  ],
+  ["pool_rewards", "true", { agent_id: anotherId }, "there is no such stake"],
   [
     "log_entries",
     "type = 'prediction.commit'",

@@ -60,7 +60,11 @@ export const makeReads = Effect.gen(function* () {
                select from log_entries e
                 where e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
                   and e.version = coalesce(s.version, 1)
-                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved
+                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved,
+             (select jsonb_build_object(
+                       'outcome', outcome, 'winning_bin', winning_bin, 'reward_pool', reward_pool / 1000000.0,
+                       'staked', staked / 1000000.0, 'paid', paid / 1000000.0, 'stakers', stakes)
+                from pool_settlements where challenge_id = c.id) as pool
         from challenges c
         ${countsOfChallenge(sql)}
         left join lateral (
@@ -68,9 +72,11 @@ export const makeReads = Effect.gen(function* () {
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
     const { bin_edges, end_is_proved, past_deadline, version, settlement_source, ...shown } = found.value
+    const { pool } = shown
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)}, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+                 b.stake, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
                      commit
@@ -84,6 +90,12 @@ export const makeReads = Effect.gen(function* () {
               select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
+            left join lateral (
+              select k.amount / 1000000.0::float8 as stake,
+                     case when ${pool !== null} then coalesce(r.reward, 0) / 1000000.0::float8 end as reward
+                from stakes k left join pool_rewards r on r.challenge_id = k.challenge_id and r.agent_id = k.agent_id
+               where k.challenge_id = ${challengeId}::uuid and k.agent_id = p.agent_id
+               limit 1) b on true
            order by p.agent_id`)
       : []
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))

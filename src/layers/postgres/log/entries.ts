@@ -144,6 +144,23 @@ export const predictionReveal = (revealed: {
     "live"
   )
 
+/** What came of the credit pool of a macro challenge. Amounts are credits, as decimals. */
+export interface SettledPool {
+  readonly outcome: string
+  /** The bin that holds the value; null where there is no value. */
+  readonly winning_bin: number | null
+  readonly reward_pool: string
+  readonly staked: string
+  readonly stakes: number
+  readonly paid: string
+  /** RFC 6962 root over a leaf of every stake, in the order of the agents' ids. */
+  readonly root: Uint8Array
+}
+
+/** Entries from before there were pools have none, and keep their bytes. */
+const poolMember = (pool: SettledPool | null) =>
+  pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
+
 export interface Settled {
   readonly challenge_id: string
   readonly version: number
@@ -163,6 +180,7 @@ export interface Settled {
   readonly raw_sha256: Uint8Array | null
   readonly settled_at: DateTime.Utc
   readonly scores: number
+  readonly pool: SettledPool | null
   /** RFC 6962 root over `scoreLeaf` of every score, in the order of the agents' ids. */
   readonly root: Uint8Array
 }
@@ -179,6 +197,7 @@ export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Arra
       fetched_at: isoOrNull(settled.fetched_at),
       observation: settled.observation,
       observed_at: DateTime.formatIso(settled.observed_at),
+      ...poolMember(settled.pool),
       raw_sha256: hexOrNull(settled.raw_sha256),
       result: settled.result,
       root: hex(settled.root),
@@ -194,6 +213,7 @@ export interface Voided {
   readonly challenge_id: string
   readonly voided_at: DateTime.Utc
   readonly reason: string
+  readonly pool: SettledPool | null
 }
 
 /** A cancelled challenge: nobody is scored by it. */
@@ -202,6 +222,7 @@ export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =
     "void",
     {
       challenge_id: challenge.challenge_id,
+      ...poolMember(challenge.pool),
       reason_sha256: sha256(challenge.reason),
       voided_at: DateTime.formatIso(challenge.voided_at)
     },

@@ -55,8 +55,10 @@ export const pools = Effect.gen(function* () {
       paid bigint not null,
       settled_at timestamptz not null,
       constraint pool_settlements_void check (
-        case outcome when 'paid' then winners > 0 and winning_bin is not null and paid >= 0
-                     else winners = 0 and paid = 0 end)
+        case outcome when 'paid' then winners between 1 and stakes and winning_bin is not null and paid >= 0
+                     else winners = 0 and paid = 0 end),
+      -- What it was funded with.
+      constraint pool_settlements_covered check (paid <= ceil(reward_pool * 1.25))
     )`
   yield* sql`
     create table pool_rewards (
@@ -65,7 +67,10 @@ export const pools = Effect.gen(function* () {
       score numeric not null constraint pool_rewards_score check (score between 0 and 100),
       -- Of the owner's plan at the settlement.
       coefficient numeric not null constraint pool_rewards_coefficient check (coefficient > 0),
+      -- What was paid.
       reward bigint not null constraint pool_rewards_reward check (reward >= 0),
+      -- Earned, and more than an account may hold.
+      withheld bigint not null constraint pool_rewards_withheld check (withheld >= 0),
       primary key (challenge_id, agent_id),
       constraint pool_rewards_settlement foreign key (challenge_id) references pool_settlements (challenge_id),
       constraint pool_rewards_stake foreign key (challenge_id, agent_id) references stakes (challenge_id, agent_id)
