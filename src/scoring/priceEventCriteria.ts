@@ -1,0 +1,78 @@
+/** The settlement text of a price-event question, in English and Chinese. Made once, at creation, and frozen with it. */
+import type { PriceEventKind } from "./priceEvents.ts"
+
+export interface PriceEventTerms {
+  readonly kind: PriceEventKind
+  readonly targetName: string
+  readonly target: string
+  /** UTC days, for example 2026-03-02: the first of a count, and the last one, which is the only one of a close. */
+  readonly firstDay: string
+  readonly lastDay: string
+  /** ISO 8601, UTC. */
+  readonly windowFrom: string | null
+  readonly resolveAt: string
+  readonly voidAt: string
+  /** Decimal texts, as they are settled by: a level of yes-or-no questions, a scale of numeric ones. */
+  readonly level: string | null
+  readonly scale: string | null
+}
+
+const crps = ({ scale }: PriceEventTerms) =>
+  `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${scale}.`
+
+const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
+  numeric_close: (terms) => [
+    `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}: that of its last 1-hour candle, which ends at ${terms.resolveAt}.`,
+    crps(terms),
+    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  threshold: (terms) => [
+    `Yes (bullish) if the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
+    `The close is that of the day's last 1-hour candle, which ends at ${terms.resolveAt}.`,
+    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  barrier: (terms) => [
+    `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${terms.windowFrom} until ${terms.resolveAt}, otherwise No (bearish).`,
+    `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch, or in a gap between two.`,
+    `One touch is enough for Yes; No takes every candle of the window.`,
+    `Undecided by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  count_days: (terms) => [
+    `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} ${terms.targetName} (${terms.target}) closes up: above the close of the day before; an equal close is not up.`,
+    `The close of a day is that of its last 1-hour candle.`,
+    crps(terms),
+    `Without all 8 closes by ${terms.voidAt} the question is void, scoring nobody.`
+  ]
+}
+
+const crpsChinese = ({ scale }: PriceEventTerms) => `预测按其正态分布的 CRPS 计分，参考尺度为 ${scale}。`
+
+const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
+  numeric_close: (terms) => [
+    `以 ${terms.target} 在 UTC 日 ${terms.lastDay} 的收盘价结算，即该日最后一根 1 小时 K 线（于 ${terms.resolveAt} 结束）的收盘价。`,
+    crpsChinese(terms),
+    `至 ${terms.voidAt} 仍无该 K 线则作废，不计任何分数。`
+  ],
+  threshold: (terms) => [
+    `若 ${terms.target} 在 UTC 日 ${terms.lastDay} 的收盘价大于或等于 ${terms.level}，结果为“是”（bullish），否则为“否”（bearish）。`,
+    `收盘价取该日最后一根 1 小时 K 线（于 ${terms.resolveAt} 结束）的收盘价。`,
+    `至 ${terms.voidAt} 仍无该 K 线则作废，不计任何分数。`
+  ],
+  barrier: (terms) => [
+    `若 ${terms.target} 自 ${terms.windowFrom} 起至 ${terms.resolveAt} 前触及 ${terms.level}，结果为“是”（bullish），否则为“否”（bearish）。`,
+    "以开盘时间落在该时段内的 1 小时 K 线判定：该价位处于其中一根的最低价与最高价之间（恰好相等亦算触及），或位于两根之间的跳空缺口内，即为触及。",
+    "一次触及即为“是”；判为“否”须有该时段的全部 K 线。",
+    `至 ${terms.voidAt} 仍无法判定则作废，不计任何分数。`
+  ],
+  count_days: (terms) => [
+    `以 ${terms.target} 自 ${terms.firstDay} 至 ${terms.lastDay} 的 7 个 UTC 日中收涨的天数结算：收盘价高于前一日收盘价为收涨，持平不算。`,
+    "每日收盘价取该日最后一根 1 小时 K 线的收盘价。",
+    crpsChinese(terms),
+    `至 ${terms.voidAt} 仍缺少 8 个收盘价中的任何一个则作废，不计任何分数。`
+  ]
+}
+
+export const priceEventCriteria = (terms: PriceEventTerms): string => english[terms.kind](terms).join(" ")
+
+export const priceEventCriteriaChinese = (terms: PriceEventTerms): string =>
+  chinese[terms.kind](terms).join("")

@@ -1,0 +1,163 @@
+/**
+ * How a price-event question is decided, by 1-hour candles. Of every question it is known beforehand which candles can
+ * decide it; what is given are those of them that are known. The answer does not depend on when it is asked: more
+ * candles can decide what was open, and never decide otherwise.
+ */
+import { BigDecimal } from "effect"
+
+export type PriceEventKind = "numeric_close" | "barrier" | "count_days" | "threshold"
+
+/** Times are milliseconds since 1970, UTC. */
+export const hour = 3_600_000
+export const day = 24 * hour
+
+/** Days of a `count_days` question: "how many of 7 UTC days from Monday close up". */
+export const countedDays = 7
+
+export interface Candle {
+  readonly openTime: number
+  readonly high: BigDecimal.BigDecimal
+  readonly low: BigDecimal.BigDecimal
+  readonly close: BigDecimal.BigDecimal
+}
+
+export type PriceEventQuestion =
+  | { readonly kind: "numeric_close" | "count_days"; readonly resolveAt: number }
+  | { readonly kind: "threshold"; readonly resolveAt: number; readonly level: BigDecimal.BigDecimal }
+  | {
+      readonly kind: "barrier"
+      readonly windowFrom: number
+      readonly resolveAt: number
+      readonly level: BigDecimal.BigDecimal
+    }
+
+export interface Decision<C> {
+  /** Yes is bullish, No is bearish; null of numeric questions. */
+  readonly result: "bullish" | "bearish" | null
+  /** The close; the count; of a barrier the price nearest to the level. */
+  readonly observation: BigDecimal.BigDecimal
+  /** The candles that decided it, in the order of time. */
+  readonly evidence: readonly [C, ...ReadonlyArray<C>]
+}
+
+/** Every `step` from `from` until before `until`. */
+const timesBetween = (from: number, until: number, step: number): ReadonlyArray<number> =>
+  Array.from({ length: Math.max(0, Math.ceil((until - from) / step)) }, (_, index) => from + index * step)
+
+/** The first whole hour at or after a time. */
+export const wholeHour = (time: number): number => Math.ceil(time / hour) * hour
+
+/** When the candle opens whose close is the daily close of the UTC day that ends at `end`. */
+const lastHourOf = (end: number): number => end - hour
+
+/** When the candles open whose closes are the daily closes of so many UTC days, the last of which ends at `end`. */
+export const dailyCloses = (end: number, days: number): ReadonlyArray<number> =>
+  timesBetween(lastHourOf(end) - (days - 1) * day, end, day)
+
+/** When the candles open that can decide a question, in order. */
+export const candlesOf = (question: PriceEventQuestion): ReadonlyArray<number> => {
+  switch (question.kind) {
+    case "numeric_close":
+    case "threshold":
+      return dailyCloses(question.resolveAt, 1)
+    case "count_days":
+      // The first day is compared with the one before it.
+      return dailyCloses(question.resolveAt, countedDays + 1)
+    case "barrier":
+      return timesBetween(question.windowFrom, question.resolveAt, hour)
+  }
+}
+
+const isNonEmpty = <C>(candles: ReadonlyArray<C>): candles is readonly [C, ...ReadonlyArray<C>] =>
+  candles.length > 0
+
+/** "Will the close be at or above a level". */
+const isAtOrAbove = (close: BigDecimal.BigDecimal, level: BigDecimal.BigDecimal) =>
+  BigDecimal.isGreaterThanOrEqualTo(close, level) ? "bullish" : "bearish"
+
+const closesUp = (candles: ReadonlyArray<Candle>): number =>
+  candles.filter((candle, index) => {
+    const before = candles[index - 1]
+    return before !== undefined && BigDecimal.isGreaterThan(candle.close, before.close)
+  }).length
+
+/**
+ * A level is touched when it lies within what the candles span: within one of them ("exactly equal to the level counts
+ * as a touch"), or between two, a gap across it. So a touch needs the candles that show it and no others, and that
+ * there was none needs every one.
+ */
+const barrier = <C extends Candle>(
+  { level }: { readonly level: BigDecimal.BigDecimal },
+  candles: readonly [C, ...ReadonlyArray<C>],
+  isComplete: boolean
+): Decision<C> | undefined => {
+  let { high, low } = candles[0]
+  for (const [index, candle] of candles.entries()) {
+    const before = candles[index - 1]
+    high = BigDecimal.max(high, candle.high)
+    low = BigDecimal.min(low, candle.low)
+    if (BigDecimal.between(level, { minimum: low, maximum: high })) {
+      const within = BigDecimal.between(level, { minimum: candle.low, maximum: candle.high })
+      return {
+        result: "bullish",
+        observation: level,
+        evidence: within || before === undefined ? [candle] : [before, candle]
+      }
+    }
+  }
+  if (!isComplete) return undefined
+  return {
+    result: "bearish",
+    observation: BigDecimal.isGreaterThan(level, high) ? high : low,
+    evidence: candles
+  }
+}
+
+/**
+ * What the known candles say, or `undefined` while they leave it open.
+ *
+ * @param candles of `candlesOf(question)` those that are known, in order, one for each time
+ */
+export const decide = <C extends Candle>(
+  question: PriceEventQuestion,
+  candles: ReadonlyArray<C>
+): Decision<C> | undefined => {
+  if (!isNonEmpty(candles)) return undefined
+  const isComplete = candles.length === candlesOf(question).length
+  if (question.kind === "barrier") return barrier(question, candles, isComplete)
+  if (!isComplete) return undefined
+  const [{ close }] = candles
+  switch (question.kind) {
+    case "numeric_close":
+      return { result: null, observation: close, evidence: candles }
+    case "threshold":
+      return { result: isAtOrAbove(close, question.level), observation: close, evidence: candles }
+    case "count_days":
+      return { result: null, observation: BigDecimal.fromNumberUnsafe(closesUp(candles)), evidence: candles }
+  }
+}
+
+/** So many daily log returns make a scale, of one close more. */
+export const scaleReturns = 60
+
+/** What a forecaster of a count knows who knows nothing else: seven days, each up as likely as not. */
+export const countScale = Math.sqrt(countedDays) / 2
+
+/**
+ * The reference scale of a close: the open price times the standard deviation of the last 60 daily log returns, times the
+ * square root of how many days are ahead. Undefined without 61 closes above 0, or when they did not move.
+ *
+ * @param closes daily closes in the order of time
+ */
+export const closeScale = (
+  openPrice: number,
+  closes: ReadonlyArray<number>,
+  hours: number
+): number | undefined => {
+  if (closes.length !== scaleReturns + 1 || closes.some((close) => close <= 0)) return undefined
+  const returns = closes.slice(1).map((close, index) => Math.log(close / (closes[index] ?? close)))
+  const mean = returns.reduce((sum, each) => sum + each, 0) / returns.length
+  const squares = returns.reduce((sum, each) => sum + (each - mean) ** 2, 0)
+  const scale = openPrice * Math.sqrt(squares / (returns.length - 1)) * Math.sqrt(hours / 24)
+  return scale > 0 ? scale : undefined
+}

@@ -1,0 +1,264 @@
+import { assert, describe, it } from "@effect/vitest"
+import { BigDecimal, Schema } from "effect"
+import {
+  candlesOf,
+  closeScale,
+  countScale,
+  dailyCloses,
+  day,
+  decide,
+  hour,
+  wholeHour
+} from "../../src/scoring/priceEvents.ts"
+import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
+import { priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/priceEventCriteria.ts"
+
+const decimal = BigDecimal.fromStringUnsafe
+/** A whole number of hundredths, as prices are printed. */
+const cents = (units: number) => BigDecimal.make(BigInt(units), 2)
+
+/** Monday 2023-01-09. */
+const monday = Date.UTC(2023, 0, 9)
+
+const candle = (openTime: number, low: number, high: number, close = low): Candle => ({
+  openTime,
+  low: cents(low),
+  high: cents(high),
+  close: cents(close)
+})
+
+const closing = (openTime: number, close: number) => candle(openTime, close, close)
+
+const barrier = (hours: number, level: number): PriceEventQuestion => ({
+  kind: "barrier",
+  windowFrom: monday,
+  resolveAt: monday + hours * hour,
+  level: cents(level)
+})
+
+const resultOf = (question: PriceEventQuestion, candles: ReadonlyArray<Candle>) =>
+  decide(question, candles)?.result
+
+describe("a barrier", () => {
+  it("is touched by a candle whose low or high is exactly the level", () => {
+    for (const touching of [candle(monday, 100, 105), candle(monday, 95, 100), candle(monday, 100, 100)]) {
+      assert.strictEqual(resultOf(barrier(1, 100), [touching]), "bullish")
+    }
+    for (const missing of [candle(monday, 101, 105), candle(monday, 95, 99)]) {
+      assert.strictEqual(resultOf(barrier(1, 100), [missing]), "bearish")
+    }
+  })
+
+  it("is touched by a gap across the level between two candles, upwards and downwards", () => {
+    const below = [90, 99] as const
+    const above = [101, 110] as const
+    for (const [first, second] of [
+      [below, above],
+      [above, below]
+    ] as const) {
+      const candles = [candle(monday, ...first), candle(monday + hour, ...second)]
+      const decision = decide(barrier(9, 100), candles)
+      assert.strictEqual(decision?.result, "bullish")
+      assert.deepStrictEqual(decision.evidence, candles)
+    }
+  })
+
+  it("is Yes with one candle and No only with all of them", () => {
+    const question = barrier(3, 100)
+    const away = [0, 1, 2].map((index) => candle(monday + index * hour, 90, 99 - index))
+    assert.isUndefined(decide(question, []))
+    assert.isUndefined(decide(question, away.slice(0, 2)))
+    assert.isUndefined(decide(question, away.slice(1)))
+    assert.strictEqual(resultOf(question, away), "bearish")
+    const touch = candle(monday + 2 * hour, 99, 101)
+    const early = decide(question, [touch])
+    assert.deepStrictEqual([early?.result, early?.evidence], ["bullish", [touch]])
+  })
+
+  it("that is not touched says how near the price came", () => {
+    const below = [candle(monday, 90, 99), candle(monday + hour, 80, 97)]
+    const nearest = decide(barrier(2, 100), below)?.observation ?? cents(0)
+    assert.strictEqual(BigDecimal.format(nearest), "0.99")
+    const above = decide(barrier(2, 70), below)?.observation ?? cents(0)
+    assert.strictEqual(BigDecimal.format(above), "0.8")
+  })
+
+  const Price = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 40 }))
+  const Range = Schema.Struct({ one: Price, other: Price, known: Schema.Boolean })
+
+  it.prop(
+    "agrees with a walk along every price, and what is decided early stays so",
+    [Schema.Array(Range).check(Schema.isBetweenLength(1, 12)), Price],
+    ([ranges, level]) => {
+      const all = ranges.map(({ one, other }, index) =>
+        candle(monday + index * hour, Math.min(one, other), Math.max(one, other))
+      )
+      // The prices that were passed: within each candle, and on the way from one to the next.
+      const passed = new Set<number>()
+      for (const [index, { one, other }] of ranges.entries()) {
+        const next = ranges[index + 1]
+        const low = Math.min(one, other)
+        const high = Math.max(one, other)
+        for (let price = low; price <= high; price++) passed.add(price)
+        if (next === undefined) continue
+        const [nextLow, nextHigh] = [Math.min(next.one, next.other), Math.max(next.one, next.other)]
+        for (let price = high; price <= nextLow; price++) passed.add(price)
+        for (let price = nextHigh; price <= low; price++) passed.add(price)
+      }
+      const question = barrier(ranges.length, level)
+      const truth = passed.has(level) ? "bullish" : "bearish"
+      assert.strictEqual(resultOf(question, all), truth)
+      const known = all.filter((_, index) => ranges[index]?.known)
+      const early = resultOf(question, known)
+      if (early === "bearish") assert.strictEqual(known.length, all.length)
+      if (early !== undefined) assert.strictEqual(early, truth)
+    }
+  )
+})
+
+describe("a close", () => {
+  const question = { kind: "numeric_close", resolveAt: monday } as const
+
+  it("is that of the last 1-hour candle of the UTC day that ends at resolve_at", () => {
+    assert.deepStrictEqual(candlesOf(question), [monday - hour])
+    const decision = decide(question, [closing(monday - hour, 12345)])
+    assert.deepStrictEqual(
+      [decision?.result, BigDecimal.format(decision?.observation ?? cents(0))],
+      [null, "123.45"]
+    )
+    assert.isUndefined(decide(question, []))
+  })
+
+  it("at or above the level is Yes, below it No", () => {
+    const threshold = (level: string): PriceEventQuestion => ({
+      kind: "threshold",
+      resolveAt: monday,
+      level: decimal(level)
+    })
+    const close = [closing(monday - hour, 12345)]
+    assert.strictEqual(resultOf(threshold("123.45"), close), "bullish")
+    assert.strictEqual(resultOf(threshold("123.4500"), close), "bullish")
+    assert.strictEqual(resultOf(threshold("123.44999999999999999999"), close), "bullish")
+    assert.strictEqual(resultOf(threshold("123.45000000000000000001"), close), "bearish")
+    assert.isUndefined(decide(threshold("1"), []))
+  })
+})
+
+describe("a count of days", () => {
+  const end = monday + 7 * day
+  const question = { kind: "count_days", resolveAt: end } as const
+  const daily = (closes: ReadonlyArray<number>) =>
+    candlesOf(question).map((openTime, index) => closing(openTime, closes[index] ?? 0))
+  const count = (candles: ReadonlyArray<Candle>) => {
+    const decision = decide(question, candles)
+    return decision && BigDecimal.toNumberUnsafe(decision.observation)
+  }
+
+  it("compares the seven days from Monday each with the day before, the first with Sunday", () => {
+    assert.deepStrictEqual(
+      candlesOf(question).map((time) => new Date(time).toISOString()),
+      [8, 9, 10, 11, 12, 13, 14, 15].map((date) => `2023-01-${String(date).padStart(2, "0")}T23:00:00.000Z`)
+    )
+    assert.strictEqual(count(daily([1, 2, 3, 4, 5, 6, 7, 8])), 7)
+    assert.strictEqual(count(daily([8, 7, 6, 5, 4, 3, 2, 1])), 0)
+    assert.strictEqual(count(daily([1, 2, 1, 1, 1, 1, 1, 1])), 1)
+  })
+
+  it("does not count a day that closes where the one before it closed", () => {
+    assert.strictEqual(count(daily([5, 5, 5, 5, 5, 5, 5, 5])), 0)
+  })
+
+  it("takes all eight closes", () => {
+    const all = daily([1, 2, 3, 4, 5, 6, 7, 8])
+    for (let missing = 0; missing < 8; missing++) {
+      assert.isUndefined(decide(question, all.toSpliced(missing, 1)))
+    }
+  })
+
+  const Close = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 }))
+
+  it.prop(
+    "agrees with counting whole numbers",
+    [Schema.Array(Close).check(Schema.isBetweenLength(8, 8))],
+    ([closes]) => {
+      let up = 0
+      for (let index = 1; index < 8; index++) {
+        if ((closes[index] ?? 0) > (closes[index - 1] ?? 0)) up += 1
+      }
+      assert.strictEqual(count(daily(closes)), up)
+    }
+  )
+})
+
+describe("the reference scale", () => {
+  it("of a count is that of seven fair coins", () => {
+    assert.closeTo(countScale, Math.sqrt(7 * 0.25), 1e-15)
+  })
+
+  it("of a close is the open price, the standard deviation of 60 log returns, and the root of the days ahead", () => {
+    // Returns of +1 % and -1 % in turn: their mean is 0, their sample variance 60 / 59 of a square of 0.01.
+    const closes = Array.from({ length: 61 }, (_, index) => (index % 2 === 0 ? 100 : 100 * Math.exp(0.01)))
+    const daily = 0.01 * Math.sqrt(60 / 59)
+    assert.closeTo(closeScale(2000, closes, 24) ?? 0, 2000 * daily, 1e-9)
+    assert.closeTo(closeScale(2000, closes, 96) ?? 0, 2 * 2000 * daily, 1e-9)
+  })
+
+  it("needs 61 closes that move", () => {
+    const closes = Array.from({ length: 61 }, (_, index) => 100 + index)
+    assert.isDefined(closeScale(100, closes, 24))
+    assert.isUndefined(closeScale(100, closes.slice(1), 24))
+    assert.isUndefined(closeScale(100, closes.with(30, 0), 24))
+    assert.isUndefined(
+      closeScale(
+        100,
+        closes.map(() => 100),
+        24
+      )
+    )
+  })
+})
+
+describe("the times of candles", () => {
+  it("begin at the first whole hour at or after a moment", () => {
+    assert.strictEqual(wholeHour(monday), monday)
+    assert.strictEqual(wholeHour(monday + 1), monday + hour)
+  })
+
+  it("of a barrier are all hours from its window's start until before resolve_at", () => {
+    assert.deepStrictEqual(candlesOf(barrier(3, 1)), [monday, monday + hour, monday + 2 * hour])
+    assert.deepStrictEqual(candlesOf(barrier(0, 1)), [])
+  })
+
+  it("of daily closes are the last hours of as many days", () => {
+    assert.deepStrictEqual(dailyCloses(monday, 2), [monday - day - hour, monday - hour])
+  })
+})
+
+describe("the settlement text", () => {
+  const terms = {
+    targetName: "Bitcoin",
+    target: "BTC",
+    firstDay: "2026-03-02",
+    lastDay: "2026-03-08",
+    windowFrom: "2026-03-02T00:00:00.000Z",
+    resolveAt: "2026-03-09T00:00:00.000Z",
+    voidAt: "2026-03-12T00:00:00.000Z",
+    level: "70000",
+    scale: "1.25"
+  }
+
+  it.each([
+    ["numeric_close", ["2026-03-08", terms.resolveAt, terms.voidAt, "1.25"]],
+    ["threshold", ["2026-03-08", terms.resolveAt, terms.voidAt, "70000"]],
+    ["barrier", [terms.windowFrom, terms.resolveAt, terms.voidAt, "70000"]],
+    ["count_days", ["2026-03-02", "2026-03-08", terms.voidAt, "1.25"]]
+  ] as const)("of %s says in both languages what it settles by", (kind, said) => {
+    for (const text of [
+      priceEventCriteria({ ...terms, kind }),
+      priceEventCriteriaChinese({ ...terms, kind })
+    ]) {
+      for (const each of ["BTC", ...said]) assert.include(text, each)
+      assert.notInclude(text, "null")
+    }
+  })
+})
