@@ -14,6 +14,7 @@ export const EntryType = Schema.Literals([
   "challenge.close",
   "prediction.reveal",
   "settlement",
+  "amendment",
   "void",
   "key.rotate"
 ])
@@ -167,27 +168,47 @@ export interface Settled {
   readonly root: Uint8Array
 }
 
+const settledMembers = (settled: Settled) => ({
+  ...(settled.reference_scale === null
+    ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
+    : { reference_scale: settled.reference_scale }),
+  challenge_id: settled.challenge_id,
+  fetched_at: isoOrNull(settled.fetched_at),
+  observation: settled.observation,
+  observed_at: DateTime.formatIso(settled.observed_at),
+  raw_sha256: hexOrNull(settled.raw_sha256),
+  result: settled.result,
+  root: hex(settled.root),
+  scores: settled.scores,
+  source: settled.source,
+  version: settled.version
+})
+
 /** How a challenge was settled, and the scores that it gave. */
 export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Array =>
   encode(
     "settlement",
-    {
-      ...(settled.reference_scale === null
-        ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
-        : { reference_scale: settled.reference_scale }),
-      challenge_id: settled.challenge_id,
-      fetched_at: isoOrNull(settled.fetched_at),
-      observation: settled.observation,
-      observed_at: DateTime.formatIso(settled.observed_at),
-      raw_sha256: hexOrNull(settled.raw_sha256),
-      result: settled.result,
-      root: hex(settled.root),
-      scores: settled.scores,
-      settled_at: DateTime.formatIso(settled.settled_at),
-      source: settled.source,
-      version: settled.version
-    },
+    { ...settledMembers(settled), settled_at: DateTime.formatIso(settled.settled_at) },
     origin
+  )
+
+/** A later version of a settlement, whose `settled_at` is when it was made. */
+export interface Amended extends Settled {
+  readonly previous_version: number
+  readonly reason: string
+}
+
+/** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
+export const amendment = (amended: Amended): Uint8Array =>
+  encode(
+    "amendment",
+    {
+      ...settledMembers(amended),
+      amended_at: DateTime.formatIso(amended.settled_at),
+      previous_version: amended.previous_version,
+      reason_sha256: sha256(amended.reason)
+    },
+    "live"
   )
 
 export interface Voided {

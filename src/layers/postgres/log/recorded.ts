@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/sql"
 import { ChallengeType } from "../../../services/Challenges.ts"
 import { column, many } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
-import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
+import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
 
 /** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
@@ -96,6 +96,9 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
+  /** These two are of amendments. */
+  previous_version: Schema.NullOr(Schema.Int),
+  reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,
   root: Schema.Uint8Array
 })
@@ -112,12 +115,13 @@ export interface SettlementKey {
 export const settledChallenges = (
   sql: SqlClient.SqlClient,
   keys: ReadonlyArray<SettlementKey>
-): Effect.Effect<ReadonlyArray<Settled>> =>
+): Effect.Effect<ReadonlyArray<typeof SettledRow.Type>> =>
   many(SettledRow)(sql`
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
-           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, n.scores, n.root
+           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
+           n.root
       from unnest(${column(
         "uuid",
         keys.map((key) => key.challenge_id)

@@ -1,0 +1,564 @@
+/** Amendments: a new version, scored anew, which every figure follows exactly, and by which no credit moves. */
+import { assert, layer } from "@effect/vitest"
+import { BigDecimal, DateTime, Effect, Equal, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { crps, crpsScore } from "../../src/scoring/crps.ts"
+import { calibrationRow } from "../../src/scoring/calibration.ts"
+import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
+import { addScore, emptyFigures } from "../../src/scoring/figures.ts"
+import type { Figures, SettledScore } from "../../src/scoring/figures.ts"
+import { Amendments } from "../../src/services/Amendments.ts"
+import type { Amendment } from "../../src/services/Amendments.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Direction } from "../../src/services/Challenges.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  claimedAgents,
+  countOf,
+  firstPage,
+  forecast,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { keptFigures } from "../support/keptFigures.ts"
+import { fundedAccounts } from "../support/ledger.ts"
+import { revealAll } from "../support/loggedWorld.ts"
+import { testServices } from "../support/services.ts"
+
+const settleDue = Scoring.use((scoring) => scoring.settleDue)
+const resolve = (challenge: { readonly id: string }, value: number) =>
+  MacroArena.use((macro) => macro.resolve(challenge.id, value))
+const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
+  Amendments.use((amendments) => amendments.amend(challenge.id, amendment))
+const results = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+
+const figuresDifferences = Scoring.use((scoring) => Effect.map(scoring.audit, (report) => report.differences))
+const audited = Effect.gen(function* () {
+  assert.deepStrictEqual(yield* figuresDifferences, [])
+  yield* revealAll
+  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+})
+
+/** A challenge on gold, settled as bullish, that two agents have predicted. */
+const settledGold = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newChallenge({ deadline })
+  const [bull, bear] = [yield* claimedAgent(), yield* claimedAgent()]
+  yield* predict(bull, challenge, { confidence: 0.8 })
+  yield* predict(bear, challenge, { direction: "bearish", confidence: 0.3 })
+  yield* moveTo(deadline)
+  yield* importQuotes("GC", [[deadline, 102]])
+  yield* settleDue
+  yield* TestClock.adjust("1 hour")
+  return { challenge, bull, bear, deadline }
+})
+
+/** A challenge on CPI, resolved with 3.2, that two agents have forecast. */
+const settledMacro = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newMacro({ deadline })
+  const [close, far] = [yield* claimedAgent(), yield* claimedAgent()]
+  yield* forecast(close, challenge, { predicted_value: 3.2, predicted_std: 0.05 })
+  yield* forecast(far, challenge, { predicted_value: 3, predicted_std: 0.1 })
+  yield* moveTo(deadline)
+  yield* resolve(challenge, 3.2)
+  yield* TestClock.adjust("1 hour")
+  return { challenge, close, far, deadline }
+})
+
+layer(testServices())("An amendment of a directional challenge", (it) => {
+  it.effect("is a new version that scores every prediction anew; the earlier one stays", () =>
+    Effect.gen(function* () {
+      const { bear, bull, challenge } = yield* settledGold
+      const before = yield* results(challenge)
+      const answer = yield* amend(challenge, { close_price: 98, reason: "The exchange corrected it." })
+      assert.deepInclude(answer, {
+        type: "directional",
+        status: "resolved",
+        result: "bearish",
+        close_price: 98
+      })
+      const shown = yield* results(challenge)
+      assert.deepStrictEqual(shown.settlement, answer.settlement)
+      assert.deepStrictEqual(shown.versions, answer.versions)
+      const now = DateTime.formatIso(yield* DateTime.now)
+      assert.deepStrictEqual(shown.settlement, {
+        version: 2,
+        settled_at: now,
+        source: "admin",
+        amended: true,
+        void_reason: null
+      })
+      assert.deepStrictEqual(shown.versions, [
+        {
+          version: 1,
+          settled_at: before.settlement?.settled_at ?? "none",
+          source: before.resolution_source ?? "none",
+          result: "bullish",
+          close_price: 102,
+          actual_value: null,
+          reason: null,
+          leaf_index: null
+        },
+        {
+          version: 2,
+          settled_at: now,
+          source: "admin",
+          result: "bearish",
+          close_price: 98,
+          actual_value: null,
+          reason: "The exchange corrected it.",
+          leaf_index: null
+        }
+      ])
+      // It was resolved when it was.
+      assert.strictEqual(shown.resolved_at, before.resolved_at)
+      const scores = new Map(shown.predictions.map((each) => [each.agent_id, [each.is_correct, each.score]]))
+      assert.deepStrictEqual(
+        [scores.get(bull), scores.get(bear)],
+        [
+          [false, 10],
+          [true, 65]
+        ]
+      )
+      const card = yield* Scoring.use((scoring) => scoring.scorecard(bear, firstPage))
+      assert.deepInclude(card.predictions[0], {
+        result: "bearish",
+        score: 65,
+        amended: true,
+        settled_at: now
+      })
+      assert.deepInclude(card.overall, { avg_score: 65, correct_count: 1, prediction_count: 1 })
+      const kept = yield* rowsOf(
+        Schema.Struct({ version: Schema.Int, score: Schema.Finite }),
+        (sql) => sql`
+          select version, score::float8 as score from prediction_scores
+           where challenge_id = ${challenge.id}::uuid and agent_id = ${bull}::uuid order by version`
+      )
+      assert.deepStrictEqual(kept, [
+        { version: 1, score: 90 },
+        { version: 2, score: 10 }
+      ])
+      yield* audited
+    })
+  )
+
+  it.effect("keeps the open price and the dead zone of the first settlement, also a live one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ asset: "ES", deadline, dead_zone_pct: null })
+      yield* predict(yield* claimedAgent(), challenge, { direction: "neutral" })
+      yield* moveTo(deadline)
+      yield* importQuotes("ES", [[deadline, 102]])
+      yield* settleDue
+      // The target's live dead zone was 0.3 %.
+      yield* sql`update targets set dead_zone_pct = 5 where key = 'ES'`
+      const answer = yield* amend(challenge, { close_price: 100.3, reason: "A typing error." })
+      assert.deepInclude(answer, { result: "neutral", dead_zone_pct: 0.3, open_price: 100 })
+      const again = yield* amend(challenge, { close_price: 100.300001, reason: "Another one." })
+      assert.strictEqual(again.result, "bullish")
+      yield* audited
+    })
+  )
+
+  it.effect("that leaves the result as it is still is a version, and scores the same", () =>
+    Effect.gen(function* () {
+      const { bull, challenge } = yield* settledGold
+      const answer = yield* amend(challenge, { close_price: 103, reason: "A digit." })
+      assert.deepStrictEqual([answer.result, answer.settlement.version], ["bullish", 2])
+      const card = yield* Scoring.use((scoring) => scoring.scorecard(bull, firstPage))
+      assert.strictEqual(card.overall.avg_score, 90)
+      yield* audited
+    })
+  )
+})
+
+layer(testServices())("An amendment of a macro challenge", (it) => {
+  it.effect("scores every forecast anew on the same scale, and calibration with it", () =>
+    Effect.gen(function* () {
+      const { challenge, far } = yield* settledMacro
+      const answer = yield* amend(challenge, { actual_value: 3.05, reason: "The office's own correction." })
+      assert.deepInclude(answer, { type: "macro", result: null, actual_value: 3.05, reference_scale: 0.12 })
+      const shown = yield* results(challenge)
+      assert.deepInclude(shown, { actual_value: 3.05, bin: 1 })
+      for (const { crps: stored, predicted_std, predicted_value, score, skill } of shown.predictions) {
+        const value = crps({ mean: predicted_value ?? 0, sd: predicted_std ?? 0 }, 3.05)
+        assert.deepStrictEqual({ crps: stored, score, skill }, { crps: value, ...crpsScore(value, 0.12) })
+      }
+      const { count, pit } = yield* Scoring.use((scoring) => scoring.calibrationOf(far))
+      // Phi(0.5) = 0.69, and it was Phi(2) = 0.98.
+      assert.deepStrictEqual(
+        [count, pit.buckets.map((bucket) => bucket.count)],
+        [1, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0]]
+      )
+      const [found] = (yield* MacroArena.use((macro) => macro.list("resolved", firstPage))).challenges
+      assert.strictEqual(found?.actual_value, 3.05)
+      yield* audited
+    })
+  )
+
+  it.effect("leaves a challenge without a frozen scale out of calibration", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newMacro({ deadline, reference_scale: null, bin_edges: [2.8, 3, 3.2] })
+      const agent = yield* claimedAgent()
+      yield* forecast(agent, challenge)
+      yield* moveTo(deadline)
+      yield* resolve(challenge, 3.1)
+      yield* amend(challenge, { actual_value: 3.3, reason: "A digit." })
+      const [shown] = (yield* results(challenge)).predictions
+      assert.strictEqual(shown?.score, crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.3), 0.1).score)
+      assert.strictEqual((yield* Scoring.use((scoring) => scoring.calibrationOf(agent))).count, 0)
+      yield* audited
+    })
+  )
+})
+
+layer(testServices())("An amendment", (it) => {
+  const versionsOf = (challenge: { readonly id: string }) =>
+    countOf(
+      (sql) => sql`select count(*)::int as count from settlements where challenge_id = ${challenge.id}::uuid`
+    )
+
+  it.effect("sent again changes nothing and answers the same", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* settledMacro
+      const amendment = { actual_value: 3.1, reason: "The office's own correction." }
+      const first = yield* amend(challenge, amendment)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(yield* amend(challenge, amendment), first)
+      assert.strictEqual(yield* versionsOf(challenge), 2)
+      yield* audited
+    })
+  )
+
+  it.effect("to the value that counts already is refused", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* settledGold
+      for (const version of [1, 2]) {
+        const close_price = version === 1 ? 102 : 98
+        const refused = yield* Effect.flip(amend(challenge, { close_price, reason: `again ${version}` }))
+        assert.deepInclude(refused, {
+          code: "challenge_state",
+          detail: `The challenge is settled by ${close_price} already, in version ${version}.`
+        })
+        if (version === 1) yield* amend(challenge, { close_price: 98, reason: "The exchange corrected it." })
+      }
+      assert.strictEqual(yield* versionsOf(challenge), 2)
+    })
+  )
+
+  it.effect("sent again after a later one does not undo that; with a reason of its own it does", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* settledGold
+      yield* amend(challenge, { close_price: 98, reason: "first" })
+      yield* amend(challenge, { close_price: 99.5, reason: "second" })
+      const refused = yield* Effect.flip(amend(challenge, { close_price: 98, reason: "first" }))
+      assert.strictEqual(refused.code, "challenge_state")
+      assert.include(
+        refused.detail,
+        "Version 2 had this value for this reason, and version 3 has amended it to 99.5"
+      )
+      const answer = yield* amend(challenge, { close_price: 98, reason: "the first was right" })
+      assert.deepStrictEqual(
+        answer.versions.map(({ close_price, reason, result }) => [close_price, result, reason]),
+        [
+          [102, "bullish", null],
+          [98, "bearish", "first"],
+          [99.5, "neutral", "second"],
+          [98, "bearish", "the first was right"]
+        ]
+      )
+      yield* audited
+    })
+  )
+
+  it.effect("takes the one field that fits the type, and names the other", () =>
+    Effect.gen(function* () {
+      const gold = (yield* settledGold).challenge
+      const macro = (yield* settledMacro).challenge
+      const reason = "why"
+      for (const [challenge, amendment, field] of [
+        [gold, { reason }, "close_price"],
+        [gold, { actual_value: 98, reason }, "actual_value"],
+        [gold, { actual_value: 98, close_price: 98, reason }, "actual_value"],
+        [macro, { reason }, "actual_value"],
+        [macro, { close_price: 3, reason }, "close_price"],
+        [macro, { actual_value: 3, close_price: 3, reason }, "close_price"]
+      ] as const) {
+        const refused = yield* Effect.flip(amend(challenge, amendment))
+        assert(refused._tag === "InvalidRequest")
+        assert.deepStrictEqual(
+          refused.errors.map(({ path }) => path),
+          [field]
+        )
+      }
+      assert.deepStrictEqual([yield* versionsOf(gold), yield* versionsOf(macro)], [1, 1])
+    })
+  )
+
+  it.effect("is of a challenge that is resolved, and of nothing else", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const macro = yield* newMacro({ deadline })
+      const gold = yield* newChallenge({ deadline })
+      const cancelled = yield* newChallenge({ deadline })
+      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "why"))
+      const refusal = (challenge: { readonly id: string }, amendment: Amendment) =>
+        Effect.map(Effect.flip(amend(challenge, amendment)), ({ code, detail }) => [code, detail])
+      const state = (status: string) => [
+        "challenge_state",
+        `The challenge is ${status}; only one that is resolved can be amended.`
+      ]
+      const price = { close_price: 98, reason: "why" }
+      const value = { actual_value: 3, reason: "why" }
+      assert.deepStrictEqual(yield* refusal(gold, price), state("open"))
+      assert.deepStrictEqual(yield* refusal(cancelled, price), state("cancelled"))
+      yield* moveTo(deadline)
+      assert.deepStrictEqual(yield* refusal(gold, price), state("closed"))
+      assert.deepStrictEqual(yield* refusal(macro, value), state("closed"))
+      yield* MacroArena.use((arena) => arena.void(macro.id, "not published"))
+      assert.deepStrictEqual(yield* refusal(macro, value), state("void"))
+      for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
+        assert.deepStrictEqual((yield* refusal({ id }, price))[0], "not_found")
+      }
+    })
+  )
+
+  it.effect("never touches credit", () =>
+    Effect.gen(function* () {
+      const ledger = rowsOf(
+        Schema.Struct({ transfers: Schema.String, accounts: Schema.String }),
+        (sql) => sql`
+          select (select coalesce(md5(string_agg(t::text, '|' order by id)), '') from transfers t) as transfers,
+                 (select coalesce(md5(string_agg(a::text, '|' order by id)), '') from accounts a) as accounts`
+      )
+      const gold = (yield* settledGold).challenge
+      const macro = (yield* settledMacro).challenge
+      yield* fundedAccounts(2, 100)
+      const before = yield* ledger
+      assert.isNotEmpty(before[0]?.transfers)
+      yield* amend(gold, { close_price: 98, reason: "why" })
+      yield* amend(macro, { actual_value: 2, reason: "why" })
+      assert.deepStrictEqual(yield* ledger, before)
+    })
+  )
+
+  it.effect("of two administrators at once: the same is made once, different ones follow each other", () =>
+    Effect.gen(function* () {
+      const same = (yield* settledGold).challenge
+      const amendment = { close_price: 98, reason: "why" }
+      const answers = yield* Effect.all(
+        Array.from({ length: 8 }, () => amend(same, amendment)),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      for (const answer of answers) assert.deepStrictEqual(answer, answers[0])
+      assert.strictEqual(yield* versionsOf(same), 2)
+
+      const { challenge } = yield* settledMacro
+      yield* Effect.forEach(
+        [2.9, 3, 3.1, 3.3],
+        (actual_value) => amend(challenge, { actual_value, reason: `${actual_value}` }),
+        { concurrency: "unbounded" }
+      )
+      const { actual_value, versions } = yield* results(challenge)
+      assert.deepStrictEqual(
+        versions.map(({ version }) => version),
+        [1, 2, 3, 4, 5]
+      )
+      assert.sameMembers(
+        versions.map((each) => each.reason),
+        [null, "2.9", "3", "3.1", "3.3"]
+      )
+      assert.strictEqual(actual_value, versions.at(-1)?.actual_value)
+      yield* audited
+    })
+  )
+
+  it.effect("that is cut off in the middle leaves nothing behind, and can be made again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        create function cut_off() returns trigger language plpgsql as $$
+        begin
+          perform pg_terminate_backend(pg_backend_pid());
+          return null;
+        end
+        $$`
+      const { challenge } = yield* settledMacro
+      const amendment = { actual_value: 3.05, reason: "The office's own correction." }
+      const before = yield* results(challenge)
+      for (const table of [
+        "settlements",
+        "prediction_scores",
+        "calibration_figures",
+        "agent_figures",
+        "boards",
+        "log_pending"
+      ]) {
+        yield* sql`
+          create trigger cut_off after insert or update on ${sql(table)} for each statement execute function cut_off()`
+        const exit = yield* Effect.exit(amend(challenge, amendment))
+        yield* sql`drop trigger cut_off on ${sql(table)}`
+        assert.strictEqual(exit._tag, "Failure", table)
+        assert.deepStrictEqual(yield* results(challenge), before)
+        assert.deepStrictEqual(yield* figuresDifferences, [], table)
+      }
+      assert.strictEqual((yield* amend(challenge, amendment)).settlement.version, 2)
+      yield* audited
+    })
+  )
+})
+
+const assets = { GC: "commodities", NG: "commodities", ES: "equity", CPI: "economics" } as const
+
+const Bet = Schema.Struct({
+  agent: Schema.Literals([0, 1, 2, 3]),
+  direction: Direction,
+  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+  predicted_value: Schema.Literals([2.7, 3, 3.14, 3.5]),
+  predicted_std: Schema.Literals([0.01, 0.1, 1 / 3])
+})
+
+const Round = Schema.Struct({
+  hours: Schema.Literals([0, 5, 24, 77]),
+  asset: Schema.Literals(["GC", "NG", "ES", "CPI"]),
+  /** The closing price is 100 times this, the published value 3 times. */
+  value: Schema.Literals([0.97, 1, 1.003, 1.04]),
+  bets: Schema.Array(Bet).check(Schema.isMaxLength(5))
+})
+
+const Correction = Schema.Struct({
+  round: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
+  days: Schema.Literals([0, 1, 3]),
+  value: Schema.Finite.check(Schema.isBetween({ minimum: 0.9, maximum: 1.1 }))
+})
+
+interface Played {
+  readonly challenge: { readonly id: string }
+  readonly asset: (typeof Round.Type)["asset"]
+  readonly day: string
+  readonly bets: ReadonlyMap<AgentId, typeof Bet.Type>
+  value: number
+}
+
+const exact = (value: number) => BigDecimal.fromNumberUnsafe(value)
+
+/** How one prediction is scored, by the reference formulas. */
+const scored = ({ asset, day, value }: Played, bet: typeof Bet.Type): SettledScore => {
+  if (asset === "CPI") {
+    const { score, skill } = crpsScore(
+      crps({ mean: bet.predicted_value, sd: bet.predicted_std }, value),
+      0.12
+    )
+    return { kind: "numeric", day, score: exact(score), skill: exact(skill) }
+  }
+  const correct = directionalResult(exact(100), exact(value), exact(1)) === bet.direction
+  return { kind: "binary", day, correct, score: directionalScore(correct, exact(bet.confidence)) }
+}
+
+layer(testServices())("After any settlements and amendments", (it) => {
+  it.effect.prop(
+    "scores, boards and calibration equal a recomputation from the newest versions",
+    [
+      Schema.Array(Round).check(Schema.isBetweenLength(1, 8)),
+      Schema.Array(Correction).check(Schema.isBetweenLength(1, 6))
+    ],
+    ([rounds, corrections]) =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agents = yield* claimedAgents(4)
+        const played: Array<Played> = []
+        for (const { asset, bets, hours, value } of rounds) {
+          yield* TestClock.adjust(`${hours} hours`)
+          const deadline = plus(yield* DateTime.now, "1 minute")
+          const isMacro = asset === "CPI"
+          const challenge = isMacro
+            ? yield* newMacro({ deadline, decimal_step: 0.1 })
+            : yield* newChallenge({ asset, deadline })
+          const standing = new Map<AgentId, typeof Bet.Type>()
+          for (const bet of bets) {
+            const agent = agents[bet.agent]
+            assert(agent !== undefined)
+            const { confidence, direction, predicted_std, predicted_value } = bet
+            if (isMacro) yield* forecast(agent, challenge, { predicted_std, predicted_value })
+            else yield* predict(agent, challenge, { confidence, direction, is_revision: true })
+            standing.set(agent, bet)
+          }
+          yield* moveTo(deadline)
+          const settledBy = isMacro ? 3 * value : 100 * value
+          if (isMacro) yield* resolve(challenge, settledBy)
+          else {
+            yield* importQuotes(asset, [[deadline, settledBy]])
+            yield* settleDue
+          }
+          const day = DateTime.formatIsoDateUtc(deadline)
+          played.push({ challenge, asset, day, bets: standing, value: settledBy })
+        }
+        for (const [index, { days, round, value }] of corrections.entries()) {
+          yield* TestClock.adjust(`${days} days`)
+          const one = played[round % played.length]
+          assert(one !== undefined)
+          const isMacro = one.asset === "CPI"
+          const corrected = isMacro ? 3 * value : 100 * value
+          if (corrected === one.value) continue
+          one.value = corrected
+          const reason = `correction ${index}`
+          yield* amend(
+            one.challenge,
+            isMacro ? { actual_value: corrected, reason } : { close_price: corrected, reason }
+          )
+        }
+
+        const expected = new Map<string, Figures>()
+        for (const one of played) {
+          for (const [agent, bet] of one.bets) {
+            for (const board of ["global", assets[one.asset], one.asset]) {
+              const name = `${board}: ${agent}`
+              expected.set(name, addScore(expected.get(name) ?? emptyFigures, scored(one, bet)))
+            }
+          }
+        }
+        const kept = yield* keptFigures(agents)
+        assert.sameMembers([...kept.keys()], [...expected.keys()])
+        for (const [name, figures] of expected) assert.isTrue(Equal.equals(kept.get(name), figures), name)
+
+        for (const agent of agents) {
+          const rows = played.flatMap(({ asset, bets, value }) => {
+            const bet = bets.get(agent)
+            return asset !== "CPI" || bet === undefined
+              ? []
+              : [calibrationRow({ mean: bet.predicted_value, sd: bet.predicted_std }, value, 0.12, 0.1)]
+          })
+          const { count, pit } = yield* Scoring.use((scoring) => scoring.calibrationOf(agent))
+          assert.strictEqual(count, rows.length)
+          for (const [index, bucket] of pit.buckets.entries()) {
+            const sum = rows.reduce(
+              (total, row) => BigDecimal.sum(total, exact(row.pit[index] ?? 0)),
+              exact(0)
+            )
+            assert.strictEqual(bucket.count, BigDecimal.toNumberUnsafe(sum))
+          }
+        }
+        assert.deepStrictEqual(yield* figuresDifferences, [])
+      }),
+    { arbitrary: { runs: 20, size: 8 } }
+  )
+
+  it.effect("the log's audit finds nothing", () => audited)
+})
