@@ -1,5 +1,6 @@
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { SettledChallenge } from "../../src/services/Amendments.ts"
 import type { Results } from "../../src/services/Arenas.ts"
 import { ChallengeStatus, DirectionalKind } from "../../src/services/Challenges.ts"
 import type { Challenge } from "../../src/services/Challenges.ts"
@@ -136,6 +137,64 @@ const cancel = Command.make(
   })
 ).pipe(Command.withDescription("Cancel a challenge that is not settled; nobody is scored by it"))
 
+const versionColumns: ReadonlyArray<Column<SettledChallenge["versions"][number]>> = [
+  { title: "version", of: ({ version }) => version },
+  { title: "settled (UTC)", of: ({ settled_at }) => moment(settled_at) },
+  { title: "result", of: ({ result }) => result },
+  { title: "value", of: ({ actual_value, close_price }) => close_price ?? actual_value },
+  { title: "source", of: ({ source }) => source, yields: "dropped" },
+  { title: "reason", of: ({ reason }) => reason, yields: "cut" }
+]
+
+const amend = Command.make(
+  "amend",
+  {
+    id: Argument.String("ID"),
+    closePrice: Flag.Finite("close-price").pipe(
+      Flag.withDescription("What a directional challenge is decided by instead"),
+      Flag.optional
+    ),
+    actualValue: Flag.Finite("actual-value").pipe(
+      Flag.withDescription("What a macro challenge is decided by instead"),
+      Flag.optional
+    ),
+    reason: Flag.String("reason").pipe(Flag.withDescription("Shown to everybody, for ever"))
+  },
+  Effect.fn("challenges.amend")(function* ({ actualValue, closePrice, id, reason }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const amended = yield* client.admin.amendChallenge({
+      params: { challenge_id: id },
+      payload: {
+        ...(Option.isSome(closePrice) && { close_price: closePrice.value }),
+        ...(Option.isSome(actualValue) && { actual_value: actualValue.value }),
+        reason
+      }
+    })
+    yield* session.show(amended, ({ question, versions, ...challenge }) =>
+      [
+        record([
+          ["id", challenge.challenge_id],
+          ["question", question],
+          ["result", challenge.result ?? challenge.actual_value]
+        ]),
+        "",
+        session.fitted(versions, versionColumns)
+      ].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Correct what a settled challenge was decided by: a new version, scored anew; no credit moves"
+  ),
+  Command.withExamples([
+    {
+      command: 'npm run admin -- challenges amend ID --close-price 2031 --reason "The exchange corrected it"',
+      description: "Of a directional challenge; a macro one takes --actual-value"
+    }
+  ])
+)
+
 const predictionColumns: ReadonlyArray<Column<Results["predictions"][number]>> = [
   { title: "agent", of: ({ agent_id }) => agent_id },
   { title: "said", of: ({ direction }) => direction },
@@ -162,6 +221,14 @@ const results = Command.make(
           ["close price", found.close_price],
           ["settled", found.resolved_at],
           ["source", found.resolution_source],
+          ...(found.settlement?.amended === true
+            ? [
+                [
+                  "amended",
+                  `version ${found.settlement.version}: ${found.versions.at(-1)?.reason ?? ""}`
+                ] as const
+              ]
+            : []),
           ["predictions", found.prediction_count]
         ]),
         ...(found.predictions.length === 0 ? [] : ["", session.fitted(found.predictions, predictionColumns)])
@@ -171,7 +238,7 @@ const results = Command.make(
 ).pipe(Command.withDescription("How a challenge came out, and who said what once its deadline has passed"))
 
 export const challenges = Command.make("challenges").pipe(
-  Command.withSubcommands([list, create, cancel, results]),
+  Command.withSubcommands([list, create, cancel, amend, results]),
   Command.withDescription("Directional challenges")
 )
 

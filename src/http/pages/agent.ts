@@ -78,6 +78,7 @@ const prediction = (frame: Frame, shown: Settled) =>
     <p class="row">
       <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
       ${shown.is_correct === null ? null : verdictBadge(shown.is_correct)}
+      ${shown.amended ? badge("warning", "Amended") : null}
       <strong class="figure">${rounded(shown.score)} points</strong>
       ${proofLinks(frame, predictionProof(shown.commit), `the prediction on "${shown.question}"`)}
     </p>

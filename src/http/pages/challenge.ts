@@ -5,6 +5,7 @@ import type { Challenge, ChallengeStatus } from "../../services/Challenges.ts"
 import { agentPage, challengePage, verifyPage } from "../../services/pages.ts"
 import type { Site } from "../../services/Settings.ts"
 import type { ChallengeEntry } from "../../services/TransparencyLog.ts"
+import { amendedNotice, versions } from "./amendments.ts"
 import { badge, facts, instant, notice, quoted } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
@@ -95,10 +96,17 @@ const entryWords: ReadonlyMap<string, readonly [title: string, meaning: string]>
     ]
   ],
   ["settlement", ["Settled", "The price it was settled by, the result, and one hash over all scores."]],
+  [
+    "amendment",
+    [
+      "Amended",
+      "What it is decided by instead, the result, one hash over all scores, and a hash of the reason."
+    ]
+  ],
   ["void", ["Void", "It was cancelled, and nobody is scored by it."]]
 ])
 
-const ends: ReadonlySet<string> = new Set(["settlement", "void"])
+const ends: ReadonlySet<string> = new Set(["settlement", "amendment", "void"])
 
 const logEntry = (frame: Frame, terms: Challenge, entry: ChallengeEntry, newest: boolean) => {
   const [title, meaning] = entryWords.get(entry.type) ?? [entry.type, ""]
@@ -147,7 +155,8 @@ const record = (frame: Frame, terms: Challenge, entries: ReadonlyArray<Challenge
           was closed. Witnesses who sign the log, too, say when they saw it.
         </li>
         <li>
-          The proof of “Settled” shows the price and the result. With both, anybody can work out the score.
+          The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody
+          can work out the score.
         </li>
       </ol>
     </details>
@@ -178,6 +187,7 @@ export const challenge = (
           ? null
           : notice("warning", "Cancelled: nobody is scored by it.", html`${terms.cancel_reason}`)
       }
+      ${amendedNotice(results)}
       <section class="panel" aria-label="The challenge">
         ${facts([
           ["Status", badge(tone, word)],
@@ -200,7 +210,7 @@ export const challenge = (
         <h2 id="predictions">Predictions</h2>
         ${predictions(frame, terms, results)}
       </section>
-      ${record(frame, terms, entries)}
+      ${versions(results)} ${record(frame, terms, entries)}
       <p class="quiet small">
         The same as JSON: <a href=${frame.at(`/api/v1/eval/challenges/${terms.id}/results`)}>its results</a>.
         Challenge id: <code>${terms.id}</code>
