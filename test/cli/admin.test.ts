@@ -245,6 +245,17 @@ layer(testServer())("npm run admin", (it) => {
       assert.isTrue(sound.ok)
       assert.include(sound.out, "0 differences.")
 
+      const amended = yield* run("challenges", "amend", id, "--close-price", "99", "--reason", "a digit")
+      assert.match(amended.out, /result\s+bearish/)
+      assert.match(amended.out, /1 +2026-\S+ \S+ +bullish +101/)
+      assert.match(amended.out, /2 +2026-\S+ \S+ +bearish +99 .*a digit/)
+      const shown = yield* run("challenges", "results", id)
+      assert.match(shown.out, /amended\s+version 2: a digit/)
+      assert.match((yield* run("leaderboard")).out, /Ada 阿达\s+20\.00\s+-\s+0\.0 %\s+1/)
+      const wrong = yield* run("challenges", "amend", id, "--actual-value", "99", "--reason", "a digit")
+      assert.isFalse(wrong.ok)
+      assert.include(wrong.err, "actual_value: Expected no value")
+
       const sql = yield* SqlClient.SqlClient
       yield* sql`update agent_figures set score_sum = score_sum + 1`
       const tampered = yield* run("figures", "check")
