@@ -47,7 +47,7 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
          where (s.score, s.is_correct, s.skill) is distinct from (o.score, o.is_correct, o.skill)
       ),
       held as (
-        select f.agent_id, f.board, f.last_day > t.day as is_over
+        select f.agent_id, f.board, f.last_day > t.day as is_over, c.score, c.correct, c.brier, c.skill
           from changed c
           join agent_figures f on f.agent_id = c.agent_id and f.board = any(${amended.boards}::text[])
           join settlements t on t.challenge_id = ${id}::uuid and t.version = ${amended.version}
@@ -65,30 +65,26 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
           join targets t on t.key = c.target
          cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
       ),
-      days as (
-        select h.agent_id, h.board, count(*) as n, sum(s.score) as points
-          from held h
-          join settled l on l.board = h.board
-          join prediction_scores s
-            on s.challenge_id = l.challenge_id and s.version = l.version and s.agent_id = h.agent_id
-         where h.is_over
-         group by h.agent_id, h.board
-      ),
       corrected as (
         update agent_figures f set
-          score_sum = f.score_sum + c.score,
-          correct = f.correct + c.correct,
-          brier_sum = f.brier_sum + c.brier,
-          skill_sum = f.skill_sum + c.skill,
-          day_sum = case when h.is_over then f.day_sum else f.day_sum + c.score end,
+          score_sum = f.score_sum + h.score,
+          correct = f.correct + h.correct,
+          brier_sum = f.brier_sum + h.brier,
+          skill_sum = f.skill_sum + h.skill,
+          day_sum = case when h.is_over then f.day_sum else f.day_sum + h.score end,
           sum_day_sq =
             case when h.is_over
-                 then f.sum_day_sq + d.points * d.points - (d.points - c.score) * (d.points - c.score)
+                 then f.sum_day_sq + d.points * d.points - (d.points - h.score) * (d.points - h.score)
                  else f.sum_day_sq end,
-          sum_day_cross = case when h.is_over then f.sum_day_cross + d.n * c.score else f.sum_day_cross end
+          sum_day_cross = case when h.is_over then f.sum_day_cross + d.n * h.score else f.sum_day_cross end
           from held h
-          join changed c on c.agent_id = h.agent_id
-          left join days d on d.agent_id = h.agent_id and d.board = h.board
+         -- Looked up agent by agent, by the key: what it would join has no statistics yet, being of this transaction.
+         cross join lateral (
+           select count(*) as n, sum(s.score) as points
+             from settled l
+             join prediction_scores s
+               on s.challenge_id = l.challenge_id and s.version = l.version and s.agent_id = h.agent_id
+            where h.is_over and l.board = h.board) d
          where f.agent_id = h.agent_id and f.board = h.board
       )
       select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
