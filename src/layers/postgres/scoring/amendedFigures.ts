@@ -64,28 +64,39 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
           join challenges c on c.id = l.challenge_id
           join targets t on t.key = c.target
          cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
+         where b.board = any(${amended.boards}::text[]) and exists (select 1 from held where is_over)
+      ),
+      -- Grouped, not joined: rows of this transaction have no statistics yet, and a join of them can be planned badly.
+      days as (
+        select agent_id, board, bool_or(is_over) as is_over, sum(score) as score, sum(correct)::int as correct,
+               sum(brier) as brier, sum(skill) as skill, sum(n)::int as n, sum(points) as points
+          from (
+            select agent_id, board, is_over, score, correct, brier, skill, 0 as n, 0::numeric as points from held
+             union all
+            select s.agent_id, l.board, null, 0, 0, 0, 0, 1, s.score
+              from settled l
+              join prediction_scores s
+                on s.challenge_id = l.challenge_id and s.version = l.version
+               and s.agent_id >= (select agent_id from scored order by agent_id limit 1)
+               and s.agent_id <= (select agent_id from scored order by agent_id desc limit 1)) each
+         group by agent_id, board
+        -- Of agents whose scores are not changed there is no such row.
+        having bool_or(is_over) is not null
       ),
       corrected as (
         update agent_figures f set
-          score_sum = f.score_sum + h.score,
-          correct = f.correct + h.correct,
-          brier_sum = f.brier_sum + h.brier,
-          skill_sum = f.skill_sum + h.skill,
-          day_sum = case when h.is_over then f.day_sum else f.day_sum + h.score end,
+          score_sum = f.score_sum + d.score,
+          correct = f.correct + d.correct,
+          brier_sum = f.brier_sum + d.brier,
+          skill_sum = f.skill_sum + d.skill,
+          day_sum = case when d.is_over then f.day_sum else f.day_sum + d.score end,
           sum_day_sq =
-            case when h.is_over
-                 then f.sum_day_sq + d.points * d.points - (d.points - h.score) * (d.points - h.score)
+            case when d.is_over
+                 then f.sum_day_sq + d.points * d.points - (d.points - d.score) * (d.points - d.score)
                  else f.sum_day_sq end,
-          sum_day_cross = case when h.is_over then f.sum_day_cross + d.n * h.score else f.sum_day_cross end
-          from held h
-         -- Looked up agent by agent, by the key: what it would join has no statistics yet, being of this transaction.
-         cross join lateral (
-           select count(*) as n, sum(s.score) as points
-             from settled l
-             join prediction_scores s
-               on s.challenge_id = l.challenge_id and s.version = l.version and s.agent_id = h.agent_id
-            where h.is_over and l.board = h.board) d
-         where f.agent_id = h.agent_id and f.board = h.board
+          sum_day_cross = case when d.is_over then f.sum_day_cross + d.n * d.score else f.sum_day_cross end
+          from days d
+         where f.agent_id = d.agent_id and f.board = d.board
       )
       select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
         from scored`)
