@@ -1,4 +1,18 @@
 import { defineConfig } from "vitest/config"
+import { BaseSequencer } from "vitest/node"
+import type { TestSpecification } from "vitest/node"
+
+const longest = /\/test\/(process\/|cli\/demo\.|http\/fuzz\.|layers\/embedded\.)/
+
+/** The files that take longest begin first, so that none of them is left over for one worker at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>) {
+    const [first = [], others = []] = [true, false].map((isLong) =>
+      files.filter(({ moduleId }) => longest.test(moduleId) === isLong)
+    )
+    return [...(await super.sort(first)), ...(await super.sort(others))]
+  }
+}
 
 export default defineConfig({
   test: {
@@ -6,6 +20,9 @@ export default defineConfig({
     exclude: ["test/**/*.long.test.ts"],
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
+    // Else every file loads all modules anew, which costs about as much as the tests themselves.
+    isolate: false,
+    sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 30_000,

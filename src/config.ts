@@ -6,6 +6,7 @@ import type { KeyObject } from "node:crypto"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
+import { creditSettings } from "./creditSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
@@ -113,6 +114,7 @@ export const settings = {
   ),
   ...openIdSettings,
   ...identitySettings,
+  ...creditSettings,
   ...attestationSettings,
   ...logSettings,
   registrationAttempts: integer(
@@ -176,11 +178,6 @@ export const settings = {
     "AUSPEX_LIMIT_READS",
     "600/minute",
     "Reads, and writes without a limit of their own, per address."
-  ),
-  limitLogReads: limit(
-    "AUSPEX_LIMIT_LOG_READS",
-    "6000/minute",
-    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
   ),
   trustedProxies: plain({
     name: "AUSPEX_TRUSTED_PROXIES",
@@ -312,6 +309,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
       pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
       claimGrant: yield* orDefault(settings.claimGrant),
+      minStake: yield* orDefault(settings.minStake),
       agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
       signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
       sessionIdle: yield* orDefault(settings.sessionIdle),
@@ -332,6 +330,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       logTimeStampUrl: yield* given(settings.logTimeStampUrl),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
+        stakes: yield* orDefault(settings.limitStakes),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),

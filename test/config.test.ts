@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 import { load, settings } from "../src/config.ts"
-import { rawPublicKey } from "../src/layers/postgres/log/note.ts"
+import { rawPublicKey } from "../src/layers/note.ts"
 import { testLogKey } from "./support/logSigner.ts"
 
 /** Of another kind than a log's. */
@@ -27,6 +27,7 @@ const decided: Environment = {
   AUSPEX_TOKEN_TTL: "60 minutes",
   AUSPEX_CLAIM_LINK_TTL: "48 hours",
   AUSPEX_CLAIM_GRANT: "500",
+  AUSPEX_MIN_STAKE: "50",
   AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day",
   AUSPEX_PROVISIONAL_GRACE: "7 days",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "10",
@@ -36,6 +37,7 @@ const decided: Environment = {
   AUSPEX_MACRO_VOID_AFTER: "60 days",
   AUSPEX_RANK_MIN_COUNT: "30",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
+  AUSPEX_LIMIT_STAKES: "5/minute,50/day",
   AUSPEX_LIMIT_TOKENS: "20/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "60/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
@@ -213,6 +215,7 @@ describe("Settings", () => {
       ])
       assert.deepStrictEqual(Object.fromEntries(perWindow), {
         predictions: "60 in 60 s",
+        stakes: "5 in 60 s,50 in 86400 s",
         tokens: "20 in 60 s",
         token_failures: "60 in 60 s",
         registrations: "20 in 3600 s",

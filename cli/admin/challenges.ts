@@ -1,14 +1,14 @@
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { SettledChallenge } from "../../src/services/Amendments.ts"
-import type { Results } from "../../src/services/Arenas.ts"
 import { ChallengeStatus, DirectionalKind } from "../../src/services/Challenges.ts"
 import type { Challenge } from "../../src/services/Challenges.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { decimals, moment, record } from "../client/table.ts"
+import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
+import { amendDirectional } from "./amend.ts"
 import { instantOf } from "./instant.ts"
+import { results } from "./results.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
 
 const challengeColumns: ReadonlyArray<Column<Challenge>> = [
@@ -27,8 +27,8 @@ const details = (challenge: Challenge): string =>
     ["id", challenge.id],
     ["question", challenge.question],
     ["status", challenge.status],
-    ["deadline", challenge.deadline],
-    ["resolves", challenge.resolve_at],
+    ["deadline", utc(challenge.deadline)],
+    ["resolves", utc(challenge.resolve_at)],
     ["open price", challenge.open_price],
     ["dead zone", challenge.dead_zone_pct === null ? "the target's, live" : `${challenge.dead_zone_pct} %`],
     ["criteria", challenge.resolution_criteria],
@@ -51,7 +51,12 @@ const list = Command.make(
         asset: Option.getOrUndefined(asset)
       }
     })
-    yield* session.showPage(answer, challengeColumns, "There is no such challenge.")
+    const isFiltered = Option.isSome(status) || Option.isSome(asset)
+    yield* session.showPage(
+      answer,
+      challengeColumns,
+      isFiltered ? "No challenge is like that." : "There are no directional challenges yet."
+    )
   })
 ).pipe(Command.withDescription("Challenges, newest first"))
 
@@ -137,108 +142,8 @@ const cancel = Command.make(
   })
 ).pipe(Command.withDescription("Cancel a challenge that is not settled; nobody is scored by it"))
 
-const versionColumns: ReadonlyArray<Column<SettledChallenge["versions"][number]>> = [
-  { title: "version", of: ({ version }) => version },
-  { title: "settled (UTC)", of: ({ settled_at }) => moment(settled_at) },
-  { title: "result", of: ({ result }) => result },
-  { title: "value", of: ({ actual_value, close_price }) => close_price ?? actual_value },
-  { title: "source", of: ({ source }) => source, yields: "dropped" },
-  { title: "reason", of: ({ reason }) => reason, yields: "cut" }
-]
-
-const amend = Command.make(
-  "amend",
-  {
-    id: Argument.String("ID"),
-    closePrice: Flag.Finite("close-price").pipe(
-      Flag.withDescription("What a directional challenge is decided by instead"),
-      Flag.optional
-    ),
-    actualValue: Flag.Finite("actual-value").pipe(
-      Flag.withDescription("What a macro challenge is decided by instead"),
-      Flag.optional
-    ),
-    reason: Flag.String("reason").pipe(Flag.withDescription("Shown to everybody, for ever"))
-  },
-  Effect.fn("challenges.amend")(function* ({ actualValue, closePrice, id, reason }) {
-    const session = yield* Session
-    const client = yield* session.administrator
-    const amended = yield* client.admin.amendChallenge({
-      params: { challenge_id: id },
-      payload: {
-        ...(Option.isSome(closePrice) && { close_price: closePrice.value }),
-        ...(Option.isSome(actualValue) && { actual_value: actualValue.value }),
-        reason
-      }
-    })
-    yield* session.show(amended, ({ question, versions, ...challenge }) =>
-      [
-        record([
-          ["id", challenge.challenge_id],
-          ["question", question],
-          ["result", challenge.result ?? challenge.actual_value]
-        ]),
-        "",
-        session.fitted(versions, versionColumns)
-      ].join("\n")
-    )
-  })
-).pipe(
-  Command.withDescription(
-    "Correct what a settled challenge was decided by: a new version, scored anew; no credit moves"
-  ),
-  Command.withExamples([
-    {
-      command: 'npm run admin -- challenges amend ID --close-price 2031 --reason "The exchange corrected it"',
-      description: "Of a directional challenge; a macro one takes --actual-value"
-    }
-  ])
-)
-
-const predictionColumns: ReadonlyArray<Column<Results["predictions"][number]>> = [
-  { title: "agent", of: ({ agent_id }) => agent_id },
-  { title: "said", of: ({ direction }) => direction },
-  { title: "confidence", of: ({ confidence }) => confidence },
-  { title: "score", of: ({ score }) => decimals(score, 2) },
-  { title: "reasoning", of: ({ reasoning }) => reasoning, yields: "cut" }
-]
-
-const results = Command.make(
-  "results",
-  { id: Argument.String("ID"), ...pageFlags },
-  Effect.fn("challenges.results")(function* ({ id, ...page }) {
-    const session = yield* Session
-    const answer = yield* session.anyone.public.results({
-      params: { challenge_id: id },
-      query: pageQueryOf(page)
-    })
-    yield* session.show(answer, (found) =>
-      [
-        record([
-          ["status", found.status],
-          ["result", found.result],
-          ["open price", found.open_price],
-          ["close price", found.close_price],
-          ["settled", found.resolved_at],
-          ["source", found.resolution_source],
-          ...(found.settlement?.amended === true
-            ? [
-                [
-                  "amended",
-                  `version ${found.settlement.version}: ${found.versions.at(-1)?.reason ?? ""}`
-                ] as const
-              ]
-            : []),
-          ["predictions", found.prediction_count]
-        ]),
-        ...(found.predictions.length === 0 ? [] : ["", session.fitted(found.predictions, predictionColumns)])
-      ].join("\n")
-    )
-  })
-).pipe(Command.withDescription("How a challenge came out, and who said what once its deadline has passed"))
-
 export const challenges = Command.make("challenges").pipe(
-  Command.withSubcommands([list, create, cancel, amend, results]),
+  Command.withSubcommands([list, create, cancel, amendDirectional, results]),
   Command.withDescription("Directional challenges")
 )
 
@@ -255,7 +160,7 @@ export const settle = Command.make(
       [
         `${closed} closed, ${waiting} waiting for a closing price`,
         `${resolved.length} settled${shownIds(resolved)}`,
-        `${cancelled.length} cancelled, because no price came in time${shownIds(cancelled)}`,
+        `${cancelled.length} cancelled or void, because no price or value came in time${shownIds(cancelled)}`,
         `${failed.length} failed; the server's log says why${shownIds(failed)}`
       ].join("\n")
     )

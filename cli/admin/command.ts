@@ -5,6 +5,7 @@ import { challenges, settle } from "./challenges.ts"
 import { ledger } from "./credits.ts"
 import { events } from "./events.ts"
 import { log } from "./log.ts"
+import { macro } from "./macro.ts"
 import { owners } from "./owners.ts"
 import { prices } from "./prices.ts"
 import { layer, sessionFlags } from "./session.ts"
@@ -17,6 +18,7 @@ export const admin = Command.make("admin").pipe(
     events,
     prices,
     challenges,
+    macro,
     settle,
     targets,
     agents,

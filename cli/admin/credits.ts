@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Grant, LedgerCheck, NewGrant } from "../../src/services/Credits.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { moment, record } from "../client/table.ts"
+import { counted, record, utc } from "../client/table.ts"
 import { Session } from "./session.ts"
 
 export const grantFlags = {
@@ -40,7 +40,7 @@ export const shownGrant = Effect.fnUntraced(function* <E, R>(sent: Effect.Effect
       ["account", account],
       ["amount", amount],
       ["reason", reason],
-      ["given", moment(created_at)]
+      ["given", utc(created_at)]
     ])
   )
 })
@@ -56,7 +56,7 @@ const check = Command.make(
       [
         record(Object.entries(figures).map(([name, figure]) => [name.replaceAll("_", " "), figure] as const)),
         "",
-        differences.length === 0 ? "Everything holds." : `${differences.length} differences:`,
+        differences.length === 0 ? "Everything holds." : `${counted(differences.length, "difference")}:`,
         ...differences.map((difference) => `  ${difference}`)
       ].join("\n")
     )

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { Plan } from "../../src/services/Owners.ts"
 import type { Owner } from "../../src/services/Owners.ts"
-import { record } from "../client/table.ts"
+import { record, utc } from "../client/table.ts"
 import { grantFlags, newGrant, shownGrant } from "./credits.ts"
 import { Session } from "./session.ts"
 
@@ -13,7 +13,7 @@ const details = (owner: Owner): string =>
     ["owner_id", owner.owner_id],
     ["e-mail", owner.email],
     ["plan", owner.plan],
-    ["since", owner.created_at],
+    ["since", utc(owner.created_at)],
     ...owner.agents.map((agent) => ["agent", `${agent.agent_id} ${agent.status} ${agent.name}`] as const)
   ])
 

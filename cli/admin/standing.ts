@@ -6,7 +6,7 @@ import { Category } from "../../src/services/Targets.ts"
 import type { Target } from "../../src/services/Targets.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { standingColumns } from "../client/standings.ts"
-import { moment } from "../client/table.ts"
+import { counted, moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
 
@@ -121,7 +121,7 @@ const checkFigures = Command.make(
     const checked = yield* client.admin.checkFigures()
     yield* session.show(checked, ({ agents, differences }) =>
       [
-        `${agents} agents recomputed from their scores, ${differences.length} differences.`,
+        `${counted(agents, "agent")} recomputed from the scores, ${counted(differences.length, "difference")}.`,
         ...differences.map((difference) => `  ${difference}`)
       ].join("\n")
     )

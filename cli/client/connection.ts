@@ -16,11 +16,14 @@ const WebAddress = Schema.String.check(
   )
 )
 
-const defaultUrl = "http://127.0.0.1:8080"
+const localUrl = (port: string) => `http://127.0.0.1:${port}`
+const defaultPort = "8080"
 
 export const urlFlag = Flag.String("url").pipe(
   Flag.withMetavar("URL"),
-  Flag.withDescription(`The server (default: AUSPEX_BASE_URL, else ${defaultUrl})`),
+  Flag.withDescription(
+    `The server (default: AUSPEX_BASE_URL, else this machine at AUSPEX_PORT, else ${localUrl(defaultPort)})`
+  ),
   Flag.withSchema(WebAddress)
 )
 
@@ -37,10 +40,11 @@ const setting = (name: string) =>
   Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
 
 /** The server's address when none is given. */
-export const usualUrl = Effect.map(
-  setting("AUSPEX_BASE_URL"),
-  Option.getOrElse(() => defaultUrl)
-)
+export const usualUrl = Effect.gen(function* () {
+  const base = yield* setting("AUSPEX_BASE_URL")
+  if (Option.isSome(base)) return base.value
+  return localUrl(Option.getOrElse(yield* setting("AUSPEX_PORT"), () => defaultPort))
+})
 
 /** The token as given, from the environment, or as the first start of a server here kept it. */
 export const administratorToken = Effect.fnUntraced(function* (

@@ -122,3 +122,10 @@ export const moment = (instant: string | null): string | null =>
 /** A figure with so many decimals. */
 export const decimals = (value: number | null, places: number): string | null =>
   value === null ? null : value.toFixed(places)
+
+/** An instant in a text, where no heading says that it is UTC. */
+export const utc = (instant: string | null): string | null =>
+  instant === null ? null : `${moment(instant)} UTC`
+
+/** A number of things, as people count them. */
+export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`

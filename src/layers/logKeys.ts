@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
 import type { LogKeys } from "../services/LogSigner.ts"
-import { rawPublicKey, signNote, verifierKey } from "./postgres/log/note.ts"
+import { rawPublicKey, signNote, verifierKey } from "./note.ts"
 
 /** `previous` goes on signing beside `current`. */
 export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>): LogKeys => ({

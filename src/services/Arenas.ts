@@ -29,12 +29,14 @@ import type {
   ProvisionalLimit,
   TargetPaused
 } from "./Challenges.ts"
+import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
+import { PoolResult } from "./Pools.ts"
 import { Timestamp } from "./text.ts"
 
 export const PredictionAnswer = Schema.Struct({
@@ -54,6 +56,11 @@ export const Results = Schema.Struct({
   challenge_id: ChallengeId,
   type: ChallengeType,
   kind: Schema.String,
+  question: Schema.String,
+  resolution_criteria: Schema.NullOr(Schema.String).annotate({
+    description: "frozen at creation; null in older challenges"
+  }),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
   status: AnyStatus,
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   open_price: Schema.NullOr(Schema.Finite),
@@ -74,6 +81,10 @@ export const Results = Schema.Struct({
   versions: Schema.Array(SettlementVersion).annotate({
     description: "every version of the settlement, the first one first; later ones are amendments"
   }),
+  pool: Schema.NullOr(PoolResult).annotate({
+    description:
+      "macro: what came of the credit pool, by the first version for ever; null before, and where there was none"
+  }),
   prediction_count: Schema.Int,
   predictions: Schema.Array(
     Schema.Struct({
@@ -82,12 +93,17 @@ export const Results = Schema.Struct({
       ...PredictionValues.fields,
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,
+      stake: Schema.NullOr(Credit).annotate({ description: "macro: null without one" }),
+      reward: Schema.NullOr(Credit).annotate({
+        description: "macro: null without a stake, and until the pool is settled"
+      }),
       ...LogPlace.fields
     })
   ),
   log: Schema.Struct({
     settlement_proof: Schema.NullOr(Schema.String).annotate({
-      description: "where the proof of the settlement, or of the cancellation, is; null before"
+      description:
+        "where the proof of the settlement, or of the cancellation, is; null before, and until the signed log has it"
     })
   }),
   next_cursor: Schema.NullOr(Schema.String)

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { errorCode } from "./errors.ts"
 import { ChallengeId, EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
-import { Instant, text, Timestamp } from "./text.ts"
+import { Term, text, Timestamp } from "./text.ts"
 
 export const Direction = Schema.Literals(["bullish", "bearish", "neutral"])
 export type Direction = typeof Direction.Type
@@ -61,8 +61,8 @@ export const NewChallenge = Schema.Struct({
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
   event_id: Schema.optionalKey(EventId),
   kind: Schema.optionalKey(DirectionalKind),
-  deadline: Instant,
-  resolve_at: Instant,
+  deadline: Term,
+  resolve_at: Term,
   open_price: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(1e15))),
   dead_zone_pct: Schema.optionalKey(
     Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100)))

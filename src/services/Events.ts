@@ -59,7 +59,10 @@ export interface EventFilter {
 export class Events extends Context.Service<
   Events,
   {
-    /** Upserts in the order given; `assets` must be target keys. Answers the stored events in that order. */
+    /**
+     * Upserts in the order given, so that of several with one id the last counts; `assets` must be target keys. Answers
+     * the stored events in that order.
+     */
     readonly importAll: (
       events: ReadonlyArray<EventImport>
     ) => Effect.Effect<ReadonlyArray<MarketEvent>, InvalidRequest>

@@ -8,6 +8,16 @@ import type { Effect, Option } from "effect"
 /** How many entries one pass of `sequence` gives their indices at most. */
 export const mostPerPass = 1024
 
+export interface Standstill {
+  /** What was found wrong with the log, and keeps all replicas from adding to it and signing it. */
+  readonly fault: string | null
+  /** For how long something has waited and nothing got its place, as this instance has seen. */
+  readonly seconds: number
+}
+
+/** What waits for longer than this shows that nobody keeps the log. */
+export const longestWait = 60
+
 export class LogKeeper extends Context.Service<
   LogKeeper,
   {
@@ -32,7 +42,9 @@ export class LogKeeper extends Context.Service<
     readonly measure: Effect.Effect<void>
     /** The newest key that checkpoints are signed with, once the log has one. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>
-    /** Why this instance does not sign, as far as it knows; null while it does. */
+    /** Why this instance does not keep the log, as far as it knows, or why its last passes failed; null while it does. */
     readonly fault: Effect.Effect<string | null>
+    /** Whether the log stands still, whoever was to keep it: asking costs next to nothing. */
+    readonly standstill: Effect.Effect<Standstill>
   }
 >()("auspex/services/LogKeeper") {}

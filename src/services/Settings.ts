@@ -15,6 +15,8 @@ export interface RateLimit {
 export interface RateLimits {
   /** Submitted predictions, per agent. */
   readonly predictions: ReadonlyArray<RateLimit>
+  /** Stakes in macro pools, per agent. */
+  readonly stakes: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
@@ -69,6 +71,8 @@ export class Settings extends Context.Service<
     readonly pairingCodeTries: number
     /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
     readonly claimGrant: number
+    /** Credits that a stake has at least. */
+    readonly minStake: number
     /** Agents that one operator may own. */
     readonly agentsPerOperator: number
     readonly signInLinkTtl: Duration.Duration

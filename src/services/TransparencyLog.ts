@@ -42,7 +42,7 @@ export class LogEmpty extends Schema.Error<LogEmpty>("LogEmpty")(
   readonly _tag = "LogEmpty"
 }
 
-/** 409: it is recorded, and no published checkpoint covers it yet. Waiting `retry_after` seconds is usually enough. */
+/** 409: no published checkpoint covers it yet. Waiting `retry_after` seconds is usually enough. */
 export class NotSequenced extends Schema.Error<NotSequenced>("NotSequenced")(
   {
     detail: Schema.String,
@@ -65,8 +65,13 @@ export class TransparencyLog extends Context.Service<
     readonly hashTile: (level: number, n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
     /** The first `width` entries from number `n * 256` on, each after its length in two bytes, big-endian. */
     readonly entryBundle: (n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
-    /** Where the prediction with this commit, in hexadecimal, stands. */
-    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound>
+    /** Whether it stands still, for a fault or because nobody keeps it: what is recorded waits, and is not lost. */
+    readonly halted: Effect.Effect<boolean>
+    /**
+     * Where the prediction with this commit, in hexadecimal, stands. A commit that has no place is looked for among the
+     * newest things that wait; where more waits than that, it is not said to be unknown, but `NotSequenced`.
+     */
+    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound | NotSequenced>
     /**
      * That a prediction is in the log (C2SP tlog-proof). The extra data are canonical JSON: `entry`, and from the
      * deadline on, once the prediction is revealed in the log, the `salt` and `body` that its commit is the hash of.

@@ -72,3 +72,13 @@ export const InstantText = Schema.String.annotate({ format: "date-time" }).check
 export const Instant = InstantText.pipe(
   Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString)
 )
+
+/** Beyond it what is reckoned from an instant (how long is waited, when it is void) would leave the years of four digits. */
+const lastInstant = DateTime.makeUnsafe("9900-01-01T00:00:00Z")
+
+/** An instant in a request from which others are reckoned. */
+export const Term = Instant.check(
+  Schema.makeFilter((instant: DateTime.Utc) =>
+    DateTime.isLessThan(instant, lastInstant) ? undefined : "Expected a time before the year 9900"
+  )
+)

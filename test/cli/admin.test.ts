@@ -60,6 +60,67 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
+  it.effect("makes, lists, resolves and voids macro challenges", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("macro", "list")).out, "There are no macro challenges yet.")
+      const make = (period: string, ...more: ReadonlyArray<string>) =>
+        run(
+          ...words(`macro create --asset CPI --period ${period} --deadline 2026-03-02T13:00:00Z --unit %`),
+          "--bin-edges=-0.1, 0, 3.1",
+          ...more
+        )
+      const made = yield* make("2026-03", "--reference-scale", "0.12", "--release-at", "2026-03-02T13:30:00Z")
+      assert.isTrue(made.ok, made.err)
+      assert.match(made.out, /bin edges +-0\.1, 0, 3\.1/)
+      assert.match(made.out, /deadline +2026-03-02 13:00:00 UTC/)
+      assert.match(made.out, /release +2026-03-02 13:30:00 UTC/)
+      const id = firstId(made.out)
+      const older = yield* make("2026-04", "--reference-scale", "none")
+      assert.match(older.out, /reference scale +-/)
+      assert.include((yield* make("x", "--reference-scale", "much")).err, "--reference-scale takes a number")
+      assert.include(
+        (yield* run(...words("macro create --asset CPI --period x --deadline in1h --bin-edges a"))).err,
+        "--bin-edges takes numbers"
+      )
+      const early = yield* run("macro", "resolve", id, "--value", "3.2")
+      assert.include(early.err, "nothing is settled or voided before its deadline")
+
+      yield* TestClock.setTime(Date.parse("2026-03-02T14:00:00Z"))
+      const resolved = yield* run("macro", "resolve", id, "--value=-0.05")
+      assert.match(resolved.out, /published value +-0\.05/)
+      const voided = yield* run("macro", "void", firstId(older.out), "--reason", "never published")
+      assert.match(voided.out, /void +never published/)
+      const listed = yield* run("macro", "list", "--status", "resolved")
+      assert.match(listed.out, /CPI +2026-03 +resolved +2026-03-02 13:00:00/)
+      assert.notInclude(listed.out, "2026-04")
+      assert.strictEqual((yield* run("macro", "list", "--status", "open")).out, "No macro challenge is open.")
+      const shown = yield* run("macro", "results", id)
+      assert.match(shown.out, /published value +-0\.05\nbin +1\nreference scale +0\.12/)
+      assert.notInclude(shown.out, "close price")
+
+      const amended = yield* run("macro", "amend", id, "--value=0.05", "--reason", "a sign")
+      assert.match(amended.out, /published value +0\.05/)
+      assert.match(amended.out, /1 +2026-\S+ \S+ +- +-0\.05/)
+      assert.match(amended.out, /2 +2026-\S+ \S+ +- +0\.05 .*a sign/)
+      const after = yield* run("macro", "results", id)
+      assert.match(after.out, /published value +0\.05\nbin +2/)
+      assert.match(after.out, /amended +version 2: a sign/)
+    })
+  )
+
+  it.effect("says whether nothing is there, or nothing of that kind", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const none = yield* run("challenges", "list", "--asset", "HG")
+      assert.strictEqual(none.out, "No challenge is like that.")
+      // Without an address it is the server of this machine, at the port that is set.
+      const { port } = new URL(url)
+      const near = yield* runCommand(admin, ["challenges", "list", "--asset", "HG"], { AUSPEX_PORT: port })
+      assert.strictEqual(near.out, none.out, near.err)
+    })
+  )
+
   it.effect("says where an event file is wrong, before anything is sent", () =>
     Effect.gen(function* () {
       const path = file(JSON.stringify({ events: [{ title: "good" }, { title: "" }] }), "json")
@@ -183,8 +244,8 @@ layer(testServer())("npm run admin", (it) => {
         "in 2 hours"
       )
       assert.isTrue(created.ok, created.err)
-      assert.match(created.out, /deadline\s+2026-03-02T14:00:00/)
-      assert.match(created.out, /resolves\s+2026-03-02T15:30:00/)
+      assert.match(created.out, /deadline\s+2026-03-02 14:00:00 UTC/)
+      assert.match(created.out, /resolves\s+2026-03-02 15:30:00 UTC/)
       assert.match(created.out, /dead zone\s+0\.25 %/)
       const id = firstId(created.out)
       const listed = yield* run("challenges", "list", "--asset", "GC", "--status", "open")
@@ -252,7 +313,7 @@ layer(testServer())("npm run admin", (it) => {
       const shown = yield* run("challenges", "results", id)
       assert.match(shown.out, /amended\s+version 2: a digit/)
       assert.match((yield* run("leaderboard")).out, /Ada 阿达\s+20\.00\s+-\s+0\.0 %\s+1/)
-      const wrong = yield* run("challenges", "amend", id, "--actual-value", "99", "--reason", "a digit")
+      const wrong = yield* run("macro", "amend", id, "--value", "99", "--reason", "a digit")
       assert.isFalse(wrong.ok)
       assert.include(wrong.err, "actual_value: Expected no value")
 

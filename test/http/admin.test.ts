@@ -35,6 +35,28 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
+  it.effect.each(["deadline", "resolve_at"])(
+    "refuses a %s from which no other time could be reckoned",
+    (field) =>
+      Effect.gen(function* () {
+        const json = {
+          asset: "GC",
+          open_price: 100,
+          deadline: "2099-01-01T00:00:00Z",
+          resolve_at: "2099-01-01T00:00:00Z"
+        }
+        for (const late of ["9900-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-14:00"]) {
+          const answer = yield* send("POST", "/api/v1/admin/challenges", {
+            token,
+            json: { ...json, [field]: late }
+          })
+          assert.strictEqual(answer.status, 400)
+          assert.strictEqual(member(answer.json, "errors", 0, "path"), field)
+          assert.match(String(member(answer.json, "errors", 0, "message")), /before the year 9900/)
+        }
+      })
+  )
+
   it.effect.each(changing)("$name is in the audit log with its status, also when it was refused", (route) =>
     Effect.gen(function* () {
       const headers = { "content-type": "application/json" }

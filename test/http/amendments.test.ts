@@ -79,7 +79,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
         )
         assert.match(page, /Settled entry \d+ .*Amended, version 2 entry \d+/)
         const card = textOf(yield* get(`/agents/${ada}`))
-        assert.match(card, /it was bearish Wrong Amended 6\.25 points/)
+        assert.match(card, /it was bearish Wrong 6\.25 points Amended/)
 
         const proofOf = Effect.fnUntraced(function* (path: string) {
           const { text } = yield* get(path)

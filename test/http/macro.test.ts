@@ -76,6 +76,8 @@ layer(testServer())("POST /admin/macro/challenges", (it) => {
     [{ reward_pool: -1 }, "reward_pool"],
     [{ reward_pool: 0.0000001 }, "reward_pool"],
     [{ asset: "GC" }, "asset"],
+    [{ deadline: "9900-01-01T00:00:00Z" }, "deadline"],
+    [{ release_at: "9999-12-31T23:59:59Z" }, "release_at"],
     [{ period: "" }, "period"]
   ] as const)("refuses %j by the name of the field", ([wrong, field]) =>
     Effect.gen(function* () {

@@ -2,12 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import {
-  isSignedBy,
-  parseCheckpointText,
-  parseNote,
-  parseVerifierKey
-} from "../../src/layers/postgres/log/note.ts"
+import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { entryAt, makeEntries, publish, syntheticKey } from "../support/log/syntheticLog.ts"
 import { get, send, TestServer, testServer } from "../support/server.ts"

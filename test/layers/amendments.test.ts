@@ -7,6 +7,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import type { Amendment } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -24,8 +25,9 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
-import { fundedAccounts } from "../support/ledger.ts"
+import { credits } from "../support/ledger.ts"
 import { revealAll } from "../support/loggedWorld.ts"
+import { creditFor, stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
@@ -68,6 +70,23 @@ const settledMacro = Effect.gen(function* () {
   yield* resolve(challenge, 3.2)
   yield* TestClock.adjust("1 hour")
   return { challenge, close, far, deadline }
+})
+
+/** One with a credit pool, which paid the agent that staked on the bin of 3.2. */
+const settledPool = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newMacro({ deadline, reward_pool: 1000 })
+  const [close, far] = [yield* claimedAgent(), yield* claimedAgent()]
+  yield* creditFor([close, far])
+  yield* forecast(close, challenge, { predicted_value: 3.2, predicted_std: 0.05 })
+  yield* forecast(far, challenge, { predicted_value: 3, predicted_std: 0.1 })
+  yield* stakeOn(challenge, [
+    { agentId: close, bin: 3, amount: credits(100) },
+    { agentId: far, bin: 1, amount: credits(50) }
+  ])
+  yield* moveTo(deadline)
+  yield* resolve(challenge, 3.2)
+  return { challenge, close, far }
 })
 
 layer(testServices())("An amendment of a directional challenge", (it) => {
@@ -332,20 +351,52 @@ layer(testServices())("An amendment", (it) => {
 
   it.effect("never touches credit", () =>
     Effect.gen(function* () {
-      const ledger = rowsOf(
-        Schema.Struct({ transfers: Schema.String, accounts: Schema.String }),
-        (sql) => sql`
-          select (select coalesce(md5(string_agg(t::text, '|' order by id)), '') from transfers t) as transfers,
-                 (select coalesce(md5(string_agg(a::text, '|' order by id)), '') from accounts a) as accounts`
+      const tables = ["transfers", "accounts", "stakes", "pool_bins", "pool_settlements", "pool_rewards"]
+      const credit = Effect.forEach(tables, (table) =>
+        Effect.map(
+          rowsOf(
+            Schema.Struct({ rows: Schema.Array(Schema.String) }),
+            (sql) => sql`
+              select coalesce(array_agg(t::text order by t::text), '{}') as rows from ${sql(table)} t`
+          ),
+          ([found]) => [table, found?.rows ?? []] as const
+        )
       )
       const gold = (yield* settledGold).challenge
-      const macro = (yield* settledMacro).challenge
-      yield* fundedAccounts(2, 100)
-      const before = yield* ledger
-      assert.isNotEmpty(before[0]?.transfers)
+      const { challenge: macro, close, far } = yield* settledPool
+      const before = yield* credit
+      for (const [table, rows] of before) assert.isNotEmpty(rows, table)
+      const paid = yield* results(macro)
+      assert.deepInclude(paid.pool, { outcome: "paid", winning_bin: 3 })
       yield* amend(gold, { close_price: 98, reason: "why" })
-      yield* amend(macro, { actual_value: 2, reason: "why" })
-      assert.deepStrictEqual(yield* ledger, before)
+      // To the bin of the agent that lost, to one with nobody on it, and back.
+      for (const [actual_value, bin] of [
+        [3.05, 1],
+        [2, 0],
+        [3.2, 3]
+      ] as const) {
+        yield* amend(macro, { actual_value, reason: `because of ${actual_value}` })
+        const shown = yield* results(macro)
+        assert.deepInclude(shown, { actual_value, bin })
+        assert.deepStrictEqual(shown.pool, paid.pool)
+        const rewards = new Map(shown.predictions.map((each) => [each.agent_id, each.reward]))
+        assert.isAbove(Number(rewards.get(close)), 0)
+        assert.strictEqual(rewards.get(far), 0n)
+        assert.deepStrictEqual(yield* credit, before)
+      }
+      assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+      yield* audited
+      // What the pool came to is in the entry of the settlement, and in no amendment's.
+      const entries = yield* rowsOf(
+        Schema.Struct({ type: Schema.String, has_pool: Schema.Boolean }),
+        (sql) => sql`
+          select type, convert_from(entry, 'UTF8')::jsonb ? 'pool' as has_pool from log_entries
+           where challenge_id = ${macro.id}::uuid and type in ('settlement', 'amendment') order by index`
+      )
+      assert.deepStrictEqual(entries, [
+        { type: "settlement", has_pool: true },
+        ...[2, 3, 4].map(() => ({ type: "amendment", has_pool: false }))
+      ])
     })
   )
 

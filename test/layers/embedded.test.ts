@@ -8,6 +8,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Schedule } from "effect"
 import type { PlatformError, Scope } from "effect"
+import { inject } from "vitest"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 
@@ -19,7 +20,7 @@ const soon = Schedule.spaced("10 millis")
 
 const temporary = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
-  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-embedded-" })
+  const directory = yield* fs.makeTempDirectoryScoped({ directory: inject("scratch"), prefix: "embedded-" })
   // Where the test runs as root, PostgreSQL runs as an account that must be able to enter.
   yield* fs.chmod(directory, 0o755)
   return directory
@@ -209,7 +210,7 @@ describe.runIf(isRoot)("started by root", () => {
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporary
-      const hidden = yield* fs.makeTempDirectoryScoped()
+      const hidden = yield* fs.makeTempDirectoryScoped({ directory: inject("scratch") })
       const options = { dataDir: join(hidden, "data"), settings, sharedParents: [shared] }
       const first = yield* Effect.gen(function* () {
         const postgres = yield* start(options)
@@ -229,7 +230,7 @@ describe.runIf(isRoot)("started by root", () => {
     "stays in an empty data directory, whatever its mode was",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const dataDir = yield* fs.makeTempDirectoryScoped()
+      const dataDir = yield* fs.makeTempDirectoryScoped({ directory: inject("scratch") })
       const postgres = yield* start({ dataDir, settings })
       assert.strictEqual(postgres.clusterDir, join(dataDir, "postgres"))
     })
@@ -240,7 +241,7 @@ describe.runIf(isRoot)("started by root", () => {
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const shared = yield* temporary
-      const hidden = yield* fs.makeTempDirectoryScoped()
+      const hidden = yield* fs.makeTempDirectoryScoped({ directory: inject("scratch") })
       yield* fs.symlink(hidden, join(shared, "auspex"))
       const error = yield* start({ dataDir: join(hidden, "data"), sharedParents: [shared] }).pipe(
         Effect.scoped,

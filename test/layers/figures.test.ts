@@ -52,16 +52,23 @@ const Round = Schema.Struct({
   bets: Schema.Array(Bet).check(Schema.isMaxLength(6))
 })
 
+/** What came of a square root has twelve digits. */
+const twelveDigits = (figure: number) => Number(figure.toPrecision(12))
+
 /** What is published of figures, as a scorecard shows it. */
-const published = (figures: Figures) => ({
-  avg_score: avgScore(figures),
-  accuracy_rate: accuracyRate(figures),
-  correct_count: figures.correctCount,
-  prediction_count: figures.scoredCount,
-  score_ci95: scoreCi95(figures),
-  brier_index: brierIndex(figures),
-  mean_skill: null
-})
+const published = (figures: Figures) => {
+  const brier = brierIndex(figures)
+  const interval = scoreCi95(figures)
+  return {
+    avg_score: avgScore(figures),
+    accuracy_rate: accuracyRate(figures),
+    correct_count: figures.correctCount,
+    prediction_count: figures.scoredCount,
+    score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
+    brier_index: brier === null ? null : twelveDigits(brier),
+    mean_skill: null
+  }
+}
 
 const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
 

@@ -237,6 +237,8 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       })
       // p = 0.75 on each: Brier scores 0.0625 and 0.5625.
       assert.closeTo(brier_index ?? Number.NaN, 100 * (1 - Math.sqrt((0.0625 + 0.5625) / 2)), 1e-9)
+      // In twelve digits: a double's last ones are the noise of its square root.
+      assert.strictEqual(brier_index, Number((100 * (1 - Math.sqrt(0.3125))).toPrecision(12)))
       // Two days of 75 and 25: t(0.975, 1) is 12.7, clipped.
       assert.deepStrictEqual(score_ci95, [0, 100])
     })

@@ -7,7 +7,7 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
 import { heldUpAt, keeperProcess, killed, rememberedIn, signedUpTo } from "../support/logProcess.ts"
-import { stopped, temporaryDirectory } from "../support/process.ts"
+import { stopped, temporaryDirectory, until } from "../support/process.ts"
 
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
@@ -30,9 +30,18 @@ describe("kill -9 of the process that keeps the log", () => {
           const second = yield* start
           yield* signedUpTo(600)
 
-          // The log has grown, and nothing of that is signed.
-          yield* heldUpAt("log_checkpoints", "access exclusive", queue(300), killed(second))
-          assert.strictEqual((yield* logState).size, 900)
+          // The log has grown, and nothing of that is signed. The lock also holds up who looks before there is anything.
+          const grown = until(
+            "the log has grown",
+            "20 seconds",
+            Effect.map(logState, ({ size }) => size === 900)
+          )
+          yield* heldUpAt(
+            "log_checkpoints",
+            "access exclusive",
+            Effect.andThen(queue(300), grown),
+            killed(second)
+          )
           assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
           const third = yield* start
           yield* signedUpTo(900)

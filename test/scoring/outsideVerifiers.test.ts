@@ -35,6 +35,14 @@ const changed = (proof: string): ReadonlyArray<string> => {
   ]
 }
 
+/** A proof whose entry is in the log, and whose salt and body are those of another prediction. */
+const swapped = proofFile({
+  entries: otherEntries(9).toSpliced(4, 1, prediction.entry),
+  index: 4,
+  key,
+  extra: { ...openingOf(sealed()), entry: prediction.entry }
+})
+
 describe("@sigstore/verify", () => {
   it("accepts our proofs, and refuses what ours refuses", async () => {
     for (const [index, size] of [
@@ -86,9 +94,6 @@ describe("By hand, as docs/verifying.md says", () => {
         prediction.body
       ])
     }
-    const other = openingOf(sealed())
-    const entries = otherEntries(9).toSpliced(4, 1, prediction.entry)
-    const swapped = proofFile({ entries, index: 4, key, extra: { ...other, entry: prediction.entry } })
     for (const proof of [...changed(proofAt(4, 9)), swapped]) assert.notStrictEqual(run(proof).status, 0)
   })
 })
@@ -103,10 +108,12 @@ describe("Go's sumdb", () => {
       [4, 9],
       [256, 300]
     ] as const) {
-      assert.include(await go.proof(key.verifierKey, proofAt(index, size)), `entry ${index} of ${size}`)
+      const said = await go.proof(key.verifierKey, proofAt(index, size))
+      assert.include(said, `entry ${index} of ${size}`)
+      assert.include(said, `sealed: ${prediction.body}\n`)
     }
     const answers = await Promise.allSettled(
-      changed(proofAt(4, 9)).map((proof) => go.proof(key.verifierKey, proof))
+      [...changed(proofAt(4, 9)), swapped].map((proof) => go.proof(key.verifierKey, proof))
     )
     assert.isTrue(answers.every(({ status }) => status === "rejected"))
   })

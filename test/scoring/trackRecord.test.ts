@@ -5,12 +5,14 @@ import { verify } from "../../src/scoring/trackRecord/verify.ts"
 import type { CheckName, Request, Verification } from "../../src/scoring/trackRecord/verify.ts"
 import {
   canonical,
+  cosignatureLine,
   noteKey,
   openingOf,
   otherEntries,
   proofFile,
   sealed,
-  sha256
+  sha256,
+  signatureLine
 } from "../support/provenLog.ts"
 import type { Sealed } from "../support/provenLog.ts"
 
@@ -163,6 +165,45 @@ describe("A proof that holds", () => {
     assert.include(verification.statement?.limits.join(" "), "the newest one counts")
   })
 
+  it("says of a prediction that it may have been revised, and where that shows", async () => {
+    const prediction = sealed()
+    const opened = await verify({ proof: proofOf(prediction), keys })
+    assert.match(opened.statement?.limits.join(" ") ?? "", /last word.*highest revision.*results/)
+  })
+
+  it("counts no second signature of the log itself as that of a witness", async () => {
+    const second = noteKey(key.name)
+    const whole = proofOf(sealed())
+    const body = whole.slice(whole.indexOf("\n\n") + 2, whole.lastIndexOf("\n\n") + 1)
+    const twice = await verify({ proof: `${whole}${signatureLine(second, body)}`, keys })
+    assert.isTrue(twice.holds)
+    assert.include(found(twice, "witnesses")?.says, "has no cosignature")
+    const seen = await verify({ proof: `${whole}${cosignatureLine(witness, body, 1_795_000_000)}`, keys })
+    assert.include(found(seen, "witnesses")?.says, "the file names witness.example/w1+")
+  })
+
+  it("of the settlement of a macro challenge shows what came of its credit pool", async () => {
+    const entry = canonical({
+      challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
+      observation: "3.2",
+      pool: {
+        outcome: "paid",
+        paid: "600.3",
+        root: "ef".repeat(32),
+        staked: "150",
+        stakes: 2,
+        winning_bin: 3
+      },
+      reference_scale: "0.12",
+      type: "settlement"
+    })
+    const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
+    const facts = new Map((await verify({ proof, keys })).statement?.facts)
+    assert.strictEqual(facts.get("Credit pool"), "paid")
+    assert.strictEqual(facts.get("Credits paid as rewards"), "600.3")
+    assert.strictEqual(facts.get("Merkle root of the stakes and rewards"), "ef".repeat(32))
+  })
+
   it("takes any of several keys of the log, and cosignatures of witnesses with their times", async () => {
     const prediction = sealed()
     const proof = proofFile({
@@ -201,7 +242,16 @@ describe("A proof that does not hold", () => {
     const entries = placed(prediction, 4, 7)
     const proofWith = (extra: Readonly<Record<string, string>> | string) =>
       proofFile({ entries, index: 4, key, extra })
-    await rejects({ proof, keys: [stranger.verifierKey] }, "signature", "not signed by")
+    await rejects(
+      { proof, keys: [stranger.verifierKey] },
+      "signature",
+      "another key of the same log.*key\\.rotate"
+    )
+    await rejects(
+      { proof, keys: [noteKey("elsewhere.example/log").verifierKey] },
+      "signature",
+      "not signed by"
+    )
     await rejects({ proof, keys: ["not a key"] }, "signature", "name\\+id\\+base64")
     await rejects(
       { proof: proofOf(prediction), witnesses: [witness.verifierKey] },
@@ -225,6 +275,34 @@ describe("A proof that does not hold", () => {
       "signature",
       "another log"
     )
+  })
+
+  it("of a sealed prediction fails for a wrong receipt alone, and says what is wrong with it", async () => {
+    const other = sealed({ revision: 1 })
+    const sealedProof = proofFile({
+      entries: placed(prediction, 4, 7),
+      index: 4,
+      key,
+      extra: { entry: prediction.entry }
+    })
+    const receipt = JSON.parse(prediction.receipt)
+    const changed = (members: Readonly<Record<string, unknown>>) => canonical({ ...receipt, ...members })
+    assert.isTrue((await verify({ proof: sealedProof, keys, receipt: prediction.receipt })).holds)
+    await rejects({ proof: sealedProof, receipt: other.receipt }, "receipt", "another revision")
+    await rejects({ proof: sealedProof, receipt: "{" }, "receipt", "not JSON")
+    await rejects(
+      { proof: sealedProof, receipt: changed({ salt: other.salt }) },
+      "receipt",
+      "contradicts itself"
+    )
+    await rejects(
+      { proof: sealedProof, receipt: changed({ leaf_index: 5 }) },
+      "receipt",
+      "names entry 5.*entry 4"
+    )
+    const [entry = ""] = otherEntries(1)
+    const ofElse = proofFile({ entries: [entry], index: 0, key, extra: { entry } })
+    await rejects({ proof: ofElse, receipt: prediction.receipt }, "receipt", "A receipt is of a prediction")
   })
 
   it("is of one challenge throughout", async () => {

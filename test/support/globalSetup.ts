@@ -1,30 +1,41 @@
 /** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TestProject } from "vitest/node"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
+import { removed, scratchDirectory } from "./scratch.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
     /** The server's maintenance database. */
     postgresUrl: string
     templateDatabase: string
+    /** Where whatever a test writes belongs; removed with everything in it when the run ends. */
+    scratch: string
+    /** Where Node keeps the modules that it has compiled, for all the programs that the tests start. */
+    compiled: string
   }
 }
 
 /** Crash safety costs time and is tested on its own; here a crash of the machine only loses test data. */
-const impatient = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "300" }
+const impatient = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "300",
+  // What makes a password hard to guess makes each of thousands of connections slow.
+  scram_iterations: "1"
+}
 
 const templateDatabase = "auspex_template"
 
 export default async function setup(project: TestProject) {
-  const directory = mkdtempSync(join(tmpdir(), "auspex-test-"))
+  const scratch = scratchDirectory()
+  const compiled = join(scratch, "compiled")
   const scope = Scope.makeUnsafe()
-  const started = EmbeddedPostgres.start({ dataDir: directory, settings: impatient }).pipe(
+  const started = EmbeddedPostgres.start({ dataDir: join(scratch, "postgres"), settings: impatient }).pipe(
     Effect.provideService(Scope.Scope, scope)
   )
   const { url } = await Effect.runPromise(started)
@@ -42,8 +53,10 @@ export default async function setup(project: TestProject) {
   )
   project.provide("postgresUrl", postgresUrl)
   project.provide("templateDatabase", templateDatabase)
+  project.provide("scratch", scratch)
+  project.provide("compiled", compiled)
   return async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
-    rmSync(directory, { recursive: true, force: true })
+    removed(scratch)
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { Deferred, Effect, Fiber, FileSystem, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { parseCheckpointText } from "../../src/layers/postgres/log/note.ts"
+import { parseCheckpointText } from "../../src/layers/note.ts"
 import { one } from "../../src/layers/postgres/query.ts"
 import { checkpoints, logState } from "./logbook.ts"
 import { replicaEnvironment, startAuspex, until } from "./process.ts"
@@ -28,7 +28,7 @@ const Waiting = Schema.Struct({ waiting: Schema.Boolean })
 
 /** Runs `struck` while the process, after what comes `before`, waits for the lock on a table that its next step needs. */
 export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
-  table: "log_nodes" | "log_checkpoints",
+  table: string,
   mode: "exclusive" | "access exclusive",
   before: Effect.Effect<unknown, E, R>,
   struck: Effect.Effect<A, E, R>

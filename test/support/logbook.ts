@@ -3,12 +3,7 @@ import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
-import {
-  isSignedBy,
-  parseCheckpointText,
-  parseNote,
-  parseVerifierKey
-} from "../../src/layers/postgres/log/note.ts"
+import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"

@@ -5,13 +5,14 @@
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomInt } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync } from "node:fs"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Data, Deferred, Duration, Effect, FileSystem, Option, Redacted, Schedule } from "effect"
+import { inject } from "vitest"
 import { testLogKey } from "./logSigner.ts"
+import { removed } from "./scratch.ts"
 import { testAdminToken, testTokenSecret } from "./settings.ts"
 
 /** The project's own folder. */
@@ -137,7 +138,10 @@ export const cleared = (dataDir: string) =>
 /** A directory that everybody may enter, removed at the end. */
 export const temporaryDirectory = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
-  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-process-" })
+  const directory = yield* fs.makeTempDirectoryScoped({
+    directory: inject("scratch"),
+    prefix: "process-"
+  })
   yield* fs.chmod(directory, 0o755)
   return directory
 })
@@ -183,6 +187,7 @@ const spawned = (start: Start, port: number): ChildProcess =>
       PATH: "/usr/bin:/bin",
       AUSPEX_PORT: String(port),
       AUSPEX_LOG_FORMAT: "json",
+      NODE_COMPILE_CACHE: inject("compiled"),
       ...start.environment
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -192,8 +197,8 @@ const spawned = (start: Start, port: number): ChildProcess =>
 /** With a database of its own it needs no data directory of ours, but keeps there what it has signed. */
 const ownData = Effect.map(
   Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-replica-"))),
-    (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+    Effect.sync(() => mkdtempSync(join(inject("scratch"), "replica-"))),
+    (directory) => Effect.sync(() => removed(directory))
   ),
   (directory) => ({ AUSPEX_DATA_DIR: directory })
 )

@@ -22,7 +22,7 @@ export class LogApi extends HttpApiGroup.make("log")
     HttpApiEndpoint.get("entry", "/log/entries/:commit", {
       params: commit,
       success: LogEntry,
-      error: NotFound
+      error: [NotFound, NotSequencedResponse]
     }).annotate(OpenApi.Summary, "Where a prediction stands in the public log"),
     HttpApiEndpoint.get("proof", "/log/proof/:commit", {
       params: commit,

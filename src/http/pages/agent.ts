@@ -5,7 +5,7 @@ import type { Scorecard } from "../../services/Scoring.ts"
 import { badge, day, facts } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
-import { said, verdictBadge } from "./predictionParts.ts"
+import { earned, said } from "./predictionParts.ts"
 import { nextPage, predictionProof, proofLinks } from "./proofLinks.ts"
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
@@ -68,18 +68,10 @@ type Settled = Scorecard["predictions"][number]
 
 const prediction = (frame: Frame, shown: Settled) =>
   html`<li>
-    <p>
-      ${
-        shown.type === "directional"
-          ? html`<a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a>`
-          : shown.question
-      }
-    </p>
+    <p><a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a></p>
     <p class="row">
       <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
-      ${shown.is_correct === null ? null : verdictBadge(shown.is_correct)}
-      ${shown.amended ? badge("warning", "Amended") : null}
-      <strong class="figure">${rounded(shown.score)} points</strong>
+      ${earned(shown)} ${shown.amended ? badge("warning", "Amended") : null}
       ${proofLinks(frame, predictionProof(shown.commit), `the prediction on "${shown.question}"`)}
     </p>
     <p class="quiet small">

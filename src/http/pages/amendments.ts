@@ -22,13 +22,14 @@ const version = (shown: Version, isNewest: boolean) =>
   </li>`
 
 /** Something to know before anything else of an amended challenge. */
-export const amendedNotice = ({ settlement }: Results) =>
+export const amendedNotice = ({ pool, settlement }: Results) =>
   settlement?.amended === true
     ? notice(
         "warning",
         "Amended: an administrator has corrected what it was decided by.",
-        html`Every prediction was scored anew. <a href="#versions">All versions</a> stay here, with their
-          reasons.`
+        html`Every prediction was scored anew.
+          ${pool === null ? null : "The credit pool stays as it was settled, by version 1."}
+          <a href="#versions">All versions</a> stay here, with their reasons.`
       )
     : null
 

@@ -8,7 +8,7 @@ import { EventId } from "../../services/identifiers.ts"
 import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
-import { at, many, orDefect } from "./query.ts"
+import { at, many } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const { social: _, ...columnsOfEvent } = MarketEvent.fields
@@ -30,13 +30,14 @@ interface EventRecord {
   readonly assets: ReadonlyArray<string>
 }
 
-/** Records of the same id, the later of which replace the earlier, in turns of their own: a statement writes a row once. */
-const turnsOf = (records: ReadonlyArray<EventRecord>): ReadonlyArray<ReadonlyArray<EventRecord>> => {
-  const turns: Array<Array<EventRecord>> = []
-  for (const same of Map.groupBy(records, ({ id }) => id).values()) {
-    for (const [turn, record] of same.entries()) (turns[turn] ??= []).push(record)
+/** What an import makes of each event: a later record replaces an earlier one of its id, but for a time it does not tell. */
+const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventRecord> => {
+  const newest = new Map<EventId, EventRecord>()
+  for (const record of records) {
+    const published_at = record.published_at ?? newest.get(record.id)?.published_at ?? null
+    newest.set(record.id, { ...record, published_at })
   }
-  return turns
+  return [...newest.values()]
 }
 
 const make = Effect.gen(function* () {
@@ -49,9 +50,12 @@ const make = Effect.gen(function* () {
   const columns = sql`
     id as event_id, id as news_id, title, summary, url, source, ${iso(sql, "published_at")} as published_at, spaces, assets`
 
-  /** Upserts events of different ids; answers each with what is stored of it now. */
-  const storeAll = Effect.fnUntraced(function* (records: ReadonlyArray<EventRecord>, now: DateTime.Utc) {
-    const rows = yield* events(sql`
+  /**
+   * Upserts events of different ids; answers what is stored of them. In one statement, so that an import holds its
+   * events for no longer than that, and in the order of their ids, so that no two wait for each other in a ring.
+   */
+  const store = (records: ReadonlyArray<EventRecord>, now: DateTime.Utc) =>
+    events(sql`
       with sent as (
         select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
           (id text, title text, summary text, url text, source text, published_at timestamptz, spaces text[], assets text[])
@@ -65,12 +69,6 @@ const make = Effect.gen(function* () {
         published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
       returning ${columns}`)
-    const byId = new Map(rows.map((row) => [row.event_id, row]))
-    return records.flatMap((record) => {
-      const row = byId.get(record.id)
-      return row === undefined ? [] : [[record, row] as const]
-    })
-  })
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {
     const now = yield* DateTime.now
@@ -97,11 +95,8 @@ const make = Effect.gen(function* () {
         })
       )
     )
-    const stored = yield* sql
-      .withTransaction(Effect.forEach(turnsOf(records), (turn) => storeAll(turn, now)))
-      .pipe(orDefect)
-    const byRecord = new Map(stored.flat())
-    return records.flatMap((record) => byRecord.get(record) ?? []).map(withSocial)
+    const stored = new Map((yield* store(newestOfEach(records), now)).map((row) => [row.event_id, row]))
+    return records.flatMap(({ id }) => stored.get(id) ?? []).map(withSocial)
   })
 
   const page = Effect.fnUntraced(function* (

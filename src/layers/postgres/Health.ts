@@ -2,7 +2,8 @@ import { Clock, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
-import { LogKeeper } from "../../services/LogKeeper.ts"
+import { LogKeeper, longestWait } from "../../services/LogKeeper.ts"
+import type { Standstill } from "../../services/LogKeeper.ts"
 import { one } from "./query.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */
@@ -17,7 +18,7 @@ const make = Effect.gen(function* () {
   const drift = yield* Ref.make(0)
   const isDraining = yield* Ref.make(false)
   const keeper = yield* LogKeeper
-  const state = one(Schema.Struct({ id: Schema.Int, fault: Schema.NullOr(Schema.String) }))
+  const state = one(Schema.Struct({ id: Schema.Int }))
   const serverTime = one(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -38,12 +39,23 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.withSpan("Health.measureClockDrift"))
 
   const unreachable = (reason: string) =>
-    Effect.succeed({ checks: [{ name: "database" as const, ok: false, reason }], fault: null })
+    Effect.succeed({
+      checks: [{ name: "database" as const, ok: false, reason }],
+      standstill: { fault: null, seconds: 0 }
+    })
 
-  /** One statement tells what the database knows, also of the log: what another replica found, or an audit. */
-  const asked = state(sql`
-    select (select max(migration_id)::int from effect_sql_migrations) as id, (select fault from log_state) as fault`).pipe(
-    Effect.map(({ fault, id }) => ({
+  /** Why the log is not kept: a fault that another replica found, or an audit; what fails here; that nobody is at it. */
+  const logComplaint = Effect.fnUntraced(function* ({ fault, seconds: waited }: Standstill) {
+    const known = fault ?? (yield* keeper.fault)
+    if (known !== null || waited < longestWait) return known
+    return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
+  })
+
+  const asked = Effect.all([
+    state(sql`select max(migration_id)::int as id from effect_sql_migrations`),
+    keeper.standstill
+  ]).pipe(
+    Effect.map(([{ id }, standstill]) => ({
       checks: [
         { name: "database" as const, ok: true, reason: null },
         {
@@ -55,7 +67,7 @@ const make = Effect.gen(function* () {
               : `the database has migration ${id}, this program knows ${latestMigration}`
         }
       ],
-      fault
+      standstill
     })),
     Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
     Effect.catchDefect(() => unreachable("cannot be reached"))
@@ -66,7 +78,7 @@ const make = Effect.gen(function* () {
     const leaving = yield* Ref.get(isDraining)
     const steady = Math.abs(seconds) <= mostDrift
     const database = yield* asked
-    const unsigned = database.fault ?? (yield* keeper.fault)
+    const unsigned = yield* logComplaint(database.standstill)
     const checks = [
       ...database.checks,
       {

@@ -23,6 +23,7 @@ import * as MacroArena from "./MacroArena.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
+import * as Pools from "./Pools.ts"
 import * as Prices from "./Prices.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
@@ -58,6 +59,7 @@ export const services = Layer.mergeAll(
   Tokens.layer,
   Arenas.layer,
   MacroArena.layer,
+  Pools.layer,
   Scoring.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer

@@ -1,7 +1,7 @@
 /** What a proof that holds says, in terms and words for people. Nothing of a proof that fails is shown. */
 import { plain } from "./bytes.ts"
 import type { Entry, Prediction } from "./entries.ts"
-import { canonicalText } from "./json.ts"
+import { canonicalText, isObject } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 
 export type Fact = readonly [term: string, text: string]
@@ -50,6 +50,19 @@ const numericTerms = [
   ["reference_scale", "Reference scale"]
 ] as const
 
+/** What came of the credit pool of a macro challenge. */
+const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
+  isObject(pool)
+    ? factsOf(pool, [
+        ["outcome", "Credit pool"],
+        ["winning_bin", "Bin that holds the value"],
+        ["staked", "Credits staked"],
+        ["stakes", "Stakes"],
+        ["paid", "Credits paid as rewards"],
+        ["root", "Merkle root of the stakes and rewards"]
+      ])
+    : []
+
 const titles: ReadonlyMap<string, string> = new Map([
   ["challenge.create", "A challenge, as it was made"],
   ["challenge.close", "The close of a challenge"],
@@ -75,6 +88,9 @@ const importedLimit =
 const timeLimit =
   "The time of receipt is the server's word. What the log adds is the order: the prediction was there before the close of its challenge if its place is below that of the entry challenge.close, and a witness that signed a log with both says when."
 
+const revisionLimit =
+  "It may not be the agent's last word: until the deadline an agent may revise, and the highest revision alone counts. The page and the results of the challenge show which that was, and after the deadline the log reveals every revision."
+
 export const statementOf = (options: {
   readonly entry: Entry
   readonly prediction: Prediction | null
@@ -95,7 +111,7 @@ export const statementOf = (options: {
               ["Commit", printed(members["c"])],
               place
             ],
-            limits: ["What was predicted, and by whom, is not in this file.", ...imported]
+            limits: ["What was predicted, and by whom, is not in this file.", revisionLimit, ...imported]
           }
         : {
             title: "A prediction",
@@ -108,7 +124,7 @@ export const statementOf = (options: {
               ["SHA-256 of the reasoning", printed(prediction.reasoningSha256)],
               place
             ],
-            limits: entry.imported ? imported : [timeLimit]
+            limits: [revisionLimit, ...(entry.imported ? imported : [timeLimit])]
           }
     case "settlement":
       return {
@@ -119,6 +135,7 @@ export const statementOf = (options: {
             ["settled_at", "Settled at"],
             ["version", "Version"]
           ]),
+          ...poolFacts(members),
           place
         ],
         limits: [amendableLimit, ...imported]

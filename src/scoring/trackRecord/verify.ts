@@ -86,16 +86,22 @@ const checkSignature = async ({ checkpoint }: Proof, keys: ReadonlyArray<string>
       return passed(`${label(key)}, which you trust, signed a log of ${checkpoint.size} entries.`)
     }
   }
-  throw new Malformed(`It is not signed by ${list(trusted.map(label))}; it names ${named} instead.`)
+  const renamed = trusted.find(({ name }) => checkpoint.signatures.some((line) => line.name === name))
+  throw new Malformed(
+    renamed === undefined
+      ? `It is not signed by ${list(trusted.map(label))}; it names ${named} instead.`
+      : `It names another key of the same log, ${named}, and not yours, ${label(renamed)}. A log that has changed its key says so in an entry key.rotate, which its old key signed, too: if you can trust the new key, check with that. Otherwise do not.`
+  )
 }
 
 const checkWitnesses = async ({ checkpoint }: Proof, witnesses: ReadonlyArray<string>): Promise<Finding> => {
   if (witnesses.length === 0) {
-    const others = checkpoint.signatures.length - 1
+    // A log that has changed its key signs with both for a time.
+    const others = checkpoint.signatures.filter(({ name }) => name !== checkpoint.origin)
     return notMade(
-      others === 0
+      others.length === 0
         ? "The file has no cosignature, and you gave no key of a witness."
-        : `You gave no key of a witness; signatures beside the log's own: ${others}.`
+        : `You gave no key of a witness; besides the log's own, the file names ${list(others.map(label))}.`
     )
   }
   const seen: Array<string> = []
@@ -133,17 +139,20 @@ const included = async (proof: Proof, candidates: ReadonlyArray<string>): Promis
 
 const checkCommit = async (
   entry: Entry,
-  opening: Opening | null
+  { opening, receipt }: { readonly opening: Opening | null; readonly receipt: Receipt | null }
 ): Promise<Finding & { prediction?: Prediction }> => {
   if (entry.type !== "prediction.commit") {
     if (opening !== null) throw new Malformed("The file opens a commit, but its entry is none.")
     return notMade(`The entry is no prediction but of the type ${plain(entry.type)}.`)
   }
-  if (opening === null) {
+  // A receipt opens what the file does not, if it is of this prediction; whether it is, is a check of its own.
+  const opens = opening ?? (receipt !== null && entry.members["c"] === receipt.commit ? receipt : null)
+  if (opens === null) {
     return notMade("The prediction is still sealed: salt and body are published after the deadline.")
   }
-  const prediction = parseBody(opening.body)
-  if (entry.members["c"] !== (await commitOf(opening))) {
+  const prediction = parseBody(opens.body)
+  if (entry.members["c"] !== (await commitOf(opens))) {
+    if (opening === null) return notMade("The receipt does not open it: see below.")
     throw new Malformed("The entry's commit is not the hash of this salt and body.")
   }
   if (entry.members["challenge_id"] !== prediction.challengeId) {
@@ -158,17 +167,38 @@ const checkReceipt = async (
 ): Promise<Finding> => {
   if (receipt === null) return notMade("You gave no receipt.")
   const { entry, proof } = found
-  if ((await commitOf(receipt)) !== receipt.commit)
-    throw new Malformed("The receipt's commit is not that of its body.")
-  if (entry.members["c"] !== receipt.commit) throw new Malformed("The receipt is of another prediction.")
+  if (entry.type !== "prediction.commit") {
+    throw new Malformed(`A receipt is of a prediction, and this is the proof of a ${plain(entry.type)}.`)
+  }
+  if ((await commitOf(receipt)) !== receipt.commit) {
+    throw new Malformed(
+      "The receipt contradicts itself: its commit is not the hash of its salt and body. It was changed, or not copied whole."
+    )
+  }
+  if (entry.members["c"] !== receipt.commit) {
+    throw new Malformed(
+      "The receipt is of another prediction, or of another revision of this one: its commit is not the one in the entry."
+    )
+  }
   const { opening } = proof
   if (opening !== null && (opening.body !== receipt.body || opening.salt !== receipt.salt)) {
     throw new Malformed("The file's salt and body are not the receipt's.")
   }
   if (receipt.leafIndex !== null && receipt.leafIndex !== proof.index) {
-    throw new Malformed("The receipt names another place in the log.")
+    throw new Malformed(
+      `The receipt names entry ${receipt.leafIndex} as its place in the log, the proof entry ${proof.index}.`
+    )
   }
   return passed("The receipt's commit, salt and body are those of the entry.")
+}
+
+/** What is wrong with a receipt is said once, where it is checked. */
+const readable = (read: () => Receipt | null): Receipt | null => {
+  try {
+    return read()
+  } catch {
+    return null
+  }
 }
 
 const needed: ReadonlySet<CheckName> = new Set(["file", "signature", "inclusion"])
@@ -221,7 +251,9 @@ export const verify = async (request: Request): Promise<Verification> => {
     passOver(["commit", "receipt"], "The entry is not known to be in the log.")
     return { holds: false, checks, statement: null }
   }
-  const opened = await check("commit", async () => checkCommit(entry, proof.opening ?? receipt()))
+  const opened = await check("commit", async () =>
+    checkCommit(entry, { opening: proof.opening, receipt: readable(receipt) })
+  )
   await check("receipt", async () => checkReceipt(receipt(), { entry, proof }))
 
   const holds =

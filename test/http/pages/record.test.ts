@@ -1,17 +1,24 @@
 /** The public pages of a challenge and of an agent, and the proofs that they link to. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { verify } from "../../../src/scoring/trackRecord/verify.ts"
+import { Amendments } from "../../../src/services/Amendments.ts"
+import { MacroArena } from "../../../src/services/MacroArena.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
+import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import {
   claimedAgent,
+  forecast,
   freshWeek,
   moveTo,
   newChallenge,
+  newMacro,
   plus,
   predict,
   provisionalAgent
 } from "../../support/builders.ts"
-import { get, testServer, TestServer } from "../../support/server.ts"
+import { get, member, testServer, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../../support/outsideVerifiers.ts"
 import { keepLog } from "../../support/log/keeping.ts"
@@ -116,6 +123,152 @@ layer(testServer())("The page of a challenge", (it) => {
         assert.deepStrictEqual(headers.getSetCookie(), [])
         assert.notInclude(headers.get("content-security-policy") ?? "", "script-src")
       })
+  )
+})
+
+/** A macro challenge that Ada and Grace have forecast, and the means to go on. */
+const macroWorld = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const macro = yield* newMacro({
+    deadline,
+    release_at: plus(deadline, "30 minutes"),
+    question: "What will CPI be?",
+    unit: "%"
+  })
+  const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+  const { answer } = yield* forecast(ada, macro, {
+    predicted_value: 3.15,
+    predicted_std: 0.05,
+    rationale: "Rents <rise>."
+  })
+  yield* forecast(grace, macro, { predicted_value: 2.9, predicted_std: 0.2 })
+  yield* keepLog
+  const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
+  return { macro, deadline, ada, grace, receipt: answer.receipt, keys, path: `/challenges/${macro.id}` }
+})
+
+layer(testServer())("The page of a macro challenge", (it) => {
+  it.effect("before the deadline shows terms, bins and the number of forecasts, and none of them", () =>
+    Effect.gen(function* () {
+      const { ada, macro, path, receipt } = yield* macroWorld
+      const page = yield* get(path)
+      assert.strictEqual(page.status, 200)
+      const shown = textOf(page)
+      for (const said of [
+        "Challenge on CPI, 2026-03 What will CPI be?",
+        "So far 2 forecasts.",
+        "Reference scale 0.12",
+        "below 3",
+        "3.1 to below 3.2",
+        "3.2 and above",
+        macro.resolution_criteria,
+        macro.resolution_criteria_zh
+      ]) {
+        assert.include(shown, said)
+      }
+      assert.match(shown, /Deadline .* 01:00 UTC Release expected .* 01:30 UTC/)
+      for (const secret of [ada, receipt.commit, "Ada", "3.15", "0.05", "Rents"]) {
+        assert.notInclude(page.text, secret)
+      }
+      assert.notInclude(page.headers.get("content-security-policy") ?? "", "script-src")
+    })
+  )
+
+  it.effect("after it shows forecasts with their places, then value, bin, scores and proofs", () =>
+    Effect.gen(function* () {
+      const { deadline, keys, macro, path, ada } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      const closed = textOf(yield* get(path))
+      assert.match(closed, /Ada 3\.15 ± 0\.05 entry \d+ Proof file/)
+      assert.notInclude(closed, "points")
+      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* keepLog
+      const settled = yield* get(path)
+      const shown = textOf(settled)
+      assert.match(shown, /Published value 3\.1 % , in the bin 3\.1 to below 3\.2/)
+      assert.match(shown, /Ada 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/)
+      assert.include(shown, "Rents <rise>.")
+      assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
+      const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 5)
+      for (const proof of proofs) {
+        const { text } = yield* get(proof)
+        const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+        assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      }
+      const card = yield* get(`/agents/${ada}`)
+      assert.include(linksOf(card), path)
+      assert.match(textOf(card), /3\.15 ± 0\.05; it was 3\.1 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points/)
+      const { json } = yield* get(`/api/v1/eval${path}/results`)
+      assert.strictEqual(json["resolution_criteria"], macro.resolution_criteria)
+      assert.strictEqual(json["resolution_criteria_zh"], macro.resolution_criteria_zh)
+      assert.strictEqual(json["question"], macro.question)
+    })
+  )
+
+  it.effect("that is amended says so, shows every version, and proves the newest end", () =>
+    Effect.gen(function* () {
+      const { ada, deadline, keys, macro, path } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* keepLog
+      yield* Amendments.use((amendments) =>
+        amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
+      )
+      const results = () => Effect.map(get(`/api/v1/eval${path}/results`), ({ json }) => json)
+      assert.isNull(member(yield* results(), "log", "settlement_proof"))
+      yield* keepLog
+      const proof = String(member(yield* results(), "log", "settlement_proof"))
+      assert.match(proof, new RegExp(`/api/v1/log/settlement/${macro.id}$`))
+
+      const page = yield* get(path)
+      const shown = textOf(page)
+      assert.include(shown, "Amended: an administrator has corrected what it was decided by.")
+      assert.include(shown, "The credit pool stays as it was settled, by version 1.")
+      assert.match(shown, /Published value 3\.2 % , in the bin 3\.2 and above/)
+      assert.match(shown, /Version 2 3\.2 .* this one counts The office <corrected> it\. Version 1 3\.1 /)
+      assert.match(shown, /Settled entry \d+ .*Amended, version 2 entry \d+/)
+      const proofs = linksOf(page).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 6)
+      assert.strictEqual(proofs.at(-1), `/api/v1/log/settlement/${macro.id}`)
+      const { text } = yield* get(proofs.at(-1) ?? "none")
+      const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+      assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      assert.deepInclude(Object.fromEntries(verification.statement?.facts ?? []), {
+        "Published value": "3.2",
+        Version: "2"
+      })
+      assert.match(textOf(yield* get(`/agents/${ada}`)), /it was 3\.2 CRPS .* points Amended/)
+    })
+  )
+
+  it.effect("that is void says why, and scores nobody", () =>
+    Effect.gen(function* () {
+      const { deadline, macro, path } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* MacroArena.use((arena) => arena.void(macro.id, "the office was closed"))
+      yield* keepLog
+      const shown = textOf(yield* get(path))
+      assert.match(shown, /Void: nobody is scored by it\. the office was closed/)
+      assert.match(shown, /Void entry \d+/)
+      assert.notInclude(shown, "points")
+    })
+  )
+})
+
+layer(testServer())("While the log has a fault", (it) => {
+  it.effect("pages say that it stands still, and not that it is about to go on", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
+      assert.include(textOf(yield* get(`/challenges/${id}`)), "about to be entered")
+      yield* sql`update log_state set fault = 'found'`
+      const shown = textOf(yield* get(`/challenges/${id}`))
+      assert.include(shown, "The public log stands still at the moment")
+      assert.notInclude(shown, "about to be entered")
+      yield* sql`update log_state set fault = null`
+    })
   )
 })
 

@@ -1,6 +1,7 @@
 /** Checking a proof in a real browser: what the page says is what the verifier finds. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import * as chromium from "../../support/chromium.ts"
 import { noteKey } from "../../support/provenLog.ts"
@@ -119,7 +120,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
         await page.getByText("The proof holds.").waitFor()
         await page.getByLabel("Your receipt").fill(JSON.stringify(wrong))
         await page.getByRole("button", { name: "Check" }).click()
-        await page.getByText("The receipt is of another prediction.").first().waitFor()
+        await page.getByText("The receipt is of another prediction").first().waitFor()
       })
     }).pipe(Effect.scoped)
   )
@@ -146,6 +147,25 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
       assert.isTrue(
         asked.every((address) => address.startsWith(`${url}/verify`) || address.startsWith(`${url}/assets/`))
       )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an empty form, and a site that does not answer, are said for what they are", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const { page } = yield* reader()
+      yield* Effect.promise(async () => {
+        await page.goto("/verify")
+        await page.getByRole("button", { name: "Check" }).click()
+        assert.include(await outcomeOf(page), "No proof is there.")
+        assert.notInclude(await outcomeOf(page), "does not hold")
+        await page.route(
+          ({ pathname }) => pathname.startsWith("/api/v1/log/"),
+          (route) => route.abort()
+        )
+        await page.goto("/verify?proof=/api/v1/log/proof/x")
+        assert.include(await outcomeOf(page), "The proof could not be loaded.")
+      })
     }).pipe(Effect.scoped)
   )
 
@@ -214,6 +234,21 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
           }
         })
       }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keys of a log that has changed its key stand on lines of their own", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into log_keys (number, verifier_key, added_at)
+        select 2, ${noteKey("auspex.test/log/global").verifierKey}, added_at from log_keys`
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        await page.goto("/verify")
+        assert.match(await page.locator("code.secret").innerText(), /^\S+\n\S+$/)
+      })
     }).pipe(Effect.scoped)
   )
 })

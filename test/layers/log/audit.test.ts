@@ -3,18 +3,16 @@ import { generateKeyPairSync, sign } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import {
-  keyId,
-  parseNote,
-  rawPublicKey,
-  signatureLine,
-  verifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+import type { Statement } from "effect/sql"
+import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { Amendments } from "../../../src/services/Amendments.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import { loggedWorld } from "../../support/loggedWorld.ts"
+import { LogKeeper } from "../../../src/services/LogKeeper.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
+import { claimedAgents, freshWeek, moveTo, newChallenge, plus, predict } from "../../support/builders.ts"
+import { loggedWorld, sequenceAll } from "../../support/loggedWorld.ts"
 import { testServices } from "../../support/services.ts"
 import { addAnother, columnsOf, deleteOne, restored, tamper, unguarded } from "../../support/tampering.ts"
 import type { Column } from "../../support/tampering.ts"
@@ -25,6 +23,10 @@ const tables = [
   "prediction_counts",
   "settlements",
   "prediction_scores",
+  "stakes",
+  "pool_bins",
+  "pool_settlements",
+  "pool_rewards",
   "log_entries",
   "log_pending",
   "log_nodes",
@@ -40,6 +42,10 @@ const tables = [
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
   "prediction_counts.shard": "only the sum of all shards is shown",
+  "stakes.id": "an address of the API",
+  "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
+  "stakes.predicted_value": "what counts is the bin that it lies in",
+  "stakes.received_at": "what counts is that it lies before the deadline",
   "log_pending.id": "the order of what waits is not fixed before it has an index",
   "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
@@ -113,6 +119,20 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return isKey
         ? [`settlement of challenge ${of("challenge_id")}, version ${of("version")}`]
         : [`score of agent ${of("agent_id")}`, of("challenge_id"), what]
+    case "stakes":
+      if (column === "agent_id") return [of("challenge_id"), "its agent has not predicted"]
+      if (column === "amount") return [`pool of challenge ${of("challenge_id")}`, "staked"]
+      return [`stake of agent ${of("agent_id")} in the pool`, ...(isKey ? [] : [what])]
+    case "pool_bins":
+      return [`pool of challenge ${of("challenge_id")}`, "pool_bins"]
+    case "pool_settlements":
+      return isKey
+        ? [`challenge ${of("challenge_id")}`, "pool.outcome"]
+        : [`pool of challenge ${of("challenge_id")}: ${what} is not`]
+    case "pool_rewards":
+      return isKey
+        ? [`stake of agent ${of("agent_id")} in the pool`, "has no reward"]
+        : [`stake of agent ${of("agent_id")} in the pool of challenge ${of("challenge_id")}`, what]
     case "log_entries":
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
@@ -175,7 +195,8 @@ const prepared = Effect.gen(function* () {
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)
   assert.isAbove(report.checkpoints, 2)
-  assert.strictEqual(report.challenges, 6)
+  assert.strictEqual(report.challenges, 8)
+  assert.strictEqual(report.pools, 2)
   assert.strictEqual(report.settlements, 5)
   assert.strictEqual(report.scores, 21)
   yield* unguarded(tables)
@@ -192,6 +213,11 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["settlements", "version = 1", "there is no settlement of challenge"],
   ["settlements", "version = 2", "there is no settlement of challenge"],
   ["prediction_scores", "true", "number of scores is not what entry"],
+  ["stakes", "true", "pool_bins"],
+  ["pool_bins", "true", "pool_bins"],
+  ["pool_settlements", "outcome = 'paid'", "pool.paid is not what entry"],
+  ["pool_settlements", "outcome = 'void'", "pool.paid is not what entry"],
+  ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
@@ -226,6 +252,15 @@ const added: ReadonlyArray<
   ["settlements", "version = 2", { version: "3", previous_version: "2" }, "version 3: it is not in the log"],
   ["prediction_scores", "true", { agent_id: anotherId }, "number of scores is not what entry"],
   ["prediction_scores", "true", { version: "7" }, "there is no such settlement"],
+  ["stakes", "true", { agent_id: anotherId, id: anotherId, position: "99" }, "pool_bins"],
+  ["pool_bins", "true", { bin: "99" }, "bin 99 of the pool"],
+  [
+    "pool_settlements",
+    "true",
+    { challenge_id: "(select id from challenges where closed_at is null and type = 'macro')" },
+    "its challenge has not ended"
+  ],
+  ["pool_rewards", "true", { agent_id: anotherId }, "there is no such stake"],
   [
     "log_entries",
     "type = 'prediction.commit'",
@@ -390,6 +425,45 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           assert.deepStrictEqual(yield* differences, [])
         }),
       { arbitrary: { runs: 20 }, timeout: 60_000 }
+    )
+
+    it.effect("compares what waits to be revealed with its prediction, and reads the queue once for it", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const keeper = yield* LogKeeper
+        const monday = yield* freshWeek
+        const challenge = yield* newChallenge({ deadline: plus(monday, "1 hour") })
+        for (const agent of yield* claimedAgents(2)) yield* predict(agent, challenge)
+        yield* sequenceAll
+        yield* moveTo(plus(monday, "2 hours"))
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* sequenceAll
+        assert.strictEqual(yield* keeper.revealDue, 2)
+        assert.deepStrictEqual(yield* differences, [])
+        const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
+          yield* sql`create table kept as select * from log_pending`
+          yield* set
+          const found = yield* differences
+          assert.isTrue(
+            found.some((line) => line.includes(said)),
+            found.join("\n")
+          )
+          yield* sql`truncate log_pending`
+          yield* sql`insert into log_pending overriding system value select * from kept`
+          yield* sql`drop table kept`
+        })
+        const reveal = sql`type = 'prediction.reveal'`
+        const replaced = (from: string, to: string) => sql`
+          update log_pending set entry = convert_to(replace(convert_from(entry, 'UTF8'), ${from}, ${to}), 'UTF8')
+           where ${reveal}`
+        yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its waiting entry recorded")
+        yield* told(replaced("bullish", "bearish"), "body is not what its waiting entry recorded")
+        yield* told(replaced("agent_id", "agent"), "its body is that of no prediction")
+        yield* told(replaced('revision\\":0', 'revision\\":1'), "its body is that of no prediction")
+        yield* told(sql`delete from log_pending where ${reveal}`, "nothing waits to do so")
+        yield* sequenceAll
+        assert.deepStrictEqual(yield* differences, [])
+      })
     )
   }
 )

@@ -64,7 +64,8 @@ const settled = {
   raw_sha256: bytes(1),
   settled_at: at("2026-03-03T00:02:00Z"),
   scores: 2,
-  root: bytes(0xcd)
+  root: bytes(0xcd),
+  pool: null
 }
 
 describe("The entry of", () => {
@@ -115,6 +116,26 @@ describe("The entry of", () => {
         `"observed_at":"2026-03-03T00:00:00.500Z","raw_sha256":"${"01".repeat(32)}","reference_scale":"0.12",` +
         `"result":null,"root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
         `"source":"admin","type":"settlement","version":1}`
+    )
+  })
+
+  it("what a macro challenge's credit came to stands in its end, where there was a pool", () => {
+    const pool = {
+      outcome: "paid",
+      winning_bin: 3,
+      reward_pool: "1000.5",
+      staked: "150",
+      stakes: 2,
+      paid: "600.3",
+      root: bytes(0xef)
+    }
+    const written =
+      `"pool":{"outcome":"paid","paid":"600.3","reward_pool":"1000.5","root":"${"ef".repeat(32)}",` +
+      `"staked":"150","stakes":2,"winning_bin":3}`
+    assert.include(text(settlement({ ...settled, pool })), `${written},"raw_sha256"`)
+    assert.include(
+      text(voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool })),
+      `${written},"reason_sha256"`
     )
   })
 
@@ -197,7 +218,14 @@ describe("The entry of", () => {
 
   it("a cancelled challenge has the hash of the reason, not what somebody wrote", () => {
     assert.strictEqual(
-      text(voided({ challenge_id: id, voided_at: created.deadline, reason: 'No price came, "sorry".' })),
+      text(
+        voided({
+          challenge_id: id,
+          voided_at: created.deadline,
+          reason: 'No price came, "sorry".',
+          pool: null
+        })
+      ),
       `{"challenge_id":"${id}","reason_sha256":"3f19ef1eda0bf837c60e8dd3ed5003bdbb2399131b6149d6e1cca60129e794a3",` +
         `"type":"void","voided_at":"2026-03-03T00:00:00.000Z"}`
     )
@@ -220,8 +248,8 @@ describe("The entry of", () => {
       [challengeClose(closed), challengeClose(closed, "import")],
       [settlement(settled), settlement(settled, "import")],
       [
-        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }),
-        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }, "import")
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool: null }),
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool: null }, "import")
       ]
     ] as const
     for (const [live, imported] of both) {

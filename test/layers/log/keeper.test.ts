@@ -1,12 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Option, Ref, Schema } from "effect"
+import { DateTime, Deferred, Effect, Exit, Fiber, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/postgres/log/note.ts"
+import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/note.ts"
 import { logLock } from "../../../src/layers/postgres/log/sequencer.ts"
 import { Health } from "../../../src/services/Health.ts"
-import { LogKeeper } from "../../../src/services/LogKeeper.ts"
+import { LogKeeper, mostPerPass } from "../../../src/services/LogKeeper.ts"
 import type { TreeHead } from "../../../src/services/LogSigner.ts"
+import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import {
   claimedAgent,
   freshWeek,
@@ -143,7 +144,10 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
       // A replica that has not been started anew yet leaves the signing to those that have.
       yield* queue(1)
       yield* pass(old)
-      assert.match(String(yield* old.fault), /this instance has/)
+      assert.match(
+        String(yield* old.fault),
+        /which replaced .*, the key of this instance: .* does not come back/
+      )
       yield* pass(rotated)
       assert.strictEqual((yield* newest).size, yield* oneTree)
       // Started again, it changes nothing; without the old key only the new one signs.
@@ -156,7 +160,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
       // And a key that was replaced does not come back.
       const back = yield* anotherKeeper({ key: testLogKey, previous: otherLogKey })
       yield* back.verifyAtStart
-      assert.match(String(yield* back.fault), /this instance has/)
+      assert.match(String(yield* back.fault), /does not come back/)
       assert.strictEqual((yield* keys).length, 2)
       yield* oneTree
     })
@@ -329,6 +333,56 @@ layer(faulty)("A log with a fault", (it) => {
       yield* restarted.verifyAtStart
       assert.match(String(yield* restarted.fault), /belongs to the log elsewhere\.example\/log\/global/)
       assert.isNull((yield* logState).fault)
+    })
+  )
+})
+
+layer(testServices())("A log that nobody keeps", (it) => {
+  const reason = Effect.map(logCheck, ({ log }) => log?.reason ?? null)
+  const halted = TransparencyLog.use((log) => log.halted)
+
+  it.effect("is said once something has waited for a minute and nothing got its place", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const keeper = yield* LogKeeper
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
+      yield* queue(1)
+      assert.isNull(yield* reason)
+      yield* TestClock.adjust("59 seconds")
+      assert.isNull(yield* reason)
+      assert.isFalse(yield* halted)
+      yield* TestClock.adjust("1 second")
+      assert.match(String(yield* reason), /has waited for its place in the log for 60 s/)
+      assert.strictEqual((yield* logCheck).status, "ready")
+      assert.isTrue(yield* halted)
+      // One that grows is kept, however much waits.
+      yield* queue(mostPerPass)
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
+      assert.isFalse(yield* halted)
+      yield* pass(keeper)
+      yield* TestClock.adjust("1 hour")
+      assert.isNull(yield* reason)
+    })
+  )
+
+  it.effect("says why its passes fail, and no longer once one succeeds", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keeper = yield* LogKeeper
+      yield* queue(1)
+      yield* sql`alter table log_pending rename column entry to another`
+      for (const _ of [1, 2]) assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      assert.isNull(yield* reason)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      assert.match(
+        String(yield* reason),
+        /^The last 3 passes to give entries their place failed: column "entry" does not exist$/
+      )
+      yield* sql`alter table log_pending rename column another to entry`
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
     })
   )
 })

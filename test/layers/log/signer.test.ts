@@ -5,7 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Option } from "effect"
 import { parseLogKey } from "../../../src/layers/node/logKey.ts"
 import * as LogSignerLayer from "../../../src/layers/node/LogSigner.ts"
-import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/postgres/log/note.ts"
+import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/note.ts"
 import { LogSigner } from "../../../src/services/LogSigner.ts"
 import { testLogKey } from "../../support/logSigner.ts"
 

@@ -1,12 +1,7 @@
 /** A proof as its format says (c2sp.org/tlog-proof), checked from its text and a verifier key alone. */
 import { assert } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import {
-  isSignedBy,
-  parseCheckpointText,
-  parseNote,
-  parseVerifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../../src/layers/note.ts"
 import { leafOf, rootByInclusion } from "./rfc6962.ts"
 
 const Extra = Schema.fromJsonString(

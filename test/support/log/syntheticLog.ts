@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { checkpointText, rawPublicKey, signNote, verifierKey } from "../../../src/layers/postgres/log/note.ts"
+import { checkpointText, rawPublicKey, signNote, verifierKey } from "../../../src/layers/note.ts"
 import { Rfc6962Tree } from "./rfc6962.ts"
 
 const origin = "auspex.test/log/synthetic"

@@ -1,14 +1,17 @@
 // Checks the public log with golang.org/x/mod/sumdb, which Go's own checksum database is checked with.
 //
-//	trackrecord proof KEY FILE  the signature of the checkpoint in a proof file, and the path of its entry to the root
+//	trackrecord proof KEY FILE  the signature of the checkpoint in a proof file, the path of its entry to the root, and,
+//	                            where the file opens a prediction, that salt and body are what was sealed
 //	trackrecord log KEY URL     the newest checkpoint below URL/log, every tile, and every entry that it covers
 //
 // It prints what it has checked, and exits with 1 at the first thing that does not hold.
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +59,7 @@ func proof(key, file string) {
 	}
 	data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(lines[1], "extra "))
 	check(err)
-	var extra struct{ Entry string }
+	var extra struct{ Entry, Salt, Body string }
 	check(json.Unmarshal(data, &extra))
 	index, err := strconv.ParseInt(strings.TrimPrefix(lines[2], "index "), 10, 64)
 	check(err)
@@ -69,6 +72,40 @@ func proof(key, file string) {
 	tree := head(key, []byte(checkpoint))
 	check(tlog.CheckRecord(path, tree.N, tree.Hash, index, tlog.RecordHash([]byte(extra.Entry))))
 	fmt.Printf("entry %d of %d: %s\n", index, tree.N, extra.Entry)
+	if extra.Salt == "" && extra.Body == "" {
+		return
+	}
+	check(opens(extra.Entry, extra.Salt, extra.Body))
+	fmt.Printf("sealed: %s\n", extra.Body)
+}
+
+// opens checks that salt and body are what the commit of an entry was made of: SHA-256(domain, salt, body).
+func opens(entry, salt, body string) error {
+	var recorded struct {
+		C           string
+		ChallengeID string `json:"challenge_id"`
+	}
+	var said struct {
+		ChallengeID string `json:"challenge_id"`
+	}
+	if err := json.Unmarshal([]byte(entry), &recorded); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(body), &said); err != nil {
+		return err
+	}
+	bytes, err := hex.DecodeString(salt)
+	if err != nil || len(bytes) != 32 {
+		return errors.New("the salt is not 32 bytes")
+	}
+	commit := sha256.Sum256([]byte("auspex/commit/v1\x00" + string(bytes) + body))
+	if hex.EncodeToString(commit[:]) != recorded.C {
+		return errors.New("salt and body are not what was sealed")
+	}
+	if said.ChallengeID != recorded.ChallengeID {
+		return errors.New("the body is of another challenge")
+	}
+	return nil
 }
 
 func get(address string) ([]byte, error) {

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
+import { MacroArena } from "../../../services/MacroArena.ts"
 import type { Page as ListPage } from "../../../services/paging.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -11,6 +12,7 @@ import { pagePaths } from "../../browser/paths.ts"
 import { query, show } from "../../browser/responses.ts"
 import { agent } from "../../pages/agent.ts"
 import { challenge } from "../../pages/challenge.ts"
+import { macroChallenge } from "../../pages/macroChallenge.ts"
 
 /** As many as a person looks through; the API has more in a page. */
 const shownAtOnce = 50
@@ -24,6 +26,7 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { published, site } = yield* Pages
     const arenas = yield* Arenas
+    const macro = yield* MacroArena
     const scoring = yield* Scoring
     const log = yield* TransparencyLog
     const settings = yield* Settings
@@ -34,11 +37,21 @@ export const layer = HttpRouter.use(
       published(
         Effect.fnUntraced(function* ({ frame }) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
-          const [terms, results, entries] = yield* Effect.all(
-            [arenas.get(id), arenas.results(id, yield* listPage), log.entriesOf(id)],
+          const [results, entries, halted] = yield* Effect.all(
+            [arenas.results(id, yield* listPage), log.entriesOf(id), log.halted],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, challenge(frame, { site: settings.site, terms, results, entries }))
+          const shown = {
+            site: settings.site,
+            results,
+            record: { challengeId: results.challenge_id, entries, halted }
+          }
+          switch (results.type) {
+            case "directional":
+              return show(site, frame, challenge(frame, { ...shown, terms: yield* arenas.get(id) }))
+            case "macro":
+              return show(site, frame, macroChallenge(frame, { ...shown, terms: yield* macro.get(id) }))
+          }
         })
       )
     )

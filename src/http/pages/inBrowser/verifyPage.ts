@@ -101,6 +101,12 @@ const lines = (field: HTMLTextAreaElement): ReadonlyArray<string> =>
     .filter((line) => line !== "")
 
 const check = async () => {
+  if (exact === null && proof.value.trim() === "") {
+    show("There is nothing to check yet", [
+      notice("info", "No proof is there.", "Paste the text of a proof file, drop the file, or choose it.")
+    ])
+    return
+  }
   const held = receipt.value.trim()
   const verification = await verify({
     // What is copied out of a page often lacks the last line's end.
@@ -137,6 +143,9 @@ const take = async (file: File | undefined) => {
   await check()
 }
 
+const notLoaded = (why: string) =>
+  show("What was found", [notice("warning", "The proof could not be loaded.", why)])
+
 /** A proof of this site, by the path that a link names; nothing is fetched from elsewhere. */
 const fetchLinked = async (path: string) => {
   const below = form.dataset["proofs"] ?? ""
@@ -151,18 +160,25 @@ const fetchLinked = async (path: string) => {
     ])
     return
   }
-  const answer = await fetch(address, {
-    headers: { accept: "text/plain" },
-    credentials: "omit",
-    redirect: "error"
-  })
-  if (!answer.ok) {
-    const told: unknown = await answer.json().catch(() => null)
-    const detail = typeof told === "object" && told !== null && "detail" in told ? String(told.detail) : ""
-    show("What was found", [notice("warning", "The proof could not be loaded.", detail)])
+  try {
+    const answer = await fetch(address, {
+      headers: { accept: "text/plain" },
+      credentials: "omit",
+      redirect: "error"
+    })
+    if (!answer.ok) {
+      const told: unknown = await answer.json().catch(() => null)
+      const detail = typeof told === "object" && told !== null && "detail" in told ? String(told.detail) : ""
+      notLoaded(detail)
+      return
+    }
+    load(new Uint8Array(await answer.arrayBuffer()))
+  } catch {
+    notLoaded(
+      "This site did not answer. Load the page again, or download the proof and choose the file here."
+    )
     return
   }
-  load(new Uint8Array(await answer.arrayBuffer()))
   await check()
 }
 

@@ -22,6 +22,7 @@ const ResultRow = Schema.Struct({
   ...resultColumns,
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   past_deadline: Schema.Boolean,
+  end_is_proved: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
   settled_at: Schema.NullOr(Timestamp)
 })
@@ -46,7 +47,8 @@ export const makeReads = Effect.gen(function* () {
     if (after === null) return yield* invalidCursor()
     const now = yield* DateTime.now
     const found = yield* resultRow(sql`
-      select c.id::text as challenge_id, c.type, c.kind, ${statusOf(sql, now)} as status, s.result,
+      select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
+             ${statusOf(sql, now)} as status, s.result,
              c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
@@ -56,17 +58,29 @@ export const makeReads = Effect.gen(function* () {
              case when c.type <> 'directional' then c.cancel_reason end as void_reason,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
              c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version,
-             ${iso(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)}
+             ${iso(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)},
+             exists (
+               select from log_entries e
+                where e.challenge_id = c.id and e.version = coalesce(s.version, 1)
+                  and e.type = case when s.version is null then 'void'
+                                    when s.version = 1 then 'settlement' else 'amendment' end
+                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved,
+             (select jsonb_build_object(
+                       'outcome', outcome, 'winning_bin', winning_bin, 'reward_pool', reward_pool / 1000000.0,
+                       'staked', staked / 1000000.0, 'paid', paid / 1000000.0, 'stakers', stakes)
+                from pool_settlements where challenge_id = c.id) as pool
         from challenges c
         ${countsOfChallenge(sql)}
         left join lateral (
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, past_deadline, settled_at, version, ...shown } = found.value
+    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...shown } = found.value
+    const { pool } = shown
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)}, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+                 b.stake, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
                      commit
@@ -80,6 +94,12 @@ export const makeReads = Effect.gen(function* () {
               select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
+            left join lateral (
+              select k.amount / 1000000.0::float8 as stake,
+                     case when ${pool !== null} then coalesce(r.reward, 0) / 1000000.0::float8 end as reward
+                from stakes k left join pool_rewards r on r.challenge_id = k.challenge_id and r.agent_id = k.agent_id
+               where k.challenge_id = ${challengeId}::uuid and k.agent_id = p.agent_id
+               limit 1) b on true
            order by p.agent_id`)
       : []
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
@@ -92,10 +112,7 @@ export const makeReads = Effect.gen(function* () {
           : settlementOf({ version, settled_at, source: shown.resolution_source }),
       predictions: items,
       log: {
-        settlement_proof:
-          version === null && shown.status !== "cancelled" && shown.status !== "void"
-            ? null
-            : `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}`
+        settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}` : null
       },
       next_cursor
     }

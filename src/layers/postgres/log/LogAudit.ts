@@ -1,17 +1,23 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { StoreUnavailable } from "../../../services/errors.ts"
 import { LogAudit } from "../../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../../services/LogAudit.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { maybe, orDefect, run } from "../query.ts"
+import { maybe, orDefect } from "../query.ts"
 import { auditChallenges } from "./audit/challenges.ts"
 import { auditCheckpoints } from "./audit/checkpoints.ts"
 import { auditCosignatures } from "./audit/cosignatures.ts"
 import { Findings } from "./audit/findings.ts"
 import { auditPredictions } from "./audit/predictions.ts"
+import { auditPoolRows } from "./audit/pools.ts"
 import { auditSettlements } from "./audit/settlements.ts"
 import { auditQueue, auditStrays } from "./audit/strays.ts"
 import { auditTree } from "./audit/tree.ts"
+
+/** Longer than the sequencer's own statements may take. */
+const longestHold = "15min"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -32,9 +38,10 @@ const make = Effect.gen(function* () {
           const queue = yield* auditQueue(findings)
           const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
           yield* auditCosignatures(findings)
-          const challenges = yield* auditChallenges(findings)
+          const { challenges, pools } = yield* auditChallenges(findings)
           const predictions = yield* auditPredictions(findings)
-          const { scores, settlements } = yield* auditSettlements(findings)
+          const settled = yield* auditSettlements(findings)
+          yield* auditPoolRows(findings)
           yield* auditStrays(findings)
           const counts = {
             entries,
@@ -42,13 +49,35 @@ const make = Effect.gen(function* () {
             checkpoints,
             challenges,
             predictions,
-            settlements,
-            scores
+            settlements: settled.settlements,
+            scores: settled.scores,
+            pools: pools + settled.pools
           }
           return { counts, known: Option.getOrNull(known)?.fault ?? null }
         }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
       )
       .pipe(orDefect)
+
+  /**
+   * What was found must not be lost: a sequencer may hold the row for minutes while it composes a close, longer than
+   * statements wait otherwise, and the database may be away for a moment. Nor does it end with whoever asked.
+   */
+  const recorded = (statement: Statement.Statement<object>) =>
+    orDefect(
+      sql.withTransaction(
+        Effect.andThen(
+          sql`select set_config('lock_timeout', ${longestHold}, true), set_config('statement_timeout', ${longestHold}, true)`,
+          statement
+        )
+      )
+    ).pipe(
+      Effect.catchDefect((defect) =>
+        defect instanceof StoreUnavailable ? Effect.fail(defect) : Effect.die(defect)
+      ),
+      Effect.retry({ times: 20, schedule: Schedule.spaced("3 seconds") }),
+      Effect.orDie,
+      Effect.uninterruptible
+    )
 
   const audit = Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
@@ -57,12 +86,14 @@ const make = Effect.gen(function* () {
     const [first] = findings.lines
     const fault =
       first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`
-    // Nothing found clears the fault that was known before, not one that was found since: it may not be in the snapshot.
-    yield* fault === null
-      ? run(sql`update log_state set fault = null where fault = ${known}`)
-      : run(sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`)
     if (fault !== null)
       yield* Effect.logError("the log differs from what is stored").pipe(Effect.annotateLogs({ fault }))
+    // Nothing found clears the fault that was known before, not one that was found since: it may not be in the snapshot.
+    yield* recorded(
+      fault === null
+        ? sql`update log_state set fault = null where fault = ${known}`
+        : sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`
+    )
     const report: LogAuditReport = {
       ...counts,
       seconds: ((yield* Clock.currentTimeMillis) - begun) / 1000,

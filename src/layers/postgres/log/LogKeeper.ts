@@ -4,15 +4,20 @@ import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { maybe, one, run } from "../query.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
+import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
+import { makeStandstill } from "./waiting.ts"
 
 const waitingGauge = Metric.gauge("log_pending_entries", {
   description: "Recorded things that wait for their index in the public log, counted up to 100 000"
 })
 const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
   description: "The age of the newest checkpoint of the public log, in seconds"
+})
+const standstillGauge = Metric.gauge("log_standstill_seconds", {
+  description: "How long something has waited while nothing got its place in the public log, in seconds"
 })
 const mostCounted = 100_000
 
@@ -21,6 +26,8 @@ const make = Effect.gen(function* () {
   const { sequence } = yield* makeSequence
   const { publish, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
+  const { failing, watched } = yield* makePasses
+  const { standstill } = yield* makeStandstill
   /** What is kept in memory belongs to one pass at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
@@ -56,17 +63,22 @@ const make = Effect.gen(function* () {
     verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
       Effect.withSpan("LogKeeper.verifyAtStart")
     ),
-    sequence: refusing(sequence, 0).pipe(Effect.withSpan("LogKeeper.sequence")),
+    sequence: refusing(sequence, 0).pipe(
+      watched("give entries their place"),
+      Effect.withSpan("LogKeeper.sequence")
+    ),
     publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
+      watched("sign the log"),
       Effect.withSpan("LogKeeper.publish")
     ),
-    revealDue,
+    revealDue: revealDue.pipe(watched("reveal predictions")),
     trim,
     measure: Effect.gen(function* () {
       const { signed_at, waiting } = yield* measured(sql`
         select (select count(*)::int from (select 1 from log_pending limit ${mostCounted}) p) as waiting,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
       yield* Metric.update(waitingGauge, waiting)
+      yield* Metric.update(standstillGauge, (yield* standstill).seconds)
       if (signed_at !== null) {
         const now = yield* Clock.currentTimeMillis
         yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)
@@ -76,7 +88,10 @@ const make = Effect.gen(function* () {
       keyRow(sql`select verifier_key from log_keys order by number desc limit 1`),
       Option.map((row) => row.verifier_key)
     ).pipe(Effect.withSpan("LogKeeper.verifierKey")),
-    fault: Ref.get(reason)
+    fault: Effect.gen(function* () {
+      return (yield* Ref.get(reason)) ?? (yield* failing)
+    }),
+    standstill: standstill.pipe(Effect.withSpan("LogKeeper.standstill"))
   })
 })
 

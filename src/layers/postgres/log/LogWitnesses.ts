@@ -9,7 +9,7 @@ import { parseWitnessKey } from "../../witness/cosignature.ts"
 import { at, run } from "../query.ts"
 import { makeAttestor } from "./attestors.ts"
 import type { Turn } from "./attestors.ts"
-import { parseNote } from "./note.ts"
+import { parseNote } from "../../note.ts"
 import { consistencyProof } from "./proofs.ts"
 
 /** How far a witness's clock may be ahead of ours. */

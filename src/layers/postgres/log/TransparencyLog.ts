@@ -2,20 +2,24 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
+import { LogKeeper, longestWait } from "../../../services/LogKeeper.ts"
 import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 import { unknownChallenge } from "../arenas/unknownChallenge.ts"
-import { at, many, maybe } from "../query.ts"
+import { at, many, maybe, one } from "../query.ts"
 import { inclusionProof } from "./proofs.ts"
 import { makeTiles } from "./tiles.ts"
+import { moreWaits, mostLooked, waitingCommit } from "./waiting.ts"
 
 const Checkpoint = Schema.Struct({ note: Schema.String })
 const Key = Schema.Struct({ verifier_key: Schema.String })
 
+/** A commit that is looked up: its place, or the challenge it waits for; `more_waits` where it may be, unseen. */
 const CommitRow = Schema.Struct({
-  challenge_id: ChallengeId,
+  challenge_id: Schema.NullOr(ChallengeId),
   leaf_index: Schema.NullOr(Schema.Int),
-  entry: Schema.NullOr(Schema.String)
+  entry: Schema.NullOr(Schema.String),
+  more_waits: Schema.Boolean
 })
 
 /** An entry, and the tree that it is to be proved in; both are null until they are there. */
@@ -26,7 +30,12 @@ const ProvedRow = Schema.Struct({
   note: Schema.NullOr(Schema.String)
 })
 
-const RevealedRow = Schema.Struct({ ...ProvedRow.fields, reveal: Schema.NullOr(Schema.String) })
+const RevealedRow = Schema.Struct({
+  ...ProvedRow.fields,
+  reveal: Schema.NullOr(Schema.String),
+  waits: Schema.Boolean,
+  more_waits: Schema.Boolean
+})
 
 const EndRow = Schema.Struct({ ...ProvedRow.fields, ended: Schema.Boolean })
 
@@ -47,11 +56,8 @@ const unknownCommit = (commit: string): NotFound =>
       : "There is no such commit: expected the 64 hexadecimal digits of a receipt's commit."
   })
 
-const notSequenced = (): NotSequenced =>
-  new NotSequenced({
-    detail: "This is recorded, and no published checkpoint of the log covers it yet: try again in 1 s.",
-    retry_after: 1
-  })
+/** Whether anybody asks again within seconds makes no difference to a log that stands still. */
+const pauseWhileHalted = 300
 
 /** C2SP tlog-proof: the extra data, the index, the audit path, and the checkpoint as it was signed. */
 const proofText = (proof: {
@@ -71,11 +77,12 @@ const proofText = (proof: {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const keeper = yield* LogKeeper
   const tiles = yield* makeTiles
   const newest = maybe(Checkpoint)
   const keys = many(Key)
-  const commits = maybe(CommitRow)
-  const revealed = maybe(RevealedRow)
+  const commits = one(CommitRow)
+  const revealed = one(RevealedRow)
   const proved = maybe(ProvedRow)
   const ends = maybe(EndRow)
   const challengeEntries = many(ChallengeEntry)
@@ -115,6 +122,37 @@ const make = Effect.gen(function* () {
   const provedColumns = sql`
     e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, p.size, p.note`
 
+  const halted = Effect.gen(function* () {
+    const { fault, seconds } = yield* keeper.standstill
+    return fault !== null || seconds >= longestWait || (yield* keeper.fault) !== null
+  }).pipe(Effect.withSpan("TransparencyLog.halted"))
+
+  /** `what` is true of it; when to ask again depends on whether the log grows. */
+  const notYet = Effect.fnUntraced(function* (what: string, pause: number) {
+    if (!(yield* halted)) {
+      return yield* new NotSequenced({
+        detail: `${what}: try again in ${pause} s.`,
+        retry_after: pause
+      })
+    }
+    return yield* new NotSequenced({
+      detail: `${what}, and the log stands still until the operators of this site have looked into it: nothing is lost, but it may take long.`,
+      retry_after: pauseWhileHalted
+    })
+  })
+
+  const notSequenced = () =>
+    notYet("This is recorded, and no published checkpoint of the log covers it yet", 1)
+
+  /** That it is unknown is not claimed of a commit that may wait where it was not looked for. */
+  const notFound = Effect.fnUntraced(function* (commit: string, moreWaits: boolean) {
+    if (!moreWaits) return yield* unknownCommit(commit)
+    return yield* notYet(
+      `The log does not have this commit, and more than the ${mostLooked} newest things, which were looked through, wait for their place in it: it may be among those`,
+      10
+    )
+  })
+
   const prove = Effect.fnUntraced(function* (
     row: typeof ProvedRow.Type,
     more: { readonly salt?: string; readonly body?: string } = {}
@@ -125,23 +163,22 @@ const make = Effect.gen(function* () {
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })
 
-  /** Whether a commit that is not in the log waits for its index. The queue is short, so no index of it slows predictions. */
-  const waiting = (commit: string) => sql`
-    select challenge_id from log_pending
-     where type = 'prediction.commit' and commit = decode(${commit}, 'hex') limit 1`
+  /** The entry `e` of a commit, if it has one, and what is known of it otherwise. */
+  const ofCommit = (commit: string) => sql`
+      from (select 1) one
+      left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')`
+  const waits = (commit: string) => sql`case when e.index is null then ${waitingCommit(sql, commit)} end`
+  const unseen = sql`coalesce(case when e.index is null then ${moreWaits(sql)} end, false) as more_waits`
 
   const entryOf: TransparencyLog["Service"]["entryOf"] = Effect.fn("TransparencyLog.entryOf")(
     function* (commit) {
       if (!commitShape.test(commit)) return yield* unknownCommit(commit)
-      const found = yield* commits(sql`
-        select challenge_id::text, leaf_index, entry
-          from (select coalesce(e.challenge_id, case when e.index is null then (${waiting(commit)}) end) as challenge_id,
-                       e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
-                  from (select 1) one
-                  left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')) found
-         where challenge_id is not null`)
-      if (Option.isNone(found)) return yield* unknownCommit(commit)
-      return { commit: commit.toLowerCase(), ...found.value }
+      const { challenge_id, more_waits, ...place } = yield* commits(sql`
+        select coalesce(e.challenge_id, ${waits(commit)})::text as challenge_id, e.index::float8 as leaf_index,
+               convert_from(e.entry, 'UTF8') as entry, ${unseen}
+        ${ofCommit(commit)}`)
+      if (challenge_id === null) return yield* notFound(commit, more_waits)
+      return { commit: commit.toLowerCase(), challenge_id, ...place }
     }
   )
 
@@ -149,17 +186,20 @@ const make = Effect.gen(function* () {
     function* (commit) {
       if (!commitShape.test(commit)) return yield* unknownCommit(commit)
       const now = yield* DateTime.now
-      const found = yield* revealed(sql`
+      const {
+        more_waits,
+        reveal,
+        waits: isWaiting,
+        ...row
+      } = yield* revealed(sql`
         select ${provedColumns},
                (select convert_from(r.entry, 'UTF8')
                   from log_entries r join challenges c on c.id = e.challenge_id and c.deadline <= ${at(now)}
-                 where r.commit_index = e.index) as reveal
-          from (select 1) one
-          left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')
-          ${proofTree}
-         where e.index is not null or exists (${waiting(commit)})`)
-      if (Option.isNone(found)) return yield* unknownCommit(commit)
-      const { reveal, ...row } = found.value
+                 where r.commit_index = e.index) as reveal,
+               ${waits(commit)} is not null as waits, ${unseen}
+        ${ofCommit(commit)}
+        ${proofTree}`)
+      if (row.leaf_index === null && !isWaiting) return yield* notFound(commit, more_waits)
       return yield* prove(row, reveal === null ? {} : yield* Effect.orDie(decodeReveal(reveal)))
     }
   )
@@ -210,6 +250,7 @@ const make = Effect.gen(function* () {
   })
 
   return TransparencyLog.of({
+    halted,
     checkpoint,
     verifierKeys,
     ...tiles,

@@ -6,7 +6,7 @@ import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
-import { checkpointText } from "./note.ts"
+import { checkpointText } from "../../note.ts"
 import { brokenTree, LogFault, treeOfRoot } from "./tree.ts"
 
 const Heads = Schema.Struct({
@@ -89,7 +89,7 @@ export const makeCheckpoints = Effect.gen(function* () {
     const signed = yield* signer.lastSigned
     const found = yield* heads
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
-    yield* requireNewest(keys, name, found.newest_key)
+    yield* requireNewest(sql, keys, { origin: name, newest: found.newest_key })
     yield* examine(found, { origin: name, signed })
     yield* Ref.set(origin, Option.some(name))
     return name
@@ -102,7 +102,7 @@ export const makeCheckpoints = Effect.gen(function* () {
     const found = yield* heads
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
     const keys = yield* signer.keys
-    yield* requireNewest(keys, name, found.newest_key)
+    yield* requireNewest(sql, keys, { origin: name, newest: found.newest_key })
     const isPublished =
       found.published_size === found.size &&
       found.published_root !== null &&

@@ -145,7 +145,25 @@ export const predictionReveal = (revealed: {
     "live"
   )
 
-export interface Settled {
+/** What came of the credit pool of a macro challenge. Amounts are credits, as decimals. */
+export interface SettledPool {
+  readonly outcome: string
+  /** The bin that holds the value; null where there is no value. */
+  readonly winning_bin: number | null
+  readonly reward_pool: string
+  readonly staked: string
+  readonly stakes: number
+  readonly paid: string
+  /** RFC 6962 root over a leaf of every stake, in the order of the agents' ids. */
+  readonly root: Uint8Array
+}
+
+/** Entries from before there were pools have none, and keep their bytes. */
+const poolMember = (pool: SettledPool | null) =>
+  pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
+
+/** What every version of a settlement has. */
+interface SettlementVersion {
   readonly challenge_id: string
   readonly version: number
   /** Null of numeric questions. */
@@ -168,7 +186,7 @@ export interface Settled {
   readonly root: Uint8Array
 }
 
-const settledMembers = (settled: Settled) => ({
+const settledMembers = (settled: SettlementVersion) => ({
   ...(settled.reference_scale === null
     ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
     : { reference_scale: settled.reference_scale }),
@@ -184,16 +202,25 @@ const settledMembers = (settled: Settled) => ({
   version: settled.version
 })
 
+/** The first version, with which credit moves. */
+export interface Settled extends SettlementVersion {
+  readonly pool: SettledPool | null
+}
+
 /** How a challenge was settled, and the scores that it gave. */
 export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Array =>
   encode(
     "settlement",
-    { ...settledMembers(settled), settled_at: DateTime.formatIso(settled.settled_at) },
+    {
+      ...settledMembers(settled),
+      ...poolMember(settled.pool),
+      settled_at: DateTime.formatIso(settled.settled_at)
+    },
     origin
   )
 
 /** A later version of a settlement, whose `settled_at` is when it was made. */
-export interface Amended extends Settled {
+export interface Amended extends SettlementVersion {
   readonly previous_version: number
   readonly reason: string
 }
@@ -215,6 +242,7 @@ export interface Voided {
   readonly challenge_id: string
   readonly voided_at: DateTime.Utc
   readonly reason: string
+  readonly pool: SettledPool | null
 }
 
 /** A cancelled challenge: nobody is scored by it. */
@@ -223,6 +251,7 @@ export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =
     "void",
     {
       challenge_id: challenge.challenge_id,
+      ...poolMember(challenge.pool),
       reason_sha256: sha256(challenge.reason),
       voided_at: DateTime.formatIso(challenge.voided_at)
     },

@@ -16,11 +16,22 @@ const refusal = (own: string, newest: string) =>
     message: `The log is signed with the key ${newest}, this instance has ${own}: give it the same AUSPEX_LOG_KEY, or, to change the key, set the old one as AUSPEX_LOG_KEY_PREVIOUS.`
   })
 
+const replacedRefusal = (own: string, newest: string) =>
+  new SignerUnusable({
+    message: `The log is signed with the key ${newest}, which replaced ${own}, the key of this instance: a key that was replaced does not come back. Give this instance the newer key as AUSPEX_LOG_KEY.`
+  })
+
 /** The key that signs, if it is that of this instance. */
-export const requireNewest = (keys: LogKeys, origin: string, newest: string) => {
+export const requireNewest = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  keys: LogKeys,
+  { newest, origin }: { readonly origin: string; readonly newest: string }
+) {
   const own = keys.verifierKey(origin)
-  return own === newest ? Effect.void : Effect.fail(refusal(own, newest))
-}
+  if (own === newest) return
+  const [known] = yield* orDefect(sql`select 1 from log_keys where verifier_key = ${own}`)
+  return yield* known === undefined ? refusal(own, newest) : replacedRefusal(own, newest)
+})
 
 /**
  * The log's origin. The first start fixes it, and its first key; a start with a new key beside the one that signs so

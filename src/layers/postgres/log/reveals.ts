@@ -77,8 +77,13 @@ export const makeRevealDue = Effect.gen(function* () {
     return revealed.length
   })
 
+  // Most looks find nothing, and need no transaction.
   const revealDue: Effect.Effect<number> = DateTime.now.pipe(
-    Effect.flatMap((now) => sql.withTransaction(revealChunk(now))),
+    Effect.flatMap((now) =>
+      Effect.flatMap(sql`select 1 from log_reveals where due_at <= ${at(now)} limit 1`, (some) =>
+        some.length === 0 ? Effect.succeed(0) : sql.withTransaction(revealChunk(now))
+      )
+    ),
     orDefect,
     Effect.withSpan("LogKeeper.revealDue")
   )

@@ -69,16 +69,21 @@ export const noFigures = {
   mean_skill: null
 }
 
-/** What is published of a row of figures. */
+/** A square root in doubles leaves noise in the last digits (19.999999999999996), which no figure means. */
+const withoutNoise = (figure: number): number => Number(figure.toPrecision(12))
+
+/** What is published of a row of figures. Quotients of exact sums are the nearest doubles and stay as they are. */
 export const published = (row: FigureRow) => {
   const figures = figuresOf(row)
+  const interval = scoreCi95(figures)
+  const brier = brierIndex(figures)
   return {
     avg_score: avgScore(figures),
     accuracy_rate: accuracyRate(figures),
     correct_count: figures.correctCount,
     prediction_count: figures.scoredCount,
-    score_ci95: scoreCi95(figures),
-    brier_index: brierIndex(figures),
+    score_ci95: interval === null ? null : ([withoutNoise(interval[0]), withoutNoise(interval[1])] as const),
+    brier_index: brier === null ? null : withoutNoise(brier),
     mean_skill: meanSkill(figures)
   }
 }

@@ -7,12 +7,14 @@ import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, decimal, maybe, run } from "../query.ts"
 import { addScores } from "./figures.ts"
 import { makeScoreForecasts } from "./forecastScores.ts"
+import { makeSettlePool } from "./poolSettlement.ts"
 import { settlementDay, settling } from "./settling.ts"
 
 const Terms = Schema.Struct({
   reference_scale: Schema.String,
   is_frozen: Schema.Boolean,
   decimal_step: Schema.NullOr(Schema.String),
+  winning_bin: Schema.Int,
   target: Schema.String,
   category: Schema.String
 })
@@ -21,6 +23,7 @@ export const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const terms = maybe(Terms)
   const scoreForecasts = yield* makeScoreForecasts
+  const settlePool = yield* makeSettlePool
 
   /** Whether it did: not when the challenge has ended, or is not closed yet. */
   return Effect.fn("Scoring.settleMacro")(function* (challengeId: string, actualValue: number) {
@@ -28,16 +31,18 @@ export const makeSettleMacro = Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
     const settled = Effect.gen(function* () {
+      const value = decimal(actualValue)
       const found = yield* terms(sql`
         select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null as is_frozen,
-               c.decimal_step::text, c.target, t.category
+               c.decimal_step::text, c.target, t.category,
+               (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin
           from challenges c join targets t on t.key = c.target
          where c.id = ${challengeId}::uuid and c.type = 'macro' and c.closed_at is not null and c.resolved_at is null
            and c.cancelled_at is null
            for no key update of c`)
       if (Option.isNone(found)) return false
-      const { category, reference_scale, target } = found.value
-      const outcome = { actual_value: decimal(actualValue), reference_scale }
+      const { category, reference_scale, target, winning_bin } = found.value
+      const outcome = { actual_value: value, reference_scale }
       yield* run(sql`
         insert into settlements
           (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at, settled_at, day)
@@ -53,6 +58,7 @@ export const makeSettleMacro = Effect.gen(function* () {
       })
       yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })
       yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${challengeId}::uuid`)
+      yield* settlePool(challengeId, winning_bin, now)
       yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
       return true
     })

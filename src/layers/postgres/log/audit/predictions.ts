@@ -3,11 +3,13 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
-import { column, many } from "../../query.ts"
+import { many } from "../../query.ts"
 import { sentNumber } from "./decimals.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
+import { mustBeRevealed, nameOf, revealedTooSoon, revealOf } from "./sealed.ts"
+import { auditWaitingPredictions } from "./waitingPredictions.ts"
 
 const pageSize = 4096
 
@@ -36,14 +38,6 @@ const Row = Schema.Struct({
   must_be_revealed: Schema.Boolean
 })
 type Row = typeof Row.Type
-
-const Waiting = Schema.Struct({
-  commit: Schema.NullOr(Schema.String),
-  commit_index: Index,
-  entry: Schema.NullOr(Schema.Uint8Array)
-})
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 const commitDomain = Buffer.from("auspex/commit/v1\0")
 
@@ -104,8 +98,9 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
 export const auditPredictions = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const rows = many(Row)
-  const waiting = many(Waiting)
   let count = 0
+  let uncommitted = 0
+  let unrevealed = 0
 
   const read = (after: Row | undefined) =>
     rows(sql`
@@ -114,9 +109,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
              p.salt, p.body, p.commit, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
              x.index::float8 as closed,
-             x.index is not null
-             and (w.challenge_id is null
-                  or coalesce((p.agent_id, p.revision) <= (w.last_agent_id, w.last_revision), false)) as must_be_revealed
+             ${mustBeRevealed(sql)} as must_be_revealed
         from (
           select * from predictions
            ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
@@ -129,58 +122,31 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
         left join log_reveals w on w.challenge_id = p.challenge_id
        order by p.challenge_id, p.agent_id, p.revision`)
 
-  /** What is not in the log yet, by its commit in hexadecimal or by the index of its commit. */
-  const waitingOf = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
-    const commits = page.filter(({ committed }) => committed === null).map(({ commit }) => hex(commit))
-    const reveals = page.flatMap((row) =>
-      row.revealed === null && row.must_be_revealed && row.committed !== null ? [BigInt(row.committed)] : []
-    )
-    if (commits.length + reveals.length === 0) return []
-    return yield* waiting(sql`
-      select encode(commit, 'hex') as commit, commit_index::float8 as commit_index, entry from log_pending
-       where (type = 'prediction.commit' and encode(commit, 'hex') = any(${column("text", commits)}))
-          or (type = 'prediction.reveal' and commit_index = any(${column("int8", reveals)}))`)
-  })
-
-  const checkReveal = (what: string, row: Row, queued: Uint8Array | undefined) => {
+  const checkReveal = (what: string, row: Row) => {
     // What has no commit in the log has no reveal either.
-    if (row.committed === null) return
-    const entry = row.reveal ?? queued
-    const expected = {
-      body: Buffer.from(row.body).toString("utf8"),
-      commit_index: row.committed,
-      salt: hex(row.salt)
-    }
-    if (entry !== undefined) {
-      compare(findings, what, { index: row.revealed, entry }, expected)
-    } else if (row.must_be_revealed) {
-      findings.add(`${what}: the log does not reveal entry ${row.committed}, and nothing waits to do so`)
-    }
+    if (row.committed === null || row.reveal === null) return
+    compare(findings, what, { index: row.revealed, entry: row.reveal }, revealOf(row, row.committed))
     if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {
       findings.add(`${what}: entry ${row.revealed} reveals it before its challenge is closed`)
     }
-    if (entry !== undefined && !row.must_be_revealed && row.closed !== null) {
-      findings.add(`${what}: it is revealed, and log_reveals says that it is not`)
-    }
+    if (!row.must_be_revealed && row.closed !== null) findings.add(`${what}: ${revealedTooSoon}`)
   }
 
-  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
-    const queued = yield* waitingOf(page)
-    const commits = new Set(queued.map(({ commit }) => commit))
-    const reveals = new Map(queued.map(({ commit_index, entry }) => [commit_index, entry ?? undefined]))
-    for (const row of page) {
-      count += 1
-      const what = `prediction of agent ${row.agent_id} on challenge ${row.challenge_id}, revision ${row.revision}`
-      checkBody(findings, what, row)
-      if (!commitOf(row).equals(row.commit)) findings.add(`${what}: salt and body do not give its commit`)
-      if (row.is_of_deadline !== true) findings.add(`${what}: deadline is not that of its challenge`)
-      if (row.committed === null && !commits.has(hex(row.commit))) {
-        findings.add(`${what}: its commit is not in the log`)
+  const look = (page: ReadonlyArray<Row>) =>
+    Effect.sync(() => {
+      for (const row of page) {
+        count += 1
+        const what = nameOf(row)
+        checkBody(findings, what, row)
+        if (!commitOf(row).equals(row.commit)) findings.add(`${what}: salt and body do not give its commit`)
+        if (row.is_of_deadline !== true) findings.add(`${what}: deadline is not that of its challenge`)
+        if (row.committed === null) uncommitted += 1
+        else if (row.revealed === null && row.must_be_revealed) unrevealed += 1
+        checkReveal(what, row)
       }
-      checkReveal(what, row, reveals.get(row.committed))
-    }
-  })
+    })
 
   yield* eachPage(pageSize, read, look)
+  yield* auditWaitingPredictions(findings, { uncommitted, unrevealed })
   return count
 })

@@ -9,6 +9,7 @@ import { isSameDecimal } from "./decimals.ts"
 import { compare, exact, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
+import { makeAuditPools } from "./pools.ts"
 
 const settlementsPage = 500
 const scoresPage = 4096
@@ -29,6 +30,8 @@ const Row = Schema.Struct({
   settled_at: Schema.String,
   previous_version: Schema.NullOr(Schema.Int),
   reason_sha256: Schema.NullOr(Schema.String),
+  /** Of macro challenges. */
+  winning_bin: Schema.NullOr(Schema.Int),
   index: Schema.NullOr(Schema.Finite),
   entry: Schema.NullOr(Schema.Uint8Array)
 })
@@ -129,7 +132,8 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   const rows = many(Row)
   const scoreRows = many(Score)
   const waiting = many(Waiting)
-  const counts = { settlements: 0, scores: 0 }
+  const auditPools = yield* makeAuditPools
+  const counts = { settlements: 0, scores: 0, pools: 0 }
 
   const read = (after: Row | undefined) =>
     rows(sql`
@@ -139,11 +143,14 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
              encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
              s.previous_version, encode(sha256(convert_to(s.reason, 'UTF8')), 'hex') as reason_sha256,
+             case when s.actual_value is not null then (
+               select count(*)::int from unnest(c.bin_edges) as edge where edge <= s.actual_value) end as winning_bin,
              e.index::float8 as index, e.entry
         from (
           select * from settlements
            ${after === undefined ? sql`` : sql`where (challenge_id, version) > (${after.challenge_id}::uuid, ${after.version}::int)`}
            order by challenge_id, version limit ${settlementsPage}) s
+        left join challenges c on c.id = s.challenge_id
         left join log_entries e
           on e.challenge_id = s.challenge_id and e.version = s.version
          and e.type = case when s.version = 1 then 'settlement' else 'amendment' end
@@ -216,10 +223,19 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)
     const waits = new Map(queued.map((entry) => [keyOf(entry), entry]))
+    // Credit moves with the first version, and with no other.
+    const pools = yield* auditPools(
+      findings,
+      page
+        .filter(({ version, winning_bin }) => version === 1 && winning_bin !== null)
+        .map((row) => ({ ...row, at: row.settled_at }))
+    )
+    counts.pools += pools.size
     for (const row of page) {
       counts.settlements += 1
       const what = nameOf(row)
       const { count, tree } = scores.get(keyOf(row)) ?? noScores()
+      const pool = row.version === 1 ? pools.get(row.challenge_id) : undefined
       const entry = row.entry ?? waits.get(keyOf(row))?.entry ?? null
       if (entry !== null) {
         compare(
@@ -232,6 +248,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
             ...versionMembers(row),
             fetched_at: row.fetched_at,
             observed_at: row.observed_at,
+            ...(pool === undefined ? {} : { pool }),
             raw_sha256: row.raw_sha256,
             result: row.result,
             root: tree.root().toString("hex"),

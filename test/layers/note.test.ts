@@ -12,7 +12,7 @@ import {
   rawPublicKey,
   signNote,
   verifierKey
-} from "../../../src/layers/postgres/log/note.ts"
+} from "../../src/layers/note.ts"
 
 /** The key and the note with which Go's `golang.org/x/mod/sumdb/note` is tested. */
 const goVerifier = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

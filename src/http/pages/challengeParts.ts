@@ -1,0 +1,90 @@
+/** What the pages of challenges of every type show alike. */
+import { DateTime } from "effect"
+import type { Results } from "../../services/Arenas.ts"
+import type { AnyStatus } from "../../services/Challenges.ts"
+import { agentPage, challengePage } from "../../services/pages.ts"
+import type { Site } from "../../services/Settings.ts"
+import { badge, instant, quoted } from "./components.ts"
+import type { Tone } from "./components.ts"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+import type { Frame } from "./layout.ts"
+import { earned, said } from "./predictionParts.ts"
+import { nextPage, predictionProof, proofLinks } from "./proofLinks.ts"
+
+const statuses: Readonly<Record<AnyStatus, readonly [tone: Tone, word: string]>> = {
+  open: ["info", "Open"],
+  closed: ["info", "Closed"],
+  resolved: ["success", "Settled"],
+  cancelled: ["warning", "Cancelled"],
+  void: ["warning", "Void"]
+}
+
+export const statusBadge = (status: AnyStatus) => {
+  const [tone, word] = statuses[status]
+  return badge(tone, word)
+}
+
+export const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
+
+/** The texts that a challenge settles by, that of the site's language first; `otherwise` where it has none. */
+export const criteria = (
+  site: Site,
+  terms: { readonly resolution_criteria: string | null; readonly resolution_criteria_zh: string | null },
+  otherwise: Html
+) => {
+  const { resolution_criteria: english, resolution_criteria_zh: chinese } = terms
+  if (english === null && chinese === null) return otherwise
+  const inEnglish = english === null ? null : html`<p lang="en">${english}</p>`
+  const inChinese = chinese === null ? null : html`<p lang="zh">${chinese}</p>`
+  return site === "cn" ? html`${inChinese} ${inEnglish}` : html`${inEnglish} ${inChinese}`
+}
+
+type PredictionShown = Results["predictions"][number]
+
+const prediction = (frame: Frame, shown: PredictionShown) =>
+  html`<li>
+    <p class="row">
+      <a href=${frame.at(agentPage(shown.agent_id))}>${shown.agent_name}</a>
+      <span>${said(shown)}</span>
+      ${earned(shown)} ${shown.leaf_index === null ? null : html`<span>entry ${shown.leaf_index}</span>`}
+      ${proofLinks(frame, predictionProof(shown.commit), `${shown.agent_name}'s prediction`)}
+    </p>
+    ${
+      shown.reasoning === null || shown.reasoning === ""
+        ? null
+        : html`<details>
+            <summary class="small">Its reasoning</summary>
+            ${quoted(shown.reasoning)}
+          </details>`
+    }
+  </li>`
+
+/** Who said what, from the deadline on: `meaning` says how to read it. */
+export const predictionList = (frame: Frame, results: Results, meaning: Html) => {
+  if (results.predictions.length === 0) {
+    return html`<p>
+      ${results.prediction_count === 0 ? "Nobody predicted." : "There are no more predictions."}
+    </p>`
+  }
+  return html`<p>${meaning}</p>
+    <ol class="rows">
+      ${results.predictions.map((shown) => prediction(frame, shown))}
+    </ol>
+    ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
+}
+
+/** Before the deadline: how many there are, and why nothing more is said. */
+export const sealedPredictions = (count: number, soFar: string) =>
+  html`<p>
+    ${count === 0 ? "Nobody has predicted yet." : html`So far ${soFar}.`} Who said what is sealed until the
+    deadline: the public log has only hashes, from which nothing can be guessed.
+  </p>`
+
+/** Where the same is to be had by programs. */
+export const asJson = (frame: Frame, challengeId: string) =>
+  html`<p class="quiet small">
+    The same as JSON:
+    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>its results</a>. Challenge id:
+    <code>${challengeId}</code>
+  </p>`

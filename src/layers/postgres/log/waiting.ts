@@ -1,0 +1,73 @@
+/**
+ * Looks into the queue at a cost that is bounded by ids, whatever waits there, and however many rows that were taken
+ * vacuum has not been at: the queue has no index but its key, for predicting would pay for every other.
+ */
+import { Clock, Effect, Option, Ref, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { one } from "../query.ts"
+
+/** How many of the newest ids one commit is looked for among: those of eight seconds at 2 000 predictions a second. */
+export const mostLooked = 16_384
+
+/** Where there is a standstill, what waits is the newest, too. */
+const newest = 1024
+
+/**
+ * Ids from so many before the last one on, up to so many before it. The planner takes what lies between two bounds for
+ * little, and so reads it by the key.
+ */
+const lately = (sql: SqlClient.SqlClient, from: number, to: number) => {
+  const last = sql.literal("(select last_value from log_pending_id_seq)")
+  return sql`id > ${last} - ${from}::int8 and id <= ${last} - ${to}::int8`
+}
+
+/** The challenge of a prediction that waits, by a `commit` that is hexadecimal; null when it is not among the newest. */
+export const waitingCommit = (sql: SqlClient.SqlClient, commit: string) => sql`
+  (select challenge_id
+     from (select type, challenge_id, commit from log_pending
+            where ${lately(sql, mostLooked, 0)}
+            order by id desc limit ${mostLooked}) looked
+    where type = 'prediction.commit' and commit = decode(${commit}, 'hex') limit 1)`
+
+/** Whether more waits than is looked through. The queue is emptied in order, so then the ids before those wait, too. */
+export const moreWaits = (sql: SqlClient.SqlClient) => sql`
+  (select true from log_pending where ${lately(sql, 2 * mostLooked, mostLooked)} order by id desc limit 1)`
+
+/** Whether anything waits, among the newest. */
+const anyWaits = (sql: SqlClient.SqlClient) => sql`
+  (select true from log_pending where ${lately(sql, newest, 0)} order by id desc limit 1)`
+
+const Look = Schema.Struct({
+  size: Schema.NullOr(Schema.Finite),
+  fault: Schema.NullOr(Schema.String),
+  waiting: Schema.Boolean
+})
+
+/**
+ * Whether the log stands still: the fault that keeps it so, and for how many seconds something has waited while nothing
+ * got its place, as far as those who asked here have seen. Entries of the queue have no time, which predicting would pay
+ * for, so it is the size of the log that is watched.
+ */
+export const makeStandstill = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const look = one(Look)
+  const seen = yield* Ref.make(Option.none<{ readonly size: number | null; readonly since: number }>())
+
+  const standstill = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const { fault, size, waiting } = yield* look(sql`
+      select (select size::float8 from log_state) as size, (select fault from log_state) as fault,
+             ${anyWaits(sql)} is not null as waiting`)
+    const before = yield* Ref.get(seen)
+    if (!waiting) {
+      yield* Ref.set(seen, Option.none())
+      return { fault, seconds: 0 }
+    }
+    if (Option.isSome(before) && before.value.size === size) {
+      return { fault, seconds: Math.max(0, (now - before.value.since) / 1000) }
+    }
+    yield* Ref.set(seen, Option.some({ size, since: now }))
+    return { fault, seconds: 0 }
+  })
+  return { standstill }
+})
