@@ -27,6 +27,7 @@ import {
   words
 } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
+import { settlementSettings } from "./settlementSettings.ts"
 
 /** A setting cannot be used as it is; the message is all an operator needs. */
 export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
@@ -128,31 +129,7 @@ export const settings = {
     "15 seconds",
     "How often due challenges are closed and settled, and grace windows looked at."
   ),
-  closePriceWithin: duration(
-    "AUSPEX_CLOSE_PRICE_WITHIN",
-    "24 hours",
-    "How long after resolve_at a first price still counts as the closing price; frozen into new challenges."
-  ),
-  directionalCancelAfter: duration(
-    "AUSPEX_DIRECTIONAL_CANCEL_AFTER",
-    "7 days",
-    "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
-  ),
-  macroVoidAfter: duration(
-    "AUSPEX_MACRO_VOID_AFTER",
-    "60 days",
-    "How long after release_at a macro challenge waits for its value before it is void; frozen into new challenges."
-  ),
-  closeGrace: duration(
-    "AUSPEX_CLOSE_GRACE",
-    "1 second",
-    "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
-  ),
-  paperSignalSpacing: duration(
-    "AUSPEX_PAPER_SIGNAL_SPACING",
-    "60 seconds",
-    "The least time between an agent's paper-trade signals on one challenge."
-  ),
+  ...settlementSettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -321,6 +298,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closePriceWithin: yield* orDefault(settings.closePriceWithin),
       directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
       macroVoidAfter: yield* orDefault(settings.macroVoidAfter),
+      priceEventVoidAfter: yield* orDefault(settings.priceEventVoidAfter),
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),

@@ -35,6 +35,7 @@ const decided: Environment = {
   AUSPEX_JOB_INTERVAL: "15 seconds",
   AUSPEX_DIRECTIONAL_CANCEL_AFTER: "7 days",
   AUSPEX_MACRO_VOID_AFTER: "60 days",
+  AUSPEX_PRICE_EVENT_VOID_AFTER: "72 hours",
   AUSPEX_RANK_MIN_COUNT: "30",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
   AUSPEX_LIMIT_STAKES: "5/minute,50/day",
@@ -207,6 +208,7 @@ describe("Settings", () => {
       assert.strictEqual(Duration.toSeconds(rules.jobInterval), 15)
       assert.strictEqual(Duration.toDays(rules.directionalCancelAfter), 7)
       assert.strictEqual(Duration.toDays(rules.macroVoidAfter), 60)
+      assert.strictEqual(Duration.toHours(rules.priceEventVoidAfter), 72)
       assert.strictEqual(rules.rankMinCount, 30)
       assert.deepStrictEqual(rules.trustedProxies, [])
       const perWindow = Object.entries({ ...limits }).map(([name, windows]) => [

@@ -12,6 +12,7 @@ import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
+import * as priceEvents from "./handlers/priceEvents.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
@@ -36,6 +37,7 @@ const handlers = Layer.mergeAll(
   agent.layer,
   arena.layer,
   macro.layer,
+  priceEvents.layer,
   publicReads.layer,
   log.layer,
   admin.layer,

@@ -17,6 +17,21 @@ export interface PriceEventTerms {
   readonly scale: string | null
 }
 
+/** What is asked, where an administrator does not say it. */
+export const priceEventQuestion = (terms: PriceEventTerms): string => {
+  const name = `${terms.targetName} (${terms.target})`
+  switch (terms.kind) {
+    case "numeric_close":
+      return `Where will ${name} close on ${terms.lastDay} (UTC)?`
+    case "threshold":
+      return `Will ${name} close at or above ${terms.level} on ${terms.lastDay} (UTC)?`
+    case "barrier":
+      return `Will ${name} touch ${terms.level} before ${terms.resolveAt}?`
+    case "count_days":
+      return `On how many of the 7 days from ${terms.firstDay} to ${terms.lastDay} (UTC) will ${name} close up?`
+  }
+}
+
 const crps = ({ scale }: PriceEventTerms) =>
   `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${scale}.`
 

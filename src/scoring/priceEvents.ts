@@ -71,9 +71,21 @@ export const candlesOf = (question: PriceEventQuestion): ReadonlyArray<number> =
 const isNonEmpty = <C>(candles: ReadonlyArray<C>): candles is readonly [C, ...ReadonlyArray<C>] =>
   candles.length > 0
 
-/** "Will the close be at or above a level". */
-const isAtOrAbove = (close: BigDecimal.BigDecimal, level: BigDecimal.BigDecimal) =>
-  BigDecimal.isGreaterThanOrEqualTo(close, level) ? "bullish" : "bearish"
+/**
+ * What an observation says beside the level of a yes-or-no question: of a threshold whether "the close is at or above" it,
+ * of a barrier whether the price nearest to it is it.
+ */
+export const answerOf = (
+  kind: "barrier" | "threshold",
+  observation: BigDecimal.BigDecimal,
+  level: BigDecimal.BigDecimal
+): "bullish" | "bearish" => {
+  const isYes =
+    kind === "threshold"
+      ? BigDecimal.isGreaterThanOrEqualTo(observation, level)
+      : BigDecimal.Equivalence(observation, level)
+  return isYes ? "bullish" : "bearish"
+}
 
 const closesUp = (candles: ReadonlyArray<Candle>): number =>
   candles.filter((candle, index) => {
@@ -131,7 +143,7 @@ export const decide = <C extends Candle>(
     case "numeric_close":
       return { result: null, observation: close, evidence: candles }
     case "threshold":
-      return { result: isAtOrAbove(close, question.level), observation: close, evidence: candles }
+      return { result: answerOf("threshold", close, question.level), observation: close, evidence: candles }
     case "count_days":
       return { result: null, observation: BigDecimal.fromNumberUnsafe(closesUp(candles)), evidence: candles }
   }

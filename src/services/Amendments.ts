@@ -48,6 +48,7 @@ export const SettledChallenge = Schema.Struct({
   open_price: Schema.NullOr(Schema.Finite),
   close_price: Schema.NullOr(Schema.Finite),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
+  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
   reference_scale: Schema.NullOr(Schema.Finite),
   settlement: SettlementRecord,
@@ -55,11 +56,13 @@ export const SettledChallenge = Schema.Struct({
 }).annotate({ identifier: "SettledChallenge" })
 export type SettledChallenge = typeof SettledChallenge.Type
 
-/** What a challenge is decided by instead: one of the two fields, whichever fits its type. */
+/** What a challenge is decided by instead: one of the two fields, whichever fits its kind. */
 export const Amendment = Schema.Struct({
-  close_price: Schema.optionalKey(Quote.fields.price).annotate({ description: "of directional challenges" }),
+  close_price: Schema.optionalKey(Quote.fields.price).annotate({
+    description: "of directional challenges, of thresholds, and of barriers the price nearest to the level"
+  }),
   actual_value: Schema.optionalKey(MacroValue.fields.actual_value).annotate({
-    description: "of macro challenges"
+    description: "of macro challenges, closes and counts"
   }),
   reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "shown to everybody, for ever" })
 })

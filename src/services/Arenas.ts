@@ -63,8 +63,11 @@ export const Results = Schema.Struct({
   resolution_criteria_zh: Schema.NullOr(Schema.String),
   status: AnyStatus,
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
+  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
   open_price: Schema.NullOr(Schema.Finite),
-  close_price: Schema.NullOr(Schema.Finite),
+  close_price: Schema.NullOr(Schema.Finite).annotate({
+    description: "of a barrier the price nearest to its level"
+  }),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
   bin: Schema.NullOr(Schema.Int).annotate({

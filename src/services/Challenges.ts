@@ -11,7 +11,7 @@ export type Direction = typeof Direction.Type
 export const ChallengeStatus = Schema.Literals(["open", "closed", "resolved", "cancelled"])
 export type ChallengeStatus = typeof ChallengeStatus.Type
 
-export const ChallengeType = Schema.Literals(["directional", "macro"])
+export const ChallengeType = Schema.Literals(["directional", "macro", "price_event"])
 
 /** The status of a challenge of any type: what is cancelled of a directional one is void of the others. */
 export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])

@@ -112,15 +112,20 @@ export const MacroValue = Schema.Struct({ actual_value: MacroValueField })
 /** Smaller doubles are subnormal, and no spread that anybody means. */
 const smallestNormal = 2.2250738585072014e-308
 
+/** The standard deviation of a forecast. */
+export const StandardDeviation = Schema.Finite.check(
+  Schema.isGreaterThan(0),
+  Schema.makeFilter((std: number) =>
+    std <= 0 || std >= smallestNormal ? undefined : `Expected a value of at least ${smallestNormal}`
+  )
+)
+
 /** A forecast as an agent sends it: the normal distribution N(predicted_value, predicted_std). */
 export const NewForecast = Schema.Struct({
   predicted_value: MacroValueField,
-  predicted_std: Schema.Finite.check(
-    Schema.isGreaterThan(0),
-    Schema.makeFilter((std: number) =>
-      std <= 0 || std >= smallestNormal ? undefined : `Expected a value of at least ${smallestNormal}`
-    )
-  ).annotate({ description: "the uncertainty, in the unit of the value; at most 1e12 reference scales" }),
+  predicted_std: StandardDeviation.annotate({
+    description: "the uncertainty, in the unit of the value; at most 1e12 reference scales"
+  }),
   rationale: Schema.optionalKey(text({ maximum: 4000 }))
 }).annotate({ identifier: "NewForecast" })
 export type NewForecast = typeof NewForecast.Type

@@ -81,6 +81,18 @@ export interface ObservedPrice {
   readonly source: string
 }
 
+/** One hour of an asset, as one source shows it. */
+export interface HourlyCandle {
+  /** Milliseconds since 1970, UTC. */
+  readonly openTime: number
+  readonly high: BigDecimal.BigDecimal
+  readonly low: BigDecimal.BigDecimal
+  readonly close: BigDecimal.BigDecimal
+  readonly fetchedAt: DateTime.Utc
+  /** For example `admin 1h candle`. */
+  readonly source: string
+}
+
 export class Prices extends Context.Service<
   Prices,
   {
@@ -97,6 +109,14 @@ export class Prices extends Context.Service<
       from: DateTime.Utc,
       until: DateTime.Utc
     ) => Effect.Effect<Option.Option<ObservedPrice>>
+    /**
+     * The 1-hour candles that open at these times (milliseconds since 1970, UTC), of those known now and over, in the
+     * order of time. Where several sources have an hour, the first by name counts.
+     */
+    readonly hourly: (
+      asset: string,
+      openTimes: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<HourlyCandle>>
     /** What waits for an admin's decision, oldest first. */
     readonly quarantine: (page: Page) => Effect.Effect<PageOf<QuarantinedPrice>, InvalidRequest>
     /** Accepts the offered value as the point's new revision, or rejects it. Decided once. */

@@ -119,13 +119,13 @@ export const SettlementReport = Schema.Struct({
   resolved: Schema.Array(ChallengeId),
   cancelled: Schema.Array(ChallengeId).annotate({
     description:
-      "still without a price when the wait ended, or, of macro challenges, without a value: these are void"
+      "still without a price when the wait ended, or, of macro challenges and price events, without a value or candles: these are void"
   }),
   failed: Schema.Array(ChallengeId).annotate({
     description: "could not be settled for a reason that the log names; tried again at the next run"
   }),
   waiting: Schema.Int.annotate({
-    description: "due, without a closing price yet; tried again at the next run"
+    description: "due, without a closing price or all candles yet; tried again at the next run"
   })
 }).annotate({ identifier: "SettlementReport" })
 export type SettlementReport = typeof SettlementReport.Type

@@ -88,6 +88,8 @@ export class Settings extends Context.Service<
     readonly closePriceWithin: Duration.Duration
     readonly directionalCancelAfter: Duration.Duration
     readonly macroVoidAfter: Duration.Duration
+    /** How long after the later of its deadline and its resolve time a price event waits for its candles. */
+    readonly priceEventVoidAfter: Duration.Duration
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */

@@ -11,8 +11,11 @@ import type { AgentId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import type { NewForecast, NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import type { Page, PageOf } from "../../src/services/paging.ts"
+import { PriceEvents } from "../../src/services/PriceEvents.ts"
+import type { NewPriceEvent, NewPriceEventPrediction } from "../../src/services/PriceEvents.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
+import { Targets } from "../../src/services/Targets.ts"
 import { someOperator } from "./operators.ts"
 
 /** A Monday. Tests of a block share one clock, which only ever moves on: each begins with a week of its own. */
@@ -148,6 +151,45 @@ export const forecast = Effect.fnUntraced(function* (
     agentId,
     challengeId: challenge.id,
     forecast: { predicted_value: 3.1, predicted_std: 0.1, ...sent },
+    receivedAt: receivedAt ?? (yield* DateTime.now)
+  })
+})
+
+/** Of ETH over the UTC day after the next midnight, open for an hour, with a level of 100 or a scale of 10. */
+export const newPriceEvent = Effect.fnUntraced(function* (
+  terms: Partial<NewPriceEvent> & Pick<NewPriceEvent, "kind">
+) {
+  const events = yield* PriceEvents
+  const now = yield* DateTime.now
+  const isYesOrNo = terms.kind === "barrier" || terms.kind === "threshold"
+  return yield* events.create({
+    asset: "ETH",
+    deadline: plus(now, "1 hour"),
+    resolve_at: plus(DateTime.startOf(now, "day"), terms.kind === "count_days" ? "7 days" : "1 day"),
+    ...(isYesOrNo ? { level: 100 } : { reference_scale: 10 }),
+    ...terms
+  })
+})
+
+/** Stamped now, and in the form that fits: bullish with confidence 0.5, or N(100, 10). The agent subscribes first. */
+export const answer = Effect.fnUntraced(function* (
+  agentId: AgentId,
+  challenge: { readonly id: string; readonly kind: string; readonly asset: string },
+  sent: Partial<NewPriceEventPrediction> = {},
+  receivedAt?: DateTime.Utc
+) {
+  const events = yield* PriceEvents
+  yield* Effect.orDie(Targets.use((targets) => targets.subscribe(agentId, challenge.asset)))
+  const isYesOrNo = challenge.kind === "barrier" || challenge.kind === "threshold"
+  return yield* events.predict({
+    agentId,
+    challengeId: challenge.id,
+    prediction: {
+      ...(isYesOrNo
+        ? { direction: "bullish" as const, confidence: 0.5 }
+        : { predicted_value: challenge.kind === "count_days" ? 4 : 100, predicted_std: 10 }),
+      ...sent
+    },
     receivedAt: receivedAt ?? (yield* DateTime.now)
   })
 })

@@ -9,11 +9,23 @@ import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
 import { MacroApi } from "./macro.ts"
+import { PriceEventsApi } from "./priceEvents.ts"
 import { PublicApi } from "./public.ts"
 import { RegistrationApi } from "./registration.ts"
 
 export class Api extends HttpApi.make("auspex")
-  .add(RegistrationApi, DiscoveryApi, AgentApi, ArenaApi, MacroApi, PublicApi, LogApi, AdminApi, HealthApi)
+  .add(
+    RegistrationApi,
+    DiscoveryApi,
+    AgentApi,
+    ArenaApi,
+    MacroApi,
+    PriceEventsApi,
+    PublicApi,
+    LogApi,
+    AdminApi,
+    HealthApi
+  )
   .annotate(HttpApi.PayloadParseOptions, { errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotate(OpenApi.Title, "Auspex")

@@ -11,6 +11,7 @@ import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
+import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
 import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
 import { SettlementReport } from "../../services/Scoring.ts"
@@ -87,6 +88,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: MacroChallenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
+    HttpApiEndpoint.post("createPriceEvent", "/admin/price-events/challenges", {
+      payload: NewPriceEvent,
+      success: created(PriceEvent),
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Create a price-event question"),
+    HttpApiEndpoint.post("voidPriceEvent", "/admin/price-events/challenges/:challenge_id/void", {
+      params: { challenge_id: Schema.String },
+      payload: Schema.Struct({ reason }),
+      success: PriceEvent,
+      error: [NotFound, ChallengeState]
+    }).annotate(OpenApi.Summary, "Void a price-event question after its deadline; nobody is scored by it"),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

@@ -9,6 +9,7 @@ import { EventId } from "../../services/identifiers.ts"
 import { MacroChallenges, MacroStatus } from "../../services/MacroArena.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { PoolOdds } from "../../services/Pools.ts"
+import { PriceEventList, PriceEventStatus } from "../../services/PriceEvents.ts"
 import { Space } from "../../services/Registry.ts"
 import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
@@ -56,6 +57,16 @@ export class PublicApi extends HttpApiGroup.make("public")
     })
       .annotate(OpenApi.Summary, "What share of a challenge's pool is staked on each bin")
       .annotate(KeptForAll, true),
+    HttpApiEndpoint.get("priceEvents", "/eval/price-events/challenges", {
+      query: {
+        ...pageQuery,
+        status: Schema.optional(Schema.Literals([...PriceEventStatus.literals, "all"])).annotate({
+          description: "default open"
+        })
+      },
+      success: PriceEventList,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "Price-event questions, newest first; open ones unless asked for others"),
     HttpApiEndpoint.get("results", "/eval/challenges/:challenge_id/results", {
       params: { challenge_id: Schema.String },
       query: pageQuery,

@@ -9,6 +9,7 @@ import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
+import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Scoring } from "../../services/Scoring.ts"
@@ -28,6 +29,7 @@ export const layer = HttpApiBuilder.group(
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
     const owners = yield* Owners
+    const priceEvents = yield* PriceEvents
     const prices = yield* Prices
     const registry = yield* Registry
     const scoring = yield* Scoring
@@ -45,6 +47,8 @@ export const layer = HttpApiBuilder.group(
       resolveMacroChallenge: ({ params, payload }) =>
         macro.resolve(params.challenge_id, payload.actual_value),
       voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
+      createPriceEvent: ({ payload }) => priceEvents.create(payload),
+      voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

@@ -5,6 +5,7 @@ import { Events } from "../../services/Events.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
 import { longPageOf, pageOf } from "../../services/paging.ts"
 import { Pools } from "../../services/Pools.ts"
+import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
@@ -17,6 +18,7 @@ export const layer = HttpApiBuilder.group(
     const events = yield* Events
     const macro = yield* MacroArena
     const pools = yield* Pools
+    const priceEvents = yield* PriceEvents
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
@@ -27,6 +29,8 @@ export const layer = HttpApiBuilder.group(
       macroChallenges: ({ query: { status = "open", ...query } }) =>
         macro.list(status === "all" ? undefined : status, pageOf(query)),
       odds: ({ params }) => pools.odds(params.challenge_id),
+      priceEvents: ({ query: { status = "open", ...query } }) =>
+        priceEvents.list(status === "all" ? undefined : status, pageOf(query)),
       results: ({ params, query }) => arenas.results(params.challenge_id, longPageOf(query)),
       leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),

@@ -1,6 +1,7 @@
 import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../scoring/directional.ts"
+import { answerOf, countedDays } from "../../scoring/priceEvents.ts"
 import { Amendments, SettledChallenge } from "../../services/Amendments.ts"
 import type { Amendment } from "../../services/Amendments.ts"
 import { AnyStatus, ChallengeState, ChallengeType } from "../../services/Challenges.ts"
@@ -21,6 +22,7 @@ import { iso } from "./wire.ts"
 const Amended = Schema.Struct({
   id: Schema.String,
   type: ChallengeType,
+  kind: Schema.String,
   status: AnyStatus,
   target: Schema.String,
   category: Schema.String,
@@ -31,6 +33,7 @@ const Amended = Schema.Struct({
   open_price: Schema.NullOr(Schema.BigDecimalFromString),
   dead_zone_pct: Schema.NullOr(Schema.BigDecimalFromString),
   reference_scale: Schema.NullOr(Schema.String),
+  level: Schema.NullOr(Schema.BigDecimalFromString),
   /** Whether the newest version has the value that is asked for. */
   is_current: Schema.Boolean,
   /** The newest amendment with this value and this reason. */
@@ -46,18 +49,26 @@ const ShownRow = Schema.Struct({
   source: Schema.String
 })
 
-const fields = { directional: "close_price", macro: "actual_value" } as const
+/** Numeric questions are of other types than those that are decided by a price. */
+const isNumeric = ({ kind, type }: Amended): boolean =>
+  type === "macro" || kind === "numeric_close" || kind === "count_days"
 
 /** The value, in the field that fits the challenge. */
-const valueFor = Effect.fnUntraced(function* (type: Amended["type"], amendment: Amendment) {
-  const field = fields[type]
-  const foreign = type === "macro" ? fields.directional : fields.macro
+const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Amendment) {
+  const [field, foreign] = isNumeric(challenge)
+    ? (["actual_value", "close_price"] as const)
+    : (["close_price", "actual_value"] as const)
+  const name = challenge.type === "price_event" ? challenge.kind : challenge.type
   if (amendment[foreign] !== undefined) {
-    return yield* InvalidRequest.of(foreign, `Expected no value: a ${type} challenge is amended by ${field}`)
+    return yield* InvalidRequest.of(foreign, `Expected no value: a ${name} challenge is amended by ${field}`)
   }
   const value = amendment[field]
   if (value === undefined) {
-    return yield* InvalidRequest.of(field, `Missing key: a ${type} challenge is amended by it`)
+    return yield* InvalidRequest.of(field, `Missing key: a ${name} challenge is amended by it`)
+  }
+  const isCount = Number.isInteger(value) && value >= 0 && value <= countedDays
+  if (challenge.kind === "count_days" && !isCount) {
+    return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${countedDays}`)
   }
   return decimal(value)
 })
@@ -72,10 +83,10 @@ const make = Effect.gen(function* () {
     const value = amendment.close_price ?? amendment.actual_value
     const asked = value === undefined ? null : decimal(value)
     return amended(sql`
-      select c.id::text, c.type, ${statusOf(sql, now)} as status, c.target, t.category,
+      select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category,
              c.reference_scale is not null as is_frozen, c.decimal_step::text, s.version,
              trim_scale(coalesce(s.close_price, s.actual_value))::text as observation, s.open_price::text,
-             s.dead_zone_pct::text, s.reference_scale::text,
+             s.dead_zone_pct::text, s.reference_scale::text, s.level::text,
              coalesce(coalesce(s.close_price, s.actual_value) = ${asked}::numeric, false) as is_current,
              (select max(version) from settlements
                where challenge_id = c.id and coalesce(close_price, actual_value) = ${asked}::numeric
@@ -93,7 +104,7 @@ const make = Effect.gen(function* () {
     const found = isUuid(id) ? yield* look(id, amendment, now) : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
     const challenge = found.value
-    const value = yield* valueFor(challenge.type, amendment)
+    const value = yield* valueFor(challenge, amendment)
     const { observation, version } = challenge
     if (version === null || observation === null) {
       return yield* new ChallengeState({
@@ -121,16 +132,21 @@ const make = Effect.gen(function* () {
     run(sql`
       insert into settlements
         (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, actual_value,
-         reference_scale, source, observed_at, fetched_at, settled_at, day, reason)
+         reference_scale, level, source, observed_at, fetched_at, settled_at, day, reason)
       select challenge_id, version + 1, version, ${result}, open_price,
              case when close_price is null then null else ${decided.value}::numeric end, dead_zone_pct,
-             case when actual_value is null then null else ${decided.value}::numeric end, reference_scale, 'admin',
+             case when actual_value is null then null else ${decided.value}::numeric end, reference_scale, level, 'admin',
              observed_at, ${at(decided.now)}, ${at(decided.now)}, day, ${reason}
         from settlements where challenge_id = ${decided.id}::uuid and version = ${decided.version}`)
 
   const score = Effect.fnUntraced(function* (decided: Decided, reason: string) {
-    const { dead_zone_pct, id, observation, open_price, reference_scale, value } = decided
+    const { dead_zone_pct, id, kind, level, observation, open_price, reference_scale, value } = decided
     const version = decided.version + 1
+    if (level !== null && (kind === "barrier" || kind === "threshold")) {
+      const result = answerOf(kind, BigDecimal.fromStringUnsafe(value), level)
+      yield* record(decided, reason, result)
+      return yield* scoreDirections(sql, { challengeId: id, version }, result)
+    }
     if (open_price !== null && dead_zone_pct !== null) {
       const result = directionalResult(open_price, BigDecimal.fromStringUnsafe(value), dead_zone_pct)
       yield* record(decided, reason, result)
@@ -155,7 +171,7 @@ const make = Effect.gen(function* () {
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
              s.open_price::float8 as open_price, s.close_price::float8 as close_price,
              s.dead_zone_pct::float8 as dead_zone_pct, s.actual_value::float8 as actual_value,
-             s.reference_scale::float8 as reference_scale, s.version, ${iso(sql, "s.settled_at")} as settled_at,
+             s.reference_scale::float8 as reference_scale, s.level::float8 as level, s.version, ${iso(sql, "s.settled_at")} as settled_at,
              s.source, ${versionsOf(sql)}
         from challenges c
        cross join lateral (

@@ -201,7 +201,9 @@ const make = Effect.gen(function* () {
       bin_edges: null,
       reference_scale: null,
       decimal_step: null,
-      reward_pool: null
+      reward_pool: null,
+      level: null,
+      window_from: null
     }
     yield* run(sql`
       with created as (

@@ -15,7 +15,7 @@ import { makeForecast } from "./arenas/forecast.ts"
 import { MacroRow, selectMacro, shown } from "./arenas/macroRows.ts"
 import { makeMacroTerms } from "./arenas/macroTerms.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
-import { makeVoidMacro } from "./arenas/voidMacro.ts"
+import { makeVoidChallenge } from "./arenas/voidChallenge.ts"
 import { funding } from "./credits/poolTransfers.ts"
 import { makeTransfers } from "./credits/transfers.ts"
 import { challengeCreate } from "./log/entries.ts"
@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
   const settleMacro = yield* makeSettleMacro
   const termsOf = yield* makeMacroTerms
   const transfers = yield* makeTransfers
-  const { voidMacro, voidWithoutValue } = yield* makeVoidMacro
+  const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
 
   const get: MacroArena["Service"]["get"] = Effect.fn("MacroArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -99,7 +99,9 @@ const make = Effect.gen(function* () {
       close_price_until: cancelAt,
       cancel_at: cancelAt,
       open_price: null,
-      dead_zone_pct: null
+      dead_zone_pct: null,
+      level: null,
+      window_from: null
     }
     const recorded = run(sql`
       with created as (
@@ -160,7 +162,7 @@ const make = Effect.gen(function* () {
 
   const voided: MacroArena["Service"]["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
     const id = yield* ended(challengeId)
-    const done = yield* voidMacro(id, reason)
+    const done = yield* voidChallenge("macro", id, reason)
     const current = yield* get(id)
     if (!done) {
       return yield* new ChallengeState({

@@ -7,6 +7,7 @@ import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { at, column, decimal, many, maybe, orDefect, rollbackDefect, sqlDefect } from "./query.ts"
+import { makeHourly } from "./prices/hourly.ts"
 import { iso } from "./wire.ts"
 
 const source = "admin"
@@ -49,6 +50,7 @@ const make = Effect.gen(function* () {
   const observed = maybe(PriceRow)
   const quarantined = many(QuarantinedPrice)
   const counted = many(Count)
+  const hourly = yield* makeHourly
 
   const quarantineColumns = sql`
     q.id::text, q.source, q.asset, q.interval, ${iso(sql, "q.time")} as time,
@@ -215,7 +217,7 @@ const make = Effect.gen(function* () {
       .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
   })
 
-  return Prices.of({ import: importPrices, latest, firstBetween, quarantine, decide })
+  return Prices.of({ import: importPrices, latest, firstBetween, hourly, quarantine, decide })
 })
 
 export const layer = Layer.effect(Prices, make)

@@ -24,6 +24,7 @@ import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
 import * as Pools from "./Pools.ts"
+import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
@@ -60,6 +61,7 @@ export const services = Layer.mergeAll(
   Arenas.layer,
   MacroArena.layer,
   Pools.layer,
+  PriceEvents.layer,
   Scoring.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer

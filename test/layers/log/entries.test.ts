@@ -23,16 +23,18 @@ const bytes = (value: number) => new Uint8Array(32).fill(value)
 const text = (entry: Uint8Array) => Buffer.from(entry).toString("utf8")
 const id = "01890a5d-ac96-774b-bcce-b302099a8057"
 
-const noMacroTerms = {
+const noOtherTerms = {
   period: null,
   unit: null,
   bin_edges: null,
   reference_scale: null,
   decimal_step: null,
-  reward_pool: null
+  reward_pool: null,
+  level: null,
+  window_from: null
 }
 const created = {
-  ...noMacroTerms,
+  ...noOtherTerms,
   challenge_type: "directional" as const,
   challenge_id: id,
   asset: "GC",
@@ -56,6 +58,7 @@ const settled = {
   result: "bullish",
   open_price: "2050.1",
   reference_scale: null,
+  level: null,
   observation: "2061",
   dead_zone_pct: "0.3",
   source: "admin 1h candle",
@@ -116,6 +119,36 @@ describe("The entry of", () => {
         `"observed_at":"2026-03-03T00:00:00.500Z","raw_sha256":"${"01".repeat(32)}","reference_scale":"0.12",` +
         `"result":null,"root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
         `"source":"admin","type":"settlement","version":1}`
+    )
+  })
+
+  it("a price event has its level and its window, or its scale, and nothing of the others", () => {
+    const event = { ...created, challenge_type: "price_event" as const, asset: "BTC", event_id: null }
+    const rest =
+      `"cancel_at":"2026-03-10T00:00:00.500Z","challenge_id":"${id}","challenge_type":"price_event",` +
+      `"created_at":"2026-03-02T00:00:00.000Z","deadline":"2026-03-03T00:00:00.000Z"`
+    const window_from = at("2026-03-02T01:00:00Z")
+    assert.strictEqual(
+      text(challengeCreate({ ...event, kind: "barrier", level: "70000", window_from })),
+      `{"asset":"BTC",${rest},"decimal_step":null,"event_id":null,` +
+        `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"barrier",` +
+        `"level":"70000","reference_scale":null,"resolve_at":"2026-03-03T00:00:00.500Z","scoring_version":1,` +
+        `"source":null,"type":"challenge.create","window_from":"2026-03-02T01:00:00.000Z"}`
+    )
+    assert.include(
+      text(challengeCreate({ ...event, kind: "count_days", reference_scale: "1.3", decimal_step: "1" })),
+      `"decimal_step":"1","event_id":null,`
+    )
+  })
+
+  it("the settlement of a yes-or-no question has its level, and no open price", () => {
+    const threshold = { ...settled, open_price: null, dead_zone_pct: null, level: "70000" }
+    assert.strictEqual(
+      text(settlement({ ...threshold, observation: "70001.5" })),
+      `{"challenge_id":"${id}","fetched_at":"2026-03-03T00:01:00.000Z","level":"70000","observation":"70001.5",` +
+        `"observed_at":"2026-03-03T00:00:00.500Z","raw_sha256":"${"01".repeat(32)}","result":"bullish",` +
+        `"root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
+        `"source":"admin 1h candle","type":"settlement","version":1}`
     )
   })
 

@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { MacroArena } from "../../../services/MacroArena.ts"
 import type { Page as ListPage } from "../../../services/paging.ts"
+import { PriceEvents } from "../../../services/PriceEvents.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
@@ -13,6 +14,7 @@ import { query, show } from "../../browser/responses.ts"
 import { agent } from "../../pages/agent.ts"
 import { challenge } from "../../pages/challenge.ts"
 import { macroChallenge } from "../../pages/macroChallenge.ts"
+import { priceEvent } from "../../pages/priceEvent.ts"
 
 /** As many as a person looks through; the API has more in a page. */
 const shownAtOnce = 50
@@ -27,6 +29,7 @@ export const layer = HttpRouter.use(
     const { published, site } = yield* Pages
     const arenas = yield* Arenas
     const macro = yield* MacroArena
+    const priceEvents = yield* PriceEvents
     const scoring = yield* Scoring
     const log = yield* TransparencyLog
     const settings = yield* Settings
@@ -51,6 +54,8 @@ export const layer = HttpRouter.use(
               return show(site, frame, challenge(frame, { ...shown, terms: yield* arenas.get(id) }))
             case "macro":
               return show(site, frame, macroChallenge(frame, { ...shown, terms: yield* macro.get(id) }))
+            case "price_event":
+              return show(site, frame, priceEvent(frame, { ...shown, terms: yield* priceEvents.get(id) }))
           }
         })
       )

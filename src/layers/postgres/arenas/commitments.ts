@@ -1,6 +1,7 @@
 /** What a prediction commits to: its canonical body, and the salt that keeps it from being guessed. */
 import { createHash, randomBytes } from "node:crypto"
 import { DateTime } from "effect"
+import type { ChallengeType } from "../../../services/Challenges.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 
@@ -17,7 +18,7 @@ interface Sealed {
  */
 export const bodyAround = (
   item: Sealed,
-  kind: "directional" | "macro",
+  kind: typeof ChallengeType.Type,
   values: Readonly<Record<string, string | number>>
 ): { readonly head: string; readonly tail: string } => {
   const before = canonicalJson({

@@ -49,7 +49,7 @@ export const makeReads = Effect.gen(function* () {
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
              ${statusOf(sql, now)} as status, s.result,
-             c.open_price::float8 as open_price, s.close_price::float8 as close_price,
+             c.level::float8 as level, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,

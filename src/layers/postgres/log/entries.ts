@@ -33,7 +33,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text, "utf8
 
 export interface CreatedChallenge {
   readonly challenge_id: string
-  readonly challenge_type: "directional" | "macro"
+  readonly challenge_type: "directional" | "macro" | "price_event"
   readonly asset: string
   readonly kind: string
   readonly event_id: string | null
@@ -56,17 +56,22 @@ export interface CreatedChallenge {
   readonly decimal_step: string | null
   /** Credits. */
   readonly reward_pool: string | null
+  /** Of price events: of yes-or-no questions, and of barriers. Numeric ones have a reference scale. */
+  readonly level: string | null
+  readonly window_from: DateTime.Utc | null
 }
 
 /** What a challenge of each type settles by. */
-const termsOf = (challenge: CreatedChallenge) =>
-  challenge.challenge_type === "directional"
-    ? {
+const termsOf = (challenge: CreatedChallenge) => {
+  switch (challenge.challenge_type) {
+    case "directional":
+      return {
         close_price_until: DateTime.formatIso(challenge.close_price_until),
         dead_zone_pct: challenge.dead_zone_pct,
         open_price: challenge.open_price
       }
-    : {
+    case "macro":
+      return {
         bin_edges: challenge.bin_edges,
         decimal_step: challenge.decimal_step,
         period: challenge.period,
@@ -74,6 +79,15 @@ const termsOf = (challenge: CreatedChallenge) =>
         reward_pool: challenge.reward_pool,
         unit: challenge.unit
       }
+    case "price_event":
+      return {
+        decimal_step: challenge.decimal_step,
+        level: challenge.level,
+        reference_scale: challenge.reference_scale,
+        window_from: isoOrNull(challenge.window_from)
+      }
+  }
+}
 
 const createdMembers = (challenge: CreatedChallenge) => ({
   ...termsOf(challenge),
@@ -170,10 +184,12 @@ interface SettlementVersion {
   readonly result: string | null
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
-  /** The closing price, or the value that was published. */
+  /** The closing price, the value that was published, the count, or, of a barrier, the price nearest to its level. */
   readonly observation: string
   /** What numeric forecasts were scored with. */
   readonly reference_scale: string | null
+  /** Of yes-or-no questions. */
+  readonly level: string | null
   readonly source: string
   readonly observed_at: DateTime.Utc
   /** When the price was fetched; null for what was settled before that was kept. */
@@ -186,10 +202,14 @@ interface SettlementVersion {
   readonly root: Uint8Array
 }
 
+/** What a settlement was decided by, beside what was observed. */
+const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: SettlementVersion) => {
+  if (reference_scale !== null) return { reference_scale }
+  return level === null ? { dead_zone_pct, open_price } : { level }
+}
+
 const settledMembers = (settled: SettlementVersion) => ({
-  ...(settled.reference_scale === null
-    ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
-    : { reference_scale: settled.reference_scale }),
+  ...measureOf(settled),
   challenge_id: settled.challenge_id,
   fetched_at: isoOrNull(settled.fetched_at),
   observation: settled.observation,

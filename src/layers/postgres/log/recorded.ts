@@ -21,14 +21,15 @@ export interface Unwritten {
   readonly imported: boolean
 }
 
-/** The terms of a macro challenge as entries write them; all null of other types. */
-export const MacroTerms = Schema.Struct({
+/** The terms of a macro challenge or a price event as entries write them; all null of directional ones. */
+export const QuestionTerms = Schema.Struct({
   period: Schema.NullOr(Schema.String),
   unit: Schema.NullOr(Schema.String),
   bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
   reference_scale: Schema.NullOr(Schema.String),
   decimal_step: Schema.NullOr(Schema.String),
-  reward_pool: Schema.NullOr(Schema.String)
+  reward_pool: Schema.NullOr(Schema.String),
+  level: Schema.NullOr(Schema.String)
 })
 
 const Created = Schema.Struct({
@@ -47,12 +48,13 @@ const Created = Schema.Struct({
   cancel_at: Schema.DateTimeUtcFromDate,
   open_price: Schema.NullOr(Schema.String),
   dead_zone_pct: Schema.NullOr(Schema.String),
-  ...MacroTerms.fields
+  ...QuestionTerms.fields,
+  window_from: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
-/** The columns of `MacroTerms` of a challenge `c`. */
-export const macroTerms = (sql: SqlClient.SqlClient) => sql`
-  c.period, c.unit, trim_scale(c.reference_scale)::text as reference_scale,
+/** The columns of `QuestionTerms` of a challenge `c`. */
+export const questionTerms = (sql: SqlClient.SqlClient) => sql`
+  c.period, c.unit, trim_scale(c.level)::text as level, trim_scale(c.reference_scale)::text as reference_scale,
   trim_scale(c.decimal_step)::text as decimal_step, trim_scale(c.reward_pool::numeric / 1000000)::text as reward_pool,
   (select array_agg(trim_scale(e.edge)::text order by e.position)
      from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges`
@@ -66,7 +68,7 @@ export const createdChallenges = (
     select c.id::text as challenge_id, c.type as challenge_type, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
            c.resolution_criteria_zh, c.created_at, c.deadline, c.resolve_at, c.close_price_until, c.cancel_at,
            trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct,
-           ${macroTerms(sql)}
+           c.window_from, ${questionTerms(sql)}
       from challenges c where c.id = any(${column("uuid", challengeIds)})`)
 
 const Cancelled = Schema.Struct({
@@ -95,6 +97,7 @@ const SettledRow = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.String),
   observation: Schema.String,
   reference_scale: Schema.NullOr(Schema.String),
+  level: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.DateTimeUtcFromDate,
   fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
@@ -125,6 +128,7 @@ export const settledChallenges = Effect.fnUntraced(function* (
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
+           trim_scale(s.level)::text as level,
            s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
            n.root
       from unnest(${column(

@@ -15,6 +15,7 @@ import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
 import { amendments } from "./0016_amendments.ts"
+import { priceEvents } from "./0017_price_events.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -32,5 +33,6 @@ export const migrations = {
   "0013_ledger": ledger,
   "0014_macro": macro,
   "0015_pools": pools,
-  "0016_amendments": amendments
+  "0016_amendments": amendments,
+  "0017_price_events": priceEvents
 }

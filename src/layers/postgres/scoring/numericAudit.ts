@@ -50,7 +50,8 @@ export const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.Sq
              s.score::float8 as score, s.crps::float8 as crps, s.skill::float8 as skill
         from (
           select distinct on (p.challenge_id, p.agent_id) p.* from predictions p
-           where p.challenge_id in (select id from challenges where type = 'macro' and resolved_at is not null)
+           where p.challenge_id in (
+             select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
              ${after === undefined ? sql`` : sql`and (p.challenge_id, p.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
            order by p.challenge_id, p.agent_id, p.revision desc
            limit ${page}) f

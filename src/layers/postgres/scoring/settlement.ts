@@ -12,11 +12,12 @@ import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge } from "../arenas/cancelChallenge.ts"
 import { closeChallenges } from "../arenas/closeChallenges.ts"
-import { makeVoidMacro } from "../arenas/voidMacro.ts"
+import { makeVoidChallenge } from "../arenas/voidChallenge.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, many, maybe, run } from "../query.ts"
 import { scoreDirections } from "./directionalScores.ts"
 import { addScores } from "./figures.ts"
+import { makeSettlePriceEvents } from "./priceEventSettlement.ts"
 import { settlementDay, settling } from "./settling.ts"
 
 /** How many due challenges are looked at in one statement. */
@@ -47,8 +48,9 @@ export const makeSettleDue = Effect.gen(function* () {
   const settings = yield* Settings
   const dueRows = many(Due)
   const overdueRows = many(Overdue)
-  const { voidWithoutValue } = yield* makeVoidMacro
+  const { voidWithoutValue } = yield* makeVoidChallenge
   const terms = maybe(Terms)
+  const priceEvents = yield* makeSettlePriceEvents
 
   const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
     const now = yield* DateTime.now
@@ -136,6 +138,18 @@ export const makeSettleDue = Effect.gen(function* () {
     )
   })
 
+  const settlePriceEvents = Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const outcomes: Array<readonly [ChallengeId, Outcome]> = []
+    let rows = yield* priceEvents.page(now, undefined, batch)
+    while (rows.length > 0) {
+      for (const due of rows) {
+        outcomes.push([due.id, yield* attempted(due.id, priceEvents.decideDue(due, now))])
+      }
+      rows = rows.length < batch ? [] : yield* priceEvents.page(now, rows.at(-1), batch)
+    }
+    return outcomes
+  })
+
   const settleDue: Scoring["Service"]["settleDue"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     const closed = yield* closeChallenges(
@@ -149,6 +163,7 @@ export const makeSettleDue = Effect.gen(function* () {
       for (const due of rows) outcomes.push([due.id, yield* attempted(due.id, decide(due, now))])
       rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
     }
+    outcomes.push(...(yield* settlePriceEvents(now)))
     outcomes.push(...(yield* voidOverdue(now)))
     const having = (wanted: Outcome) => outcomes.filter(([, outcome]) => outcome === wanted).map(([id]) => id)
     const report = {

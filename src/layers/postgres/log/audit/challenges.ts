@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
 import { column, many } from "../../query.ts"
-import { MacroTerms, macroTerms } from "../recorded.ts"
+import { QuestionTerms, questionTerms } from "../recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -32,7 +32,8 @@ const Row = Schema.Struct({
   cancel_at: Schema.String,
   open_price: Schema.NullOr(Schema.String),
   dead_zone_pct: Schema.NullOr(Schema.String),
-  ...MacroTerms.fields,
+  ...QuestionTerms.fields,
+  window_from: At,
   closed_at: At,
   resolved_at: At,
   cancelled_at: At,
@@ -56,31 +57,48 @@ const Waiting = Schema.Struct({
 
 const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
-/** What a row has of the other type: nothing, or that shows as a difference. */
+/** What a row has of the other types: nothing, or that shows as a difference. */
 const foreign = (row: typeof Row.Type, names: ReadonlyArray<keyof typeof Row.Type>) =>
   Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
 
+/** What nobody waits for apart is no member of an entry. */
+const untilCancelled = ({ cancel_at, close_price_until }: typeof Row.Type) =>
+  close_price_until === cancel_at ? {} : { close_price_until }
+
 /** What a challenge of each type settles by. */
 const termsOf = (row: typeof Row.Type) => {
-  const { bin_edges, close_price_until, dead_zone_pct, decimal_step, open_price } = row
-  const { period, reference_scale, reward_pool, unit } = row
-  return row.type === "macro"
-    ? {
+  const { bin_edges, close_price_until, dead_zone_pct, decimal_step, level, open_price } = row
+  const { period, reference_scale, reward_pool, unit, window_from } = row
+  switch (row.type) {
+    case "macro":
+      return {
         bin_edges,
         decimal_step,
         period,
         reference_scale,
         reward_pool,
         unit,
-        ...foreign(row, ["open_price", "dead_zone_pct"]),
-        ...(close_price_until === row.cancel_at ? {} : { close_price_until })
+        ...foreign(row, ["open_price", "dead_zone_pct", "level", "window_from"]),
+        ...untilCancelled(row)
       }
-    : {
+    case "price_event":
+      return {
+        decimal_step,
+        level,
+        reference_scale,
+        window_from,
+        ...foreign(row, ["open_price", "dead_zone_pct", "bin_edges", "period", "reward_pool", "unit"]),
+        ...untilCancelled(row)
+      }
+    default:
+      return {
         close_price_until,
         dead_zone_pct,
         open_price,
-        ...foreign(row, ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"])
+        ...foreign(row, ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"]),
+        ...foreign(row, ["level", "window_from"])
       }
+  }
 }
 
 const madeOf = (row: typeof Row.Type) => ({
@@ -124,7 +142,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${moment(sql, "c.deadline")} as deadline, ${moment(sql, "c.resolve_at")} as resolve_at,
              ${moment(sql, "c.close_price_until")} as close_price_until, ${moment(sql, "c.cancel_at")} as cancel_at,
              ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct,
-             ${macroTerms(sql)},
+             ${questionTerms(sql)}, ${moment(sql, "c.window_from")} as window_from,
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,

@@ -23,6 +23,7 @@ const Row = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.String),
   actual_value: Schema.NullOr(Schema.String),
   reference_scale: Schema.NullOr(Schema.String),
+  level: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.String,
   fetched_at: Schema.NullOr(Schema.String),
@@ -85,7 +86,7 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
   ]
 }
 
-/** What a row has of the other type: nothing, or that shows as a difference. */
+/** What a row has of the other types: nothing, or that shows as a difference. */
 const foreign = (row: Row, names: ReadonlyArray<keyof Row>) =>
   Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
 
@@ -100,19 +101,20 @@ const versionMembers = (row: Row) =>
       }
 
 /** What a settlement was decided by. */
-const measureOf = (row: Row) =>
-  row.result === null && row.close_price === null
-    ? {
-        observation: row.actual_value,
-        reference_scale: row.reference_scale,
-        ...foreign(row, ["open_price", "dead_zone_pct"])
-      }
-    : {
-        dead_zone_pct: row.dead_zone_pct,
-        observation: row.close_price,
-        open_price: row.open_price,
-        ...foreign(row, ["actual_value", "reference_scale"])
-      }
+const measureOf = (row: Row) => {
+  const { actual_value, close_price, dead_zone_pct, level, open_price, reference_scale } = row
+  if (row.result === null && close_price === null) {
+    return {
+      observation: actual_value,
+      reference_scale,
+      ...foreign(row, ["open_price", "dead_zone_pct", "level"])
+    }
+  }
+  const observed = { observation: close_price, ...foreign(row, ["actual_value", "reference_scale"]) }
+  return level === null
+    ? { ...observed, dead_zone_pct, open_price }
+    : { ...observed, level, ...foreign(row, ["open_price", "dead_zone_pct"]) }
+}
 
 interface Scores {
   readonly tree: Frontier
@@ -140,10 +142,10 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
       select s.challenge_id::text, s.version, s.result, ${exact(sql, "s.open_price")} as open_price,
              ${exact(sql, "s.close_price")} as close_price, ${exact(sql, "s.dead_zone_pct")} as dead_zone_pct, s.source,
              ${exact(sql, "s.actual_value")} as actual_value, ${exact(sql, "s.reference_scale")} as reference_scale,
-             ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
+             ${exact(sql, "s.level")} as level, ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
              encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
              s.previous_version, encode(sha256(convert_to(s.reason, 'UTF8')), 'hex') as reason_sha256,
-             case when s.actual_value is not null then (
+             case when c.type = 'macro' and s.actual_value is not null then (
                select count(*)::int from unnest(c.bin_edges) as edge where edge <= s.actual_value) end as winning_bin,
              e.index::float8 as index, e.entry
         from (

@@ -1,4 +1,4 @@
-/** Ending a macro challenge without a value: nobody is scored, and all stakes return. */
+/** Ending a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
@@ -8,7 +8,7 @@ import { makeSettlePool } from "../scoring/poolSettlement.ts"
 import { settling } from "../scoring/settling.ts"
 import { closeChallenges } from "./closeChallenges.ts"
 
-export const makeVoidMacro = Effect.gen(function* () {
+export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settlePool = yield* makeSettlePool
 
@@ -16,7 +16,11 @@ export const makeVoidMacro = Effect.gen(function* () {
    * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
    * submissions wait for is held by the close alone.
    */
-  const voidMacro = Effect.fn("MacroArena.voidMacro")(function* (challengeId: string, reason: string) {
+  const voidChallenge = Effect.fn("Scoring.voidChallenge")(function* (
+    type: "macro" | "price_event",
+    challengeId: string,
+    reason: string
+  ) {
     const now = yield* DateTime.now
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
     return yield* settling(
@@ -24,11 +28,11 @@ export const makeVoidMacro = Effect.gen(function* () {
       Effect.gen(function* () {
         const ended = yield* sql`
           update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}
-           where id = ${challengeId}::uuid and type = 'macro' and closed_at is not null and resolved_at is null
+           where id = ${challengeId}::uuid and type = ${type} and closed_at is not null and resolved_at is null
              and cancelled_at is null
           returning 1`.pipe(orDefect)
         if (ended.length === 0) return false
-        yield* settlePool(challengeId, null, now)
+        if (type === "macro") yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
           yield* run(sql`
             insert into log_pending (type, challenge_id, version, entry)
@@ -41,7 +45,19 @@ export const makeVoidMacro = Effect.gen(function* () {
 
   /** Ends a macro challenge that has waited for its value for as long as it does. */
   const voidWithoutValue = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
-    voidMacro(challenge.id, `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`)
+    voidChallenge(
+      "macro",
+      challenge.id,
+      `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
+    )
 
-  return { voidMacro, voidWithoutValue }
+  /** Ends a price event whose candles were waited for for as long as they are. */
+  const voidWithoutCandles = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
+    voidChallenge(
+      "price_event",
+      challenge.id,
+      `The candles that decide it were not all known by ${DateTime.formatIso(challenge.cancel_at)}.`
+    )
+
+  return { voidChallenge, voidWithoutValue, voidWithoutCandles }
 })

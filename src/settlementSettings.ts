@@ -1,0 +1,36 @@
+/** How long closing and settling wait, for what, and how long submissions are kept apart; part of the table in `src/config.ts`. */
+import { duration } from "./settingKinds.ts"
+import type { Setting } from "./settingKinds.ts"
+
+export const settlementSettings = {
+  closePriceWithin: duration(
+    "AUSPEX_CLOSE_PRICE_WITHIN",
+    "24 hours",
+    "How long after resolve_at a first price still counts as the closing price; frozen into new challenges."
+  ),
+  directionalCancelAfter: duration(
+    "AUSPEX_DIRECTIONAL_CANCEL_AFTER",
+    "7 days",
+    "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
+  ),
+  macroVoidAfter: duration(
+    "AUSPEX_MACRO_VOID_AFTER",
+    "60 days",
+    "How long after release_at a macro challenge waits for its value before it is void; frozen into new challenges."
+  ),
+  priceEventVoidAfter: duration(
+    "AUSPEX_PRICE_EVENT_VOID_AFTER",
+    "72 hours",
+    "How long after the later of its deadline and resolve_at a price event waits for its candles before it is void; frozen into new ones."
+  ),
+  closeGrace: duration(
+    "AUSPEX_CLOSE_GRACE",
+    "1 second",
+    "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
+  ),
+  paperSignalSpacing: duration(
+    "AUSPEX_PAPER_SIGNAL_SPACING",
+    "60 seconds",
+    "The least time between an agent's paper-trade signals on one challenge."
+  )
+} satisfies Record<string, Setting<unknown>>
