@@ -16,6 +16,7 @@ import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
+import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
@@ -33,6 +34,7 @@ type Reading = Effect.Effect<
   | LogTimeStamps
   | MacroArena
   | Pools
+  | PriceEvents
   | Registry
   | Scoring
   | Targets
@@ -106,6 +108,15 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/eval/macro/challenges", "", (page) => MacroArena.use((macro) => macro.list(undefined, page)))
   yield* add("/eval/macro/challenges", "status=open", (page) =>
     MacroArena.use((macro) => macro.list("open", page))
+  )
+  yield* add("/eval/price-events/challenges", "", (page) =>
+    PriceEvents.use((events) => events.list(undefined, page))
+  )
+  yield* add("/eval/price-events/challenges", "status=open", (page) =>
+    PriceEvents.use((events) => events.list("open", page))
+  )
+  yield* add("/eval/price-events/challenges", "status=resolved", (page) =>
+    PriceEvents.use((events) => events.list("resolved", page))
   )
   yield* add("/eval/macro/challenges/:challenge_id/odds", "200 bins", () =>
     Pools.use((service) => service.odds(pool))

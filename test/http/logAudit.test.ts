@@ -36,7 +36,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
       const { agents, settled } = yield* loggedWorld
       const clean = yield* run("log", "audit")
       assert.isTrue(clean.ok, clean.err)
-      assert.match(clean.out, /^challenges +8$/m)
+      assert.match(clean.out, /^challenges +12$/m)
       assert.match(clean.out, /^differences +0$/m)
       assert.deepStrictEqual(member(yield* logCheck, "ok"), true)
 

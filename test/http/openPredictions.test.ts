@@ -7,8 +7,10 @@ import { assert, layer } from "@effect/vitest"
 import canonicalize from "canonicalize"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, openChallenge } from "../support/agents.ts"
-import { freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
+import { freshWeek, moveTo, newMacro, newPriceEvent, plus, rowsOf } from "../support/builders.ts"
 import { fund } from "../support/ledger.ts"
 import { revealAll, sequenceAll } from "../support/loggedWorld.ts"
 import { get, post, testServer } from "../support/server.ts"
@@ -139,6 +141,7 @@ layer(testServer())("an open prediction", (it) => {
                   ${DateTime.toDateUtc(monday)})`
         const challenges = [yield* openChallenge({ ...times, event_id: "opec" }), yield* openChallenge(times)]
         const pool = yield* newMacro({ deadline })
+        const event = yield* newPriceEvent({ kind: "numeric_close", deadline })
 
         let minute = 1
         const send = (token: string, path: string, values: Readonly<Record<string, unknown>>) =>
@@ -176,13 +179,21 @@ layer(testServer())("an open prediction", (it) => {
           yield* send(token, `${path}/predict`, { predicted_value, predicted_std: 0.1, rationale })
           yield* send(token, `${path}/stake`, { predicted_value, amount: 50 })
         }
+        for (const [number, { agentId, token }] of victims.entries()) {
+          yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
+          yield* send(token, `price-events/challenges/${event.id}/predict`, {
+            predicted_value: Number(`2${number}47.30791`),
+            predicted_std: 40,
+            reasoning: `reason ${number} of a close`
+          })
+        }
         const theirs = yield* predictions
-        assert.lengthOf(theirs, 10)
+        assert.lengthOf(theirs, 12)
         yield* predict(spy.token, challenges[0]?.id ?? "", { direction: "bullish", confidence: 0.5 })
         yield* sequenceAll
 
         const known: Known = {
-          challenge_id: [...challenges, pool].map(({ id }) => id),
+          challenge_id: [...challenges, pool, event].map(({ id }) => id),
           agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
           commit: theirs.map(({ commit }) => commit),
           leaf_index: theirs.map((_, place) => String(place)),

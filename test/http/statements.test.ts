@@ -10,6 +10,7 @@ import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
 import {
@@ -18,6 +19,7 @@ import {
   forecast,
   newChallenge,
   newMacro,
+  newPriceEvent,
   plus,
   predict
 } from "../support/builders.ts"
@@ -76,6 +78,7 @@ const makeCrowd = Effect.gen(function* () {
     }))
   )
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
+  yield* Effect.forEach(numbers, () => openPriceEvent)
   // Each quote contradicts the one before it.
   for (const turn of [0, 1]) {
     yield* post("/api/v1/admin/prices", {
@@ -94,6 +97,11 @@ const makeCrowd = Effect.gen(function* () {
 })
 
 const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
+
+/** Which no settlement comes to. */
+const openPriceEvent = Effect.suspend(() =>
+  newPriceEvent({ kind: "threshold", deadline: DateTime.makeUnsafe(farDeadline) })
+)
 
 class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("auspex/test/Crowd") {}
 
@@ -254,6 +262,20 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   ),
+  "GET /eval/price-events/challenges": page(2, "&status=all"),
+  // What the question asks for, before what it is answered with is recorded.
+  "POST /eval/price-events/challenges/:challenge_id/predict": made(
+    4,
+    Effect.gen(function* () {
+      const { id } = yield* openPriceEvent
+      const { agent, token } = yield* Crowd
+      yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
+      return {
+        parameters: { challenge_id: id },
+        asked: { token, json: { direction: "bullish", confidence: 0.5, reasoning: "why" } }
+      }
+    })
+  ),
   "GET /eval/distribution-calibration": plain(2),
   "GET /eval/agents/:agent_id/distribution-calibration": made(
     3,
@@ -392,8 +414,21 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
+  "POST /admin/price-events/challenges": plain(5, {
+    asked: {
+      json: { kind: "threshold", asset: "ETH", level: 100, deadline: farDeadline, resolve_at: farDeadline }
+    }
+  }),
+  "POST /admin/price-events/challenges/:challenge_id/void": made(
+    10,
+    Effect.gen(function* () {
+      const { id } = yield* newPriceEvent({ kind: "threshold" })
+      yield* TestClock.adjust("2 hours")
+      return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
+    })
+  ),
   "POST /admin/settle": {
-    statements: 15,
+    statements: 16,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")

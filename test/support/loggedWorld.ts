@@ -5,15 +5,19 @@ import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
+import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
+  answer,
   claimedAgents,
   forecast,
   freshWeek,
+  importCandles,
   importQuotes,
   moveTo,
   newChallenge,
   newMacro,
+  newPriceEvent,
   plus,
   predict
 } from "./builders.ts"
@@ -49,7 +53,8 @@ const revised = (
   })
 
 /**
- * A settled macro challenge with a credit pool, one that is void and one that is open, a settled and amended challenge
+ * A settled macro challenge with a credit pool, one that is void and one that is open, a yes-or-no and a numeric price event
+ * that are settled, one that is void and one that is open, a settled and amended challenge
  * whose commits and reveals fill more than one tile, one that was cancelled in time, one that was there before the log
  * was, one that is open, and one of which the log knows nothing yet.
  */
@@ -97,6 +102,19 @@ export const loggedWorld = Effect.gen(function* () {
       agents.slice(4).map((agentId, index) => ({ agentId, bin: index, amount: credits(50) }))
     )
   }
+  const past = { deadline, resolve_at: monday }
+  const [threshold, count, missed] = [
+    yield* newPriceEvent({ kind: "threshold", ...past }),
+    yield* newPriceEvent({ kind: "count_days", ...past }),
+    yield* newPriceEvent({ kind: "barrier", ...past })
+  ]
+  const touch = yield* newPriceEvent({ kind: "barrier", deadline: plus(monday, "3 days") })
+  for (const agent of agents.slice(4)) {
+    for (const event of [threshold, count, missed, touch]) {
+      yield* answer(agent, event)
+      yield* answer(agent, event, { is_revision: true, reasoning: "Flows." })
+    }
+  }
   const open = yield* newChallenge({ deadline: plus(monday, "3 days"), dead_zone_pct: null })
   for (const agent of agents.slice(2)) yield* revised(agent, open, 1)
   const cancelled = yield* newChallenge({ deadline: plus(monday, "2 days") })
@@ -108,9 +126,15 @@ export const loggedWorld = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* importQuotes("GC", [[deadline, 102]])
   yield* importQuotes("ES", [[deadline, 98]])
+  const closes = Array.from(
+    { length: 8 },
+    (_, day) => [plus(monday, { hours: -1 - 24 * day }), 90 - day] as const
+  )
+  yield* importCandles("ETH", "1h", closes)
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.2))
   yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
+  yield* PriceEvents.use((events) => events.void(missed.id, "a wrong level"))
   yield* Amendments.use((amendments) =>
     amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
   )
@@ -118,5 +142,5 @@ export const loggedWorld = Effect.gen(function* () {
 
   const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })
   for (const agent of agents.slice(0, 1)) yield* revised(agent, waiting, 1)
-  return { agents, earlier, settled, macro, voided, openPool, open, cancelled, waiting }
+  return { agents, earlier, settled, macro, voided, openPool, threshold, open, cancelled, waiting }
 })

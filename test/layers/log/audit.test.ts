@@ -76,13 +76,16 @@ const amended = ["actual_value is null", "actual_value is not null"].flatMap((fo
   ])
 )
 
-/** The rows of numeric forecasts. */
-const numeric: Readonly<Record<string, string>> = {
-  challenges: "type = 'macro'",
-  predictions: "predicted_value is not null",
-  prediction_scores: "crps is not null",
-  settlements: "actual_value is not null"
-}
+/** The rows of what is asked of a question, by its form, and of how it came out. */
+const rowsOfQuestions = (which: string): Readonly<Record<string, string>> => ({
+  challenges: which,
+  ...Object.fromEntries(
+    ["predictions", "prediction_scores", "settlements"].map((table) => [
+      table,
+      `challenge_id in (select id from challenges where ${which} and resolved_at is not null)`
+    ])
+  )
+})
 
 const aliases: Readonly<Record<string, string>> = {
   "challenges.question": "question or resolution criteria",
@@ -195,10 +198,10 @@ const prepared = Effect.gen(function* () {
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)
   assert.isAbove(report.checkpoints, 2)
-  assert.strictEqual(report.challenges, 8)
+  assert.strictEqual(report.challenges, 12)
   assert.strictEqual(report.pools, 2)
-  assert.strictEqual(report.settlements, 5)
-  assert.strictEqual(report.scores, 21)
+  assert.strictEqual(report.settlements, 7)
+  assert.strictEqual(report.scores, 25)
   yield* unguarded(tables)
   return world
 })
@@ -335,16 +338,19 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       120_000
     )
 
-    it.effect(
-      "names every column of a macro challenge that was changed, of its forecasts, scores and settlement",
-      () =>
+    it.effect.each([
+      ["a macro challenge", rowsOfQuestions("type = 'macro'")],
+      ["a yes-or-no price event", rowsOfQuestions("type = 'price_event' and level is not null")]
+    ] as const)(
+      "names every column of %s that was changed, of its predictions, scores and settlement",
+      ([, rows]) =>
         Effect.gen(function* () {
           const unnamed: Array<string> = []
-          for (const column of yield* columnsOf(Object.keys(numeric))) {
+          for (const column of yield* columnsOf(Object.keys(rows))) {
             const name = `${column.table}.${column.column}`
             // How a challenge ended is the same for every type.
             if (name in unrecorded || name in telling) continue
-            const row = yield* tamper(column, numeric[column.table] ?? "false")
+            const row = yield* tamper(column, rows[column.table] ?? "false")
             const found = yield* differences
             const wanted = naming(column, row)
             if (!found.some((line) => wanted.every((each) => holds(line, each)))) {

@@ -116,6 +116,16 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       reward_pool: 0,
       ...terms
     })
+  /** A whole hour, and a Monday. */
+  const farMonday = "2031-05-05T00:00:00Z"
+  const priceEventOf = (deadline: string) =>
+    asAdmin(Created, "price-events/challenges", {
+      kind: "threshold",
+      asset: "ETH",
+      level: 2000,
+      deadline,
+      resolve_at: farMonday
+    })
   const settledMacro = Effect.gen(function* () {
     const { id } = yield* macroOf(hoursFromNow(-24))
     yield* asAdmin(Created, `macro/challenges/${id}/resolve`, { actual_value: 1.25 })
@@ -211,6 +221,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     headers: [bearer(access_token)]
   }
   yield* send(subscribe)
+  yield* send({ ...subscribe, target: "/api/v1/agent/prediction-scope/ETH" })
   const tomorrow = hoursFromNow(24)
   let price = 2100
   /** All of one point, so that decisions about them meet. */
@@ -282,6 +293,33 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "macro.stake": [
       Effect.map(forecastMacro, (id) => sample({ params: { challenge_id: id }, hints: { amount: 50 } }))
+    ],
+    "priceEvents.answer": [
+      Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "admin.createPriceEvent": [
+      always({
+        hints: {
+          kind: "barrier",
+          asset: "ETH",
+          level: 2000.5,
+          deadline: tomorrow,
+          window_from: "2031-05-04T13:00:00Z",
+          resolve_at: farMonday
+        },
+        without: ["reference_scale"]
+      }),
+      always({
+        hints: { kind: "numeric_close", asset: "BTC", deadline: tomorrow, resolve_at: farMonday },
+        without: ["level", "window_from"]
+      }),
+      always({
+        hints: { kind: "count_days", asset: "BTC", deadline: tomorrow, resolve_at: farMonday },
+        without: ["level", "window_from", "reference_scale"]
+      })
+    ],
+    "admin.voidPriceEvent": [
+      Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
     "public.odds": [always({ params: { challenge_id: forecastOnce } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],

@@ -46,8 +46,9 @@ export const priceEvents = Effect.gen(function* () {
       add constraint challenges_level check (level > 0 and level < 'Infinity'),
       -- What is judged by candles lies between whole hours.
       add constraint challenges_window check (
-        window_from < resolve_at
-        and mod(extract(epoch from window_from), 3600) = 0 and mod(extract(epoch from resolve_at), 3600) = 0)`
+        window_from is null
+        or (window_from < resolve_at
+            and mod(extract(epoch from window_from), 3600) = 0 and mod(extract(epoch from resolve_at), 3600) = 0))`
   yield* sql`create index challenges_price_events on challenges (id desc) where type = 'price_event'`
 
   yield* sql`
