@@ -1,5 +1,5 @@
 /** Correcting what a settled challenge was decided by. */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Amendment, SettledChallenge } from "../../src/services/Amendments.ts"
 import { moment, record } from "../client/table.ts"
@@ -74,3 +74,26 @@ export const amendMacro = Command.make(
     { command: 'npm run admin -- macro amend ID --value 3.2 --reason "The office corrected its own figure"' }
   ])
 )
+
+export const amendPriceEvent = Command.make(
+  "amend",
+  {
+    id,
+    closePrice: Flag.Finite("close-price").pipe(
+      Flag.withDescription("Of a threshold its close, of a barrier the price nearest to its level"),
+      Flag.optional
+    ),
+    value: Flag.Finite("value").pipe(
+      Flag.withDescription("Of a close, or of a count of days"),
+      Flag.optional
+    ),
+    reason
+  },
+  Effect.fn("priceEvents.amend")(function* ({ closePrice, id: challenge_id, reason: why, value }) {
+    yield* amend(challenge_id, {
+      ...(Option.isSome(closePrice) && { close_price: closePrice.value }),
+      ...(Option.isSome(value) && { actual_value: value.value }),
+      reason: why
+    })
+  })
+).pipe(Command.withDescription("Correct what a settled question was decided by: it is scored anew"))

@@ -7,6 +7,7 @@ import { events } from "./events.ts"
 import { log } from "./log.ts"
 import { macro } from "./macro.ts"
 import { owners } from "./owners.ts"
+import { priceEvents } from "./priceEvents.ts"
 import { prices } from "./prices.ts"
 import { layer, sessionFlags } from "./session.ts"
 import { audit, figures, leaderboard, targets } from "./standing.ts"
@@ -19,6 +20,7 @@ export const admin = Command.make("admin").pipe(
     prices,
     challenges,
     macro,
+    priceEvents,
     settle,
     targets,
     agents,

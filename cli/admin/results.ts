@@ -33,18 +33,29 @@ const numeric: ReadonlyArray<Column<Prediction>> = [
   { title: "rationale", of: ({ reasoning }) => reasoning, yields: "cut" }
 ]
 
-const figuresOf = (found: Results): ReadonlyArray<readonly [string, string | number | null]> =>
-  found.type === "macro"
-    ? [
-        ["published value", found.actual_value],
-        ["bin", found.bin],
-        ["reference scale", found.reference_scale]
-      ]
-    : [
-        ["result", found.result],
-        ["open price", found.open_price],
-        ["close price", found.close_price]
-      ]
+const isNumeric = ({ kind, type }: Results): boolean =>
+  type === "macro" || kind === "numeric_close" || kind === "count_days"
+
+const figuresOf = (found: Results): ReadonlyArray<readonly [string, string | number | null]> => {
+  if (found.type === "macro") {
+    return [
+      ["published value", found.actual_value],
+      ["bin", found.bin],
+      ["reference scale", found.reference_scale]
+    ]
+  }
+  if (isNumeric(found)) {
+    return [
+      [found.kind === "count_days" ? "days" : "close price", found.actual_value],
+      ["reference scale", found.reference_scale]
+    ]
+  }
+  return [
+    ["result", found.result],
+    found.type === "price_event" ? ["level", found.level] : ["open price", found.open_price],
+    [found.kind === "barrier" ? "nearest price" : "close price", found.close_price]
+  ]
+}
 
 const amendmentOf = ({ settlement, versions }: Results): ReadonlyArray<readonly [string, string]> =>
   settlement?.amended === true
@@ -73,7 +84,7 @@ export const results = Command.make(
         ]),
         ...(found.predictions.length === 0
           ? []
-          : ["", session.fitted(found.predictions, found.type === "macro" ? numeric : directional)])
+          : ["", session.fitted(found.predictions, isNumeric(found) ? numeric : directional)])
       ].join("\n")
     )
   })

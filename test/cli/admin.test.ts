@@ -11,6 +11,7 @@ import { admin } from "../../cli/admin/command.ts"
 import { instantOf } from "../../cli/admin/instant.ts"
 import { table } from "../../cli/client/table.ts"
 import { claim, onboard } from "../support/agents.ts"
+import { importCandles } from "../support/builders.ts"
 import { runCommand } from "../support/commands.ts"
 import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
@@ -106,6 +107,52 @@ layer(testServer())("npm run admin", (it) => {
       const after = yield* run("macro", "results", id)
       assert.match(after.out, /published value +0\.05\nbin +2/)
       assert.match(after.out, /amended +version 2: a sign/)
+    })
+  )
+
+  it.effect("makes, lists and voids price events, and shows how they came out", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("price-events", "list")).out, "There are no price events yet.")
+      const make = (...more: ReadonlyArray<string>) =>
+        run(
+          ...words("price-events create --asset ETH --deadline 2026-03-02T13:00:00Z"),
+          ...words("--resolve-at 2026-03-02T00:00:00Z"),
+          ...more
+        )
+      const made = yield* make(...words("--kind threshold --level 1999.5"))
+      assert.isTrue(made.ok, made.err)
+      assert.match(
+        made.out,
+        /kind +threshold[^]*level +1999\.5[^]*criteria +Yes \(bullish\) if the close of Ethereum/
+      )
+      const close = yield* make(...words("--kind numeric_close --reference-scale 40"))
+      assert.match(close.out, /reference scale +40/)
+      const barrier = yield* make(...words("--kind barrier --level 10 --window-from 2026-03-01T20:00:00Z"))
+      assert.match(barrier.out, /window from +2026-03-01 20:00:00 UTC/)
+      assert.include((yield* make(...words("--kind barrier"))).err, "level: Missing key")
+      const early = yield* run("price-events", "void", firstId(barrier.out), "--reason", "a digit")
+      assert.include(early.err, "nothing is settled or voided before its deadline")
+
+      yield* TestClock.setTime(Date.parse("2026-03-02T14:00:00Z"))
+      yield* importCandles("ETH", "1h", [[DateTime.makeUnsafe("2026-03-01T23:00:00Z"), 2000]])
+      yield* run("settle")
+      const voided = yield* run("price-events", "void", firstId(barrier.out), "--reason", "a digit")
+      assert.match(voided.out, /void +a digit/)
+      const listed = yield* run("price-events", "list", "--status", "resolved")
+      assert.match(listed.out, /ETH +threshold +resolved +2026-03-02 13:00:00/)
+      assert.strictEqual(
+        (yield* run("price-events", "list", "--status", "open")).out,
+        "No price event is open."
+      )
+      const shown = yield* run("price-events", "results", firstId(made.out))
+      assert.match(shown.out, /result +bullish\nlevel +1999\.5\nclose price +2000/)
+      const numeric = yield* run("price-events", "results", firstId(close.out))
+      assert.match(numeric.out, /close price +2000\nreference scale +40/)
+      const amended = yield* run(
+        ...words(`price-events amend ${firstId(made.out)} --close-price 1999 --reason x`)
+      )
+      assert.match(amended.out, /result +bearish/)
     })
   )
 

@@ -1,30 +1,10 @@
 /** What the database itself refuses of macro challenges and forecasts: rows of no form, of two, or that cannot be true. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Predicate } from "effect"
-import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
+import { Effect } from "effect"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { claimedAgent, forecast, freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
+import { copied, refusal } from "../support/refusals.ts"
 import { testServices } from "../support/services.ts"
-
-const textMember = (value: unknown, name: string): string =>
-  Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
-
-/** The constraint that refuses the statement, or what PostgreSQL says. */
-const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(statement(sql))).pipe(
-    Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))
-  )
-
-/** A copy of the first row of a table in which these columns have other values. */
-const copied =
-  (table: string, where: string, changes: Readonly<Record<string, string>>) => (sql: SqlClient.SqlClient) => {
-    const values = Object.entries(changes).flatMap(([name, value]) => [`'${name}'`, value])
-    return sql`
-      insert into ${sql(table)}
-      select (jsonb_populate_record(t, jsonb_build_object(${sql.literal(values.join(", "))}))).*
-        from ${sql(table)} t where ${sql.literal(where)} limit 1`
-  }
 
 /** A settled challenge with a forecast. */
 const settled = Effect.gen(function* () {

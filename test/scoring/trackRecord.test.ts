@@ -182,6 +182,23 @@ describe("A proof that holds", () => {
     assert.include(found(seen, "witnesses")?.says, "the file names witness.example/w1+")
   })
 
+  it("of the settlement of a yes-or-no price event shows its level", async () => {
+    const entry = canonical({
+      challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
+      level: "70000",
+      observation: "69999.5",
+      result: "bearish",
+      type: "settlement"
+    })
+    const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
+    const facts = new Map((await verify({ proof, keys })).statement?.facts)
+    assert.deepStrictEqual(
+      ["Result", "Level", "Open price"].map((term) => facts.get(term)),
+      ["bearish", "70000", undefined]
+    )
+    assert.include([...facts.values()], "69999.5")
+  })
+
   it("of the settlement of a macro challenge shows what came of its credit pool", async () => {
     const entry = canonical({
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",

@@ -55,7 +55,7 @@ const counted = (count: number): string => (count === 1 ? "1 answer" : `${count}
 
 const result = (terms: PriceEvent): Html => {
   if (terms.result === null) return null
-  return html`<strong>${terms.result === "bullish" ? "Yes" : "No"}</strong>, which is ${terms.result}`
+  return html`<strong>${terms.result === "bullish" ? "Yes" : "No"}</strong> (${terms.result})`
 }
 
 /** As the services show it: nothing of an answer is there before the deadline. */

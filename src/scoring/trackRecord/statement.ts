@@ -43,6 +43,15 @@ const directionalTerms = [
   ["dead_zone_pct", "Dead zone in percent"]
 ] as const
 
+/** A yes-or-no question: bullish is Yes. */
+const levelTerms = [
+  ["result", "Result"],
+  ["level", "Level"],
+  ["observation", "Closing price, or of a barrier the price nearest to the level"],
+  ["observed_at", "Observed at"],
+  ["source", "Source"]
+] as const
+
 const numericTerms = [
   ["observation", "Published value"],
   ["observed_at", "Recorded at"],
@@ -70,11 +79,16 @@ const titles: ReadonlyMap<string, string> = new Map([
   ["void", "A cancelled challenge"]
 ])
 
+const termsOf = (members: JsonObject) => {
+  if ("reference_scale" in members) return numericTerms
+  return "level" in members ? levelTerms : directionalTerms
+}
+
 /** What a settlement and an amendment have in common, by the terms of the challenge's type. */
 const settlementTerms = (members: JsonObject) =>
   [
     ["challenge_id", "Challenge"],
-    ...("reference_scale" in members ? numericTerms : directionalTerms),
+    ...termsOf(members),
     ["scores", "Scores"],
     ["root", "Merkle root of the scores"]
   ] as const

@@ -8,12 +8,15 @@ import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import {
+  answer,
   claimedAgent,
   forecast,
   freshWeek,
+  importCandles,
   moveTo,
   newChallenge,
   newMacro,
+  newPriceEvent,
   plus,
   predict,
   provisionalAgent
@@ -251,6 +254,77 @@ layer(testServer())("The page of a macro challenge", (it) => {
       yield* keepLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)
+      assert.match(shown, /Void entry \d+/)
+      assert.notInclude(shown, "points")
+    })
+  )
+})
+
+layer(testServer())("The page of a price event", (it) => {
+  it.effect(
+    "shows the question and no answer before the deadline, and then answers, outcome and proofs",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+        const threshold = yield* newPriceEvent({ kind: "threshold", level: 1999.5 })
+        const close = yield* newPriceEvent({ kind: "numeric_close" })
+        const { answer: sent } = yield* answer(ada, threshold, {
+          confidence: 0.875,
+          reasoning: "Flows <in>."
+        })
+        yield* answer(grace, threshold, { direction: "bearish" })
+        yield* answer(ada, close, { predicted_value: 1990, predicted_std: 12.5 })
+        yield* keepLog
+        const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
+        const path = `/challenges/${threshold.id}`
+        const open = yield* get(path)
+        const shown = textOf(open)
+        for (const said of [
+          "Price event on ETH",
+          "Level 1999.5",
+          "So far 2 answers.",
+          threshold.resolution_criteria,
+          threshold.resolution_criteria_zh
+        ]) {
+          assert.include(shown, said)
+        }
+        for (const secret of [ada, sent.receipt.commit, "Ada", "0.875", "Flows"]) {
+          assert.notInclude(open.text, secret)
+        }
+
+        yield* moveTo(plus(monday, "1 day"))
+        yield* importCandles("ETH", "1h", [[plus(monday, "23 hours"), 2000]])
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* keepLog
+        const settled = yield* get(path)
+        assert.match(textOf(settled), /Result Yes \(bullish\) Close 2000 Level 1999\.5/)
+        assert.match(textOf(settled), /Ada bullish at 0\.875 Right 93\.75 points entry \d+/)
+        assert.include(textOf(settled), "Flows <in>.")
+        const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
+        assert.strictEqual(proofs.length, 5)
+        for (const proof of proofs) {
+          const { text } = yield* get(proof)
+          const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+          assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+        }
+        const numeric = textOf(yield* get(`/challenges/${close.id}`))
+        assert.match(numeric, /Close 2000 .*Reference scale 10 /)
+        assert.match(numeric, /Ada 1990 ± 12\.5 CRPS \d/)
+        assert.match(textOf(yield* get(`/agents/${ada}`)), /1990 ± 12\.5; it was 2000 CRPS/)
+      })
+  )
+
+  it.effect("that is void says why, and scores nobody", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const barrier = yield* newPriceEvent({ kind: "barrier" })
+      yield* answer(yield* claimedAgent("Ada"), barrier)
+      yield* moveTo(plus(monday, "96 hours"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* keepLog
+      const shown = textOf(yield* get(`/challenges/${barrier.id}`))
+      assert.match(shown, /Void: nobody is scored by it\. The candles that decide it were not all known by/)
       assert.match(shown, /Void entry \d+/)
       assert.notInclude(shown, "points")
     })
