@@ -58,7 +58,10 @@ export const makeTakeStakes = Effect.gen(function* () {
   /** Those in open pools, by the rules: writes what is taken, and answers each at its place. */
   const takePlaced = Effect.fnUntraced(function* (placed: ReadonlyArray<Placed>) {
     if (placed.length === 0) return []
-    const rows = yield* standingRows(standings(sql, placed))
+    let rows = yield* standingRows(standings(sql, placed))
+    // Whoever waited for an account sees what a claim paid into it, and not yet whose agent the claim made it: that needs
+    // another statement, after the lock. Else the grant could be staked as if nobody owned the agent.
+    if (rows.some(({ owner_id }) => owner_id === null)) rows = yield* standingRows(standings(sql, placed))
     if (rows.length < placed.length) {
       return yield* Effect.die(new Error("a stake of an agent without an account"))
     }
