@@ -5,7 +5,7 @@ import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
-import { MacroArena } from "../../services/MacroArena.ts"
+import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
@@ -39,9 +39,11 @@ export const layer = HttpApiBuilder.group(
       createChallenge: ({ payload }) => arenas.create(payload),
       cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
       createMacroChallenge: ({ payload }) => macro.create(payload),
+      // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        macro.resolve(params.challenge_id, payload.actual_value),
-      voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
+        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
+      voidMacroChallenge: ({ params, payload }) =>
+        longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),
