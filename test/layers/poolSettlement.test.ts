@@ -1,6 +1,6 @@
 /** How credit pools are funded, settled and void. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Random, Result, Schema } from "effect"
+import { Effect, Fiber, Random, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { binOf } from "../../src/scoring/macro.ts"
@@ -15,6 +15,7 @@ import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
 import { credits, fund, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerPlay.ts"
+import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { revealAll } from "../support/loggedWorld.ts"
 import { ownedRewards } from "../support/poolFormula.ts"
@@ -354,6 +355,27 @@ layer(testServices())("The settlement of a pool", (it) => {
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
+      yield* checked
+    })
+  )
+
+  it.effect("takes the treasury, which claims wait for, only once all else is written", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const end of [
+        (challenge: { readonly id: string }) => resolve(challenge, 3.15),
+        ({ id }: { readonly id: string }) => MacroArena.use((macro) => macro.void(id, "never published"))
+      ]) {
+        const { challenge, deadline } = yield* staked()
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* settleDue
+        const entering = yield* held(sql`lock table log_pending in share mode`)
+        const ending = yield* meeting(end(challenge))
+        yield* sql`select 1 from accounts where id = 'treasury' for no key update nowait`
+        yield* entering.commit
+        yield* Fiber.join(ending)
+        assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
+      }
       yield* checked
     })
   )

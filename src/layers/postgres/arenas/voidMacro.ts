@@ -10,7 +10,7 @@ import { closeChallenges } from "./closeChallenges.ts"
 
 export const makeVoidMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const settlePool = yield* makeSettlePool
+  const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
    * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
@@ -34,6 +34,7 @@ export const makeVoidMacro = Effect.gen(function* () {
             insert into log_pending (type, challenge_id, version, entry)
             values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
         }
+        yield* returnRest(challengeId)
         return true
       })
     )

@@ -35,7 +35,7 @@ export const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const terms = maybe(Terms)
   const forecasts = many(LastForecast)
-  const settlePool = yield* makeSettlePool
+  const { returnRest, settlePool } = yield* makeSettlePool
 
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
@@ -112,6 +112,7 @@ export const makeSettleMacro = Effect.gen(function* () {
       yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${challengeId}::uuid`)
       yield* settlePool(challengeId, winning_bin, now)
       yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
+      yield* returnRest(challengeId)
       return true
     })
     return yield* settling(sql, settled)

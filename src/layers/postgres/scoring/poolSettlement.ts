@@ -149,10 +149,10 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * Settles the pool of a challenge that ends in this transaction. Without a bin, or with nobody on it, it is void, and
-   * all that happens is that everything returns.
+   * Settles the pool of a challenge that ends in this transaction, which ends with `returnRest`. Without a bin, or with
+   * nobody on it, it is void, and all that happens is that everything returns.
    */
-  return Effect.fn("Scoring.settlePool")(function* (
+  const settlePool = Effect.fn("Scoring.settlePool")(function* (
     challengeId: string,
     winningBin: number | null,
     now: DateTime.Utc
@@ -175,7 +175,16 @@ export const makeSettlePool = Effect.gen(function* () {
       values (${challengeId}::uuid, ${winners.length > 0 ? "paid" : "void"}, ${winningBin}::int, ${pool.reward_pool},
               ${pool.stakes}, ${pool.staked}, ${winners.length}, ${paid}, ${at(now)})`)
     yield* payRewards(challengeId, rewards)
+  })
+
+  /**
+   * What is not paid goes back. The last step of the transaction, after the entry of the log: whoever claims an agent or
+   * creates a challenge waits for the treasury.
+   */
+  const returnRest = Effect.fnUntraced(function* (challengeId: string) {
     const { posted } = yield* left(sql`select posted from accounts where id = ${poolAccount(challengeId)}`)
     yield* record(posted > 0n ? [remainder(challengeId, posted)] : [])
   })
+
+  return { settlePool, returnRest }
 })
