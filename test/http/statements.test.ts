@@ -239,9 +239,10 @@ const pinned: Readonly<Record<string, Pinned>> = {
     2,
     Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
   ),
-  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer.
+  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer; and since nobody owns the
+  // agent, whether that is still so.
   "POST /eval/macro/challenges/:challenge_id/stake": made(
-    6,
+    7,
     Effect.gen(function* () {
       const challenge = yield* newMacro()
       const { agentId, token } = yield* staking
@@ -354,7 +355,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 26,
+    statements: 28,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
