@@ -20,8 +20,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-import { record } from "../support/ledger.ts"
-import { credits } from "../support/ledger.ts"
+import { credits, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
