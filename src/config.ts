@@ -7,18 +7,19 @@ import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
+import { limitSettings } from "./limitSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
+import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
+import type { PriceComposition } from "./priceSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import {
   duration,
   durationOrOff,
   integer,
-  limit,
   oneOf,
-  parseNetworks,
   plain,
   ratio,
   secret,
@@ -115,6 +116,7 @@ export const settings = {
   ...identitySettings,
   ...attestationSettings,
   ...logSettings,
+  ...priceSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -168,27 +170,7 @@ export const settings = {
     "1 second",
     "How long the leaderboard, the catalog and event lists are kept before they are made anew."
   ),
-  limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
-  limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
-  limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
-  limitRegistrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
-  limitReads: limit(
-    "AUSPEX_LIMIT_READS",
-    "600/minute",
-    "Reads, and writes without a limit of their own, per address."
-  ),
-  limitLogReads: limit(
-    "AUSPEX_LIMIT_LOG_READS",
-    "6000/minute",
-    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
-  ),
-  trustedProxies: plain({
-    name: "AUSPEX_TRUSTED_PROXIES",
-    defaultText: "",
-    takes: "addresses and CIDR blocks with commas",
-    meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
-    parse: parseNetworks
-  }),
+  ...limitSettings,
   logFormat: plain<"json" | "pretty">({
     name: "AUSPEX_LOG_FORMAT",
     defaultText: null,
@@ -264,6 +246,7 @@ export interface Composition {
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
+  readonly prices: PriceComposition
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -280,6 +263,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const logOrigin = yield* given(settings.logOrigin)
   const otlpEndpoint = yield* given(settings.otlpEndpoint)
   const traceRatio = yield* orDefault(settings.traceRatio)
+  const priceSource = yield* orDefault(settings.priceSource)
+  const macroAutoResolve = yield* orDefault(settings.macroAutoResolve)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -300,6 +285,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         issuer: yield* given(settings.oidcIssuer),
         clientId: yield* given(settings.oidcClientId),
         clientSecret: yield* given(settings.oidcClientSecret)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    prices: yield* Effect.fromResult(
+      priceCompositionOf({
+        source: priceSource,
+        replayDir: yield* given(settings.priceReplayDir),
+        exchanges: yield* orDefault(settings.priceExchanges),
+        fredApiKey: yield* given(settings.fredApiKey),
+        autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
@@ -323,6 +317,11 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closePriceWithin: yield* orDefault(settings.closePriceWithin),
       directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
       macroVoidAfter: yield* orDefault(settings.macroVoidAfter),
+      priceSource,
+      priceHistory: yield* orDefault(settings.priceHistory),
+      priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
+      priceReread: yield* orDefault(settings.priceReread),
+      macroAutoResolve: macroAutoResolve === "on",
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       rankMinCount: yield* orDefault(settings.rankMinCount),

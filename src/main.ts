@@ -9,6 +9,7 @@ import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
 import * as Jobs from "./jobs/Jobs.ts"
+import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
@@ -17,6 +18,9 @@ import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
+import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
+import * as LivePrices from "./layers/prices/Live.ts"
+import * as ReplayedPrices from "./layers/prices/Replay.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
@@ -68,6 +72,15 @@ const senderOf = (config: Composition) =>
     const isName = /[a-z]\.[a-z]/.test(hostname)
     return { name: "Auspex", address: `auspex@${isName ? hostname : "localhost"}` }
   })
+
+/** Fetches prices, if there is a source of them. */
+const priceJob = ({ prices, rules }: Composition) => {
+  if (rules.priceSource === "none") return Layer.empty
+  const ingestion = PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer))
+  return rules.priceSource === "replay"
+    ? ingestion.pipe(Layer.provide(ReplayedPrices.layer(prices.replayDir)))
+    : ingestion.pipe(Layer.provide(LivePrices.layer(prices.exchanges)))
+}
 
 /** How mail leaves, and what the banner says of it. */
 const post = Effect.fn("post")(function* (config: Composition) {
@@ -132,7 +145,7 @@ const application = (config: Composition) =>
       )
       const running = Layer.mergeAll(
         Jobs.clockWatch,
-        config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
+        config.roles.includes("jobs") ? Layer.merge(Jobs.layer, priceJob(config)) : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
       const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>
@@ -173,7 +186,7 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
     const why = refusal instanceof Error ? refusal.message : error.message
     return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
   }
-  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch"]
+  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch", "PriceSourceUnusable"]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`

@@ -1,8 +1,10 @@
-import { Clock, Effect, Layer, Metric, Ref, Schema } from "effect"
+import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
 import { LogKeeper } from "../../services/LogKeeper.ts"
+import { Settings } from "../../services/Settings.ts"
+import { latePrices, LatePrices, whyPricesAreLate } from "./prices/late.ts"
 import { one } from "./query.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */
@@ -17,7 +19,10 @@ const make = Effect.gen(function* () {
   const drift = yield* Ref.make(0)
   const isDraining = yield* Ref.make(false)
   const keeper = yield* LogKeeper
-  const state = one(Schema.Struct({ id: Schema.Int, fault: Schema.NullOr(Schema.String) }))
+  const settings = yield* Settings
+  const state = one(
+    Schema.Struct({ id: Schema.Int, fault: Schema.NullOr(Schema.String), ...LatePrices.fields })
+  )
   const serverTime = one(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -38,12 +43,15 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.withSpan("Health.measureClockDrift"))
 
   const unreachable = (reason: string) =>
-    Effect.succeed({ checks: [{ name: "database" as const, ok: false, reason }], fault: null })
+    Effect.succeed({ checks: [{ name: "database" as const, ok: false, reason }], fault: null, late: null })
 
   /** One statement tells what the database knows, also of the log: what another replica found, or an audit. */
-  const asked = state(sql`
-    select (select max(migration_id)::int from effect_sql_migrations) as id, (select fault from log_state) as fault`).pipe(
-    Effect.map(({ fault, id }) => ({
+  const asked = Effect.flatMap(DateTime.now, (now) =>
+    state(sql`
+    select (select max(migration_id)::int from effect_sql_migrations) as id, (select fault from log_state) as fault,
+           ${latePrices(sql, settings.priceSource, now)}`)
+  ).pipe(
+    Effect.map(({ fault, id, late, contested }) => ({
       checks: [
         { name: "database" as const, ok: true, reason: null },
         {
@@ -55,7 +63,8 @@ const make = Effect.gen(function* () {
               : `the database has migration ${id}, this program knows ${latestMigration}`
         }
       ],
-      fault
+      fault,
+      late: whyPricesAreLate({ late, contested })
     })),
     Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
     Effect.catchDefect(() => unreachable("cannot be reached"))
@@ -75,9 +84,10 @@ const make = Effect.gen(function* () {
         reason: steady ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
       { name: "log" as const, ok: unsigned === null, reason: unsigned },
+      { name: "prices" as const, ok: database.late === null, reason: database.late },
       { name: "draining" as const, ok: !leaving, reason: leaving ? "shutting down" : null }
     ]
-    const serves = checks.every((check) => check.ok || check.name === "log")
+    const serves = checks.every((check) => check.ok || check.name === "log" || check.name === "prices")
     return { status: serves ? ("ready" as const) : ("not_ready" as const), checks }
   }).pipe(Effect.withSpan("Health.readiness"))
 
