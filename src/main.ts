@@ -9,6 +9,7 @@ import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
 import * as Jobs from "./jobs/Jobs.ts"
+import * as MacroValuesJob from "./jobs/macroValues.ts"
 import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
@@ -19,6 +20,7 @@ import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
+import * as Fred from "./layers/prices/Fred.ts"
 import * as LivePrices from "./layers/prices/Live.ts"
 import * as ReplayedPrices from "./layers/prices/Replay.ts"
 import * as telemetry from "./layers/telemetry.ts"
@@ -81,6 +83,13 @@ const priceJob = ({ prices, rules }: Composition) => {
     ? ingestion.pipe(Layer.provide(ReplayedPrices.layer(prices.replayDir)))
     : ingestion.pipe(Layer.provide(LivePrices.layer(prices.exchanges)))
 }
+
+/** Looks up macro values, if there is a key for it. */
+const macroValuesJob = ({ prices }: Composition) =>
+  Option.match(prices.fredApiKey, {
+    onNone: () => Layer.empty,
+    onSome: (key) => MacroValuesJob.layer.pipe(Layer.provide(Fred.layer(key)))
+  })
 
 /** How mail leaves, and what the banner says of it. */
 const post = Effect.fn("post")(function* (config: Composition) {
@@ -145,7 +154,9 @@ const application = (config: Composition) =>
       )
       const running = Layer.mergeAll(
         Jobs.clockWatch,
-        config.roles.includes("jobs") ? Layer.merge(Jobs.layer, priceJob(config)) : Layer.empty,
+        config.roles.includes("jobs")
+          ? Layer.mergeAll(Jobs.layer, priceJob(config), macroValuesJob(config))
+          : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
       const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>

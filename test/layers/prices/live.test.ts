@@ -51,13 +51,7 @@ const inTime = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
 /** Requests to one place keep a distance. */
 const read = (asset: string, window: Window) => inTime(askOnce(asset, window))
 
-const shown = ({ close, high, low, open, time }: Candle) => [
-  DateTime.formatIso(time),
-  open,
-  high,
-  low,
-  close
-]
+const shown = ({ close, high, low, open, time }: Candle) => [DateTime.formatIso(time), open, high, low, close]
 
 const expected = (symbol: string, hours: ReadonlyArray<DateTime.Utc>) =>
   hours.map((time) => [DateTime.formatIso(time), ...hourOf(bases[symbol] ?? 0, DateTime.toEpochMillis(time))])
