@@ -295,6 +295,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "GET /admin/prices/quarantine": page(1),
+  "GET /admin/macro/proposals": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({

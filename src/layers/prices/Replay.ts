@@ -3,7 +3,6 @@
  * on its weekday and at its hour, and always the same one: a restart shows what was shown before.
  */
 import { createHash } from "node:crypto"
-import { parse } from "csv-parse/sync"
 import { DateTime, Duration, Effect, FileSystem, Layer, Path, Schema } from "effect"
 import { Candle } from "../../services/Prices.ts"
 import { PriceSource, PriceSourceUnusable, SourceFailed } from "../../services/PriceSource.ts"
@@ -39,10 +38,15 @@ interface Recording {
   readonly payloadHash: Uint8Array
 }
 
-const rows = (text: string): unknown => parse(text, { columns: true, skip_empty_lines: true, trim: true })
+/** Loaded only here: a service without recordings does not wait for it. */
+const parser = Effect.promise(() => import("csv-parse/sync"))
 
 const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text: string) {
-  const parsed = yield* Effect.try({ try: () => rows(text), catch: (error) => String(error) })
+  const { parse } = yield* parser
+  const parsed: unknown = yield* Effect.try({
+    try: () => parse(text, { columns: true, skip_empty_lines: true, trim: true }),
+    catch: (error) => String(error)
+  })
   if (interval === "1h") return yield* Effect.flatMap(decodeHours(parsed), checkCandles)
   const days = yield* decodeDays(parsed)
   return yield* checkCandles(

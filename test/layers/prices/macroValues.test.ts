@@ -22,7 +22,7 @@ const published = (place: Place) => {
   place.publish({ ...of, released: "2026-05-12", values: { lin: "330.456", pc1: "3.3544", pch: "0.3" } })
 }
 
-const asked = Effect.fnUntraced(function* (place: Place, key: string = fredKey) {
+const asked = (place: Place, key: string = fredKey) => {
   const source = Fred.layer(Redacted.make(key)).pipe(Layer.provide(place.outbound))
   return (asset: string, period: string, unit: string | null) =>
     passing(
@@ -30,7 +30,7 @@ const asked = Effect.fnUntraced(function* (place: Place, key: string = fredKey) 
         Effect.provide(source, { local: true })
       )
     )
-})
+}
 
 /** With the clock moving on, as pauses between requests need it. */
 const passing = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
@@ -50,7 +50,7 @@ it.effect.each([
   Effect.gen(function* () {
     const place = yield* fred()
     published(place)
-    const firstPrint = yield* asked(place)
+    const firstPrint = asked(place)
     const print = yield* Effect.fromOption(yield* firstPrint("CPI", "2026-03", unit))
     assert.deepStrictEqual(
       [print.value, print.source, print.observation, print.releasedOn, print.payloadHash.length],
@@ -64,7 +64,7 @@ it.effect("nothing is proposed before it is published, nor in a unit that is not
     const place = yield* fred()
     published(place)
     place.publish({ series: "CPIAUCNS", date: "2025-10-01", released: "2025-12-18", values: { lin: "." } })
-    const firstPrint = yield* asked(place)
+    const firstPrint = asked(place)
     for (const [asset, period, unit] of [
       ["CPI", "2026-04", "% over a year"],
       ["CPI", "2025-10", "index"],
@@ -87,7 +87,7 @@ it.effect("a quarter is asked for by its first month", () =>
       released: "2026-07-30",
       values: { lin: "2.1" }
     })
-    const firstPrint = yield* asked(place)
+    const firstPrint = asked(place)
     const print = yield* Effect.fromOption(yield* firstPrint("GDP", "2026-Q2", "% annualised"))
     assert.strictEqual(print.value, 2.1)
   })
@@ -96,7 +96,7 @@ it.effect("a quarter is asked for by its first month", () =>
 it.effect("a wrong key is told without telling the key", () =>
   Effect.gen(function* () {
     const place = yield* fred()
-    const firstPrint = yield* asked(place, "wrong-key")
+    const firstPrint = asked(place, "wrong-key")
     const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
     assert.deepStrictEqual([refused.reason, refused.kind], ["fred: it answered 400", "unknown"])
   })
@@ -111,7 +111,7 @@ it.effect.each([
   Effect.gen(function* () {
     const place = yield* fred()
     place.behave(async () => reply)
-    const firstPrint = yield* asked(place)
+    const firstPrint = asked(place)
     const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
     assert.strictEqual(refused.kind, "unavailable")
     assert.lengthOf(place.asked, 3)

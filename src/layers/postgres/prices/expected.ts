@@ -41,12 +41,14 @@ export const makeExpected = Effect.gen(function* () {
       Duration.sum(dueAfter, settings.priceReread),
       feed.continuous ? patience : Duration.sum(quiet, patience)
     )
+    // What is older was not asked for until now.
+    const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, patience))
     const width = sql`${step}::float8 * interval '1 millisecond'`
     yield* run(sql`
       insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
       select ${feed.asset}, ${feed.interval}, t, t + ${width},
              t + ${width} + ${Duration.toMillis(dueAfter)}::float8 * interval '1 millisecond',
-             t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond'
+             greatest(t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond', ${at(late)})
         from generate_series(${at(first)}::timestamptz, ${at(last)}::timestamptz, ${width}) t
         cross join (
           select min(time) as first, max(time) as last from expected_candles
