@@ -349,7 +349,7 @@ layer(world)("price ingestion", (it) => {
       yield* runsAt(1, 3)
       assert.deepStrictEqual(yield* check, ["ready", null])
       script.isDown = true
-      yield* runsAt(90)
+      yield* runsAt(61, 90)
       assert.deepStrictEqual(yield* check, ["ready", null])
       yield* runsAt(94)
       assert.deepStrictEqual(yield* check, ["ready", "no price source shows recent candles of ETH"])
