@@ -43,8 +43,11 @@ export interface Answer {
 export class SourceFailed extends Data.TaggedError("SourceFailed")<{
   /** Without addresses or keys: it stands in logs. */
   readonly reason: string
-  /** `unknown`: there is no such symbol there, which asking again at once does not change. */
-  readonly kind: "unavailable" | "unknown"
+  /**
+   * `unknown`: there is no such symbol there, which asking again at once does not change. `resting`: it was not asked,
+   * after it failed several times.
+   */
+  readonly kind: "unavailable" | "unknown" | "resting"
 }> {}
 
 /** What is configured cannot be a source; the message is all an operator needs. */

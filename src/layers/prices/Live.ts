@@ -51,7 +51,7 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
     const result = yield* Effect.result(venue.read(feed.asset, asked))
     if (Result.isFailure(result)) {
       refusals.push(result.failure)
-      yield* Effect.logInfo("a price source did not answer").pipe(
+      yield* Effect.logDebug("a price source did not answer").pipe(
         Effect.annotateLogs({ venue: venue.name, asset: feed.asset, reason: result.failure.reason })
       )
       continue
@@ -62,10 +62,12 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
     const shown = new Set(reading.candles.map(({ time }) => DateTime.toEpochMillis(time)))
     missing = new Set([...missing].filter((time) => !shown.has(time)))
   }
-  const [first] = refusals
-  if (readings.length === 0 && first !== undefined) {
+  if (readings.length === 0 && refusals.length > 0) {
     const reason = refusals.map((each) => each.reason).join("; ")
-    return yield* new SourceFailed({ reason, kind: first.kind })
+    const kind = (["unavailable", "resting"] as const).find((each) =>
+      refusals.some(({ kind }) => kind === each)
+    )
+    return yield* new SourceFailed({ reason, kind: kind ?? "unknown" })
   }
   return { readings, complete: missing.size === 0 || refusals.length === 0 }
 })

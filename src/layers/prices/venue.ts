@@ -51,7 +51,7 @@ export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaph
         () =>
           new SourceFailed({
             reason: `${name} failed several times in a row and rests`,
-            kind: "unavailable"
+            kind: "resting"
           })
       ),
       turns.withPermits(1)

@@ -284,6 +284,24 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
+  it.effect(
+    "a symbol that nobody has is asked for every 15 minutes, one of a place that is down at every tick",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        script.isDown = true
+        yield* runsAt(1, 1.25, 1.5)
+        const asked = () => script.asked.filter(({ asset }) => asset === "ETH").length
+        assert.strictEqual(asked(), 3)
+        script.kind = "unknown"
+        yield* runsAt(2, 2.25, 10, 16.75)
+        assert.strictEqual(asked(), 4)
+        script.isDown = false
+        yield* runsAt(17, 19)
+        assert.include(yield* states("ETH"), "11:00 settled")
+      })
+  )
+
   it.effect("any number of replicas at once make each price once", () =>
     Effect.gen(function* () {
       const script = yield* newDay

@@ -10,12 +10,15 @@ export class Script {
   /** Of the hour that begins then. */
   readonly hours = new Map<string, Omit<Candle, "time"> | null>()
   isDown = false
+  /** How it fails while it is down. */
+  kind: SourceFailed["kind"] = "unavailable"
   /** What it was asked for, oldest first. */
   readonly asked: Array<Window & { readonly asset: string }> = []
   readonly restart = () => {
     this.hours.clear()
     this.asked.length = 0
     this.isDown = false
+    this.kind = "unavailable"
   }
   readonly set = (asset: string, time: DateTime.Utc, price: number | null) => {
     const candle = price === null ? null : { open: price, high: price + 1, low: price - 1, close: price }
@@ -36,7 +39,7 @@ export const scripted = (script: Script) =>
     feeds: [feed("ETH", true, "0 seconds"), feed("GC", false, "15 minutes")],
     read: Effect.fnUntraced(function* ({ asset }, { from, until }) {
       script.asked.push({ asset, from, until })
-      if (script.isDown) return yield* new SourceFailed({ reason: "it is down", kind: "unavailable" })
+      if (script.isDown) return yield* new SourceFailed({ reason: "it is down", kind: script.kind })
       const fetchedAt = yield* DateTime.now
       const first = DateTime.toEpochMillis(from)
       const count = Math.round((DateTime.toEpochMillis(until) - first) / hour)

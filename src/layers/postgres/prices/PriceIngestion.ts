@@ -28,7 +28,7 @@ const nothing: Recorded = { read: 0, settled: 0, contested: 0, absent: 0 }
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const source = yield* PriceSource
-  const { due, expect } = yield* makeExpected
+  const { due, expect, postpone } = yield* makeExpected
   const record = yield* makeRecord
   const late = many(Late)
   const keys = new Set(
@@ -48,7 +48,9 @@ const make = Effect.gen(function* () {
     yield* expect(feed, askedAt)
     const window = yield* due(feed, askedAt)
     if (Option.isNone(window)) return nothing
-    const answer = yield* source.read(feed, window.value)
+    const answer = yield* source
+      .read(feed, window.value)
+      .pipe(Effect.tapError(({ kind }) => (kind === "unknown" ? postpone(feed, askedAt) : Effect.void)))
     const recorded = yield* record(feed, window.value, answer, askedAt)
     for (const [outcome, count] of Object.entries(recorded)) {
       yield* Metric.update(Metric.withAttributes(outcomes, { asset: feed.asset, outcome }), count)
@@ -67,23 +69,32 @@ const make = Effect.gen(function* () {
       (feed) =>
         ingest(feed).pipe(
           Effect.map((recorded) => ({ recorded, failed: [] })),
-          Effect.catchTag("SourceFailed", ({ reason }) =>
-            Effect.logWarning("no price source answered").pipe(
-              Effect.annotateLogs({ asset: feed.asset, reason }),
-              Effect.andThen(Metric.update(Metric.withAttributes(failures, { asset: feed.asset }), 1)),
-              Effect.as({ recorded: nothing, failed: [feed.asset] })
+          Effect.catchTag("SourceFailed", (failure) =>
+            Metric.update(Metric.withAttributes(failures, { asset: feed.asset }), 1).pipe(
+              Effect.as({ recorded: nothing, failed: [{ asset: feed.asset, failure }] })
             )
           )
         ),
       { concurrency: 4 }
     )
+    const failed = results.flatMap((each) => each.failed)
+    // Of an outage the log says once a minute or so that it goes on, when somebody was asked.
+    const told = failed.filter(({ failure }) => failure.kind !== "resting")
+    if (told.length > 0) {
+      yield* Effect.logWarning("no price source answered").pipe(
+        Effect.annotateLogs({
+          assets: failed.map(({ asset }) => asset),
+          reasons: [...new Set(told.map(({ failure }) => failure.reason))]
+        })
+      )
+    }
     const sum = (key: keyof Recorded) => results.reduce((total, { recorded }) => total + recorded[key], 0)
     return {
       read: sum("read"),
       settled: sum("settled"),
       contested: sum("contested"),
       absent: sum("absent"),
-      failed: results.flatMap(({ failed }) => failed)
+      failed: failed.map(({ asset }) => asset)
     }
   }).pipe(Effect.withSpan("PriceIngestion.ingestDue"))
 

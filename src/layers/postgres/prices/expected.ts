@@ -18,6 +18,9 @@ export const quiet = Duration.hours(6)
 /** Beyond the time that a candle takes when all goes well. */
 const patience = Duration.minutes(30)
 
+/** A symbol that nobody has may be listed again, or be named otherwise after an upgrade. */
+const unknownPause = Duration.minutes(15)
+
 const Due = Schema.Struct({ from: Schema.DateTimeUtcFromDate, until: Schema.DateTimeUtcFromDate })
 
 export const makeExpected = Effect.gen(function* () {
@@ -66,5 +69,12 @@ export const makeExpected = Effect.gen(function* () {
          and state in ('awaited', 'read', 'absent')
       having count(*) > 0`)
 
-  return { expect, due }
+  /** What is due is asked for later: nobody has the symbol. */
+  const postpone = (feed: Feed, now: DateTime.Utc): Effect.Effect<void> =>
+    run(sql`
+      update expected_candles set due_at = ${at(DateTime.addDuration(now, unknownPause))}
+       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(now)}
+         and state in ('awaited', 'read', 'absent')`)
+
+  return { expect, due, postpone }
 })
