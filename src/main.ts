@@ -20,9 +20,6 @@ import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
-import * as Fred from "./layers/prices/Fred.ts"
-import * as LivePrices from "./layers/prices/Live.ts"
-import * as ReplayedPrices from "./layers/prices/Replay.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
@@ -75,20 +72,34 @@ const senderOf = (config: Composition) =>
     return { name: "Auspex", address: `auspex@${isName ? hostname : "localhost"}` }
   })
 
-/** Fetches prices, if there is a source of them. */
+/** Fetches prices, if there is a source of them; what is not used is not loaded either. */
 const priceJob = ({ prices, rules }: Composition) => {
   if (rules.priceSource === "none") return Layer.empty
-  const ingestion = PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer))
-  return rules.priceSource === "replay"
-    ? ingestion.pipe(Layer.provide(ReplayedPrices.layer(prices.replayDir)))
-    : ingestion.pipe(Layer.provide(LivePrices.layer(prices.exchanges)))
+  const source =
+    rules.priceSource === "replay"
+      ? Effect.promise(() => import("./layers/prices/Replay.ts")).pipe(
+          Effect.map(({ layer }) => layer(prices.replayDir))
+        )
+      : Effect.promise(() => import("./layers/prices/Live.ts")).pipe(
+          Effect.map(({ layer }) => layer(prices.exchanges))
+        )
+  return PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
 }
 
 /** Looks up macro values, if there is a key for it. */
 const macroValuesJob = ({ prices }: Composition) =>
   Option.match(prices.fredApiKey, {
     onNone: () => Layer.empty,
-    onSome: (key) => MacroValuesJob.layer.pipe(Layer.provide(Fred.layer(key)))
+    onSome: (key) =>
+      MacroValuesJob.layer.pipe(
+        Layer.provide(
+          Layer.unwrap(
+            Effect.promise(() => import("./layers/prices/Fred.ts")).pipe(
+              Effect.map(({ layer }) => layer(key))
+            )
+          )
+        )
+      )
   })
 
 /** How mail leaves, and what the banner says of it. */
