@@ -21,11 +21,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-<<<<<<< HEAD
 import { credits, fund, record } from "../support/ledger.ts"
-=======
-import { credits, record } from "../support/ledger.ts"
->>>>>>> poolsettle
 import { Observed, observed } from "../support/observed.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
@@ -328,6 +324,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "GET /admin/prices/quarantine": page(1),
+  "GET /admin/macro/proposals": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({

@@ -56,6 +56,20 @@ const fullTile = SqlClient.SqlClient.use(
     select 'key.rotate', convert_to('{}', 'UTF8') from generate_series(1, 256)`
 )
 
+/** What the jobs that ask price sources write. */
+const fetched = SqlClient.SqlClient.use((sql) =>
+  Effect.andThen(
+    sql`
+      insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
+      values ('test', 'GC', '1h', '2026-01-01T00:00:00Z', 1, 1, 1, 1, '2026-01-01T01:00:00Z', sha256(''))
+      on conflict do nothing`,
+    sql`
+      insert into macro_proposals (challenge_id, value, source, observation, released_on, fetched_at, payload_hash)
+      select id, 1, 'test', '2026-01-01', '2026-02-01', '2026-02-01T13:00:00Z', sha256('') from challenges limit 1
+      on conflict do nothing`
+  )
+)
+
 /** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
 const records = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
@@ -81,6 +95,7 @@ const records = Effect.gen(function* () {
   yield* moveTo(plus(deadline, "1 hour"))
   yield* MacroArena.use((macro) => macro.resolve(pool.id, 3.1))
   yield* moveTo(deadline)
+  yield* fetched
   return { agent, challenge, deadline }
 })
 
@@ -89,6 +104,8 @@ const appendOnly = [
   ["prediction_scores", "score"],
   ["settlements", "result"],
   ["price_points", "close"],
+  ["price_readings", "close"],
+  ["macro_proposals", "value"],
   ["paper_signals", "direction"],
   ["registration_attempts", "passed"],
   ["audit_log", "action"],

@@ -8,6 +8,7 @@ import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
+import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
@@ -72,6 +73,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: MacroChallenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
+    HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
+      success: Schema.Struct({ items: Schema.Array(MacroProposal) })
+    }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

@@ -6,6 +6,7 @@ import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
+import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
@@ -26,6 +27,7 @@ export const layer = HttpApiBuilder.group(
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
     const owners = yield* Owners
+    const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
     const scoring = yield* Scoring
@@ -42,6 +44,7 @@ export const layer = HttpApiBuilder.group(
       resolveMacroChallenge: ({ params, payload }) =>
         macro.resolve(params.challenge_id, payload.actual_value),
       voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
+      macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

@@ -19,6 +19,7 @@ import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./log/LogAudit.ts"
 import * as MacroArena from "./MacroArena.ts"
+import * as MacroProposals from "./MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -39,6 +40,7 @@ const foundations = Layer.mergeAll(
   KeySets.layer,
   Limits.layer,
   LogAudit.layer,
+  MacroProposals.layer,
   Mailer.layer,
   Owners.layer,
   Prices.layer,

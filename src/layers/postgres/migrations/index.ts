@@ -14,6 +14,7 @@ import { log } from "./0012_log.ts"
 import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
+import { priceSources } from "./0016_prices.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -30,5 +31,6 @@ export const migrations = {
   "0012_log": log,
   "0013_ledger": ledger,
   "0014_macro": macro,
-  "0015_pools": pools
+  "0015_pools": pools,
+  "0016_prices": priceSources
 }
