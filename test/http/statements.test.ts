@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
@@ -342,6 +343,20 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { reason: "why" } }
     }))
   ),
+  "POST /admin/challenges/:challenge_id/amend": {
+    statements: 15,
+    // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
+    request: Effect.fnUntraced(function* (count) {
+      const challenge = yield* newMacro()
+      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      yield* TestClock.adjust("2 hours")
+      yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.2))
+      return {
+        parameters: { challenge_id: challenge.id },
+        asked: { json: { actual_value: 3.1, reason: "why" } }
+      }
+    })
+  },
   "POST /admin/macro/challenges": plain(5, {
     asked: {
       json: {
@@ -424,7 +439,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(40)
+  "GET /admin/log/audit": plain(41)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

@@ -297,6 +297,31 @@ layer(testServices())("a challenge in the database", (it) => {
   )
 })
 
+layer(testServices())("an amendment in the database", (it) => {
+  it.effect("follows the version before it, on the same day, with a reason", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* records
+      const again = (version: number, previous: string, changes: { day?: string; reason?: string } = {}) =>
+        refusal(
+          (sql) => sql`
+            insert into settlements
+              (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, source,
+               observed_at, settled_at, day, reason)
+            select challenge_id, ${version}, ${sql.literal(previous)}, result, open_price, close_price, dead_zone_pct,
+                   source, observed_at, settled_at, ${sql.literal(changes.day ?? "day")},
+                   ${sql.literal(changes.reason ?? "'why'")}
+              from settlements where challenge_id = ${challenge.id}::uuid`
+        )
+      assert.strictEqual(yield* again(3, "2"), "settlements_amend_on_their_day")
+      assert.strictEqual(yield* again(2, "1", { day: "day + 1" }), "settlements_amend_on_their_day")
+      for (const previous of ["null::int", "2"]) {
+        assert.strictEqual(yield* again(2, previous), "settlements_versions_follow")
+      }
+      assert.strictEqual(yield* again(2, "1", { reason: "null" }), "settlements_amendments_have_reason")
+    })
+  )
+})
+
 layer(testServices())("a prediction in the database", (it) => {
   /** A prediction of another agent, a copy of a valid one but for what is said. */
   const forged = Effect.fnUntraced(function* (

@@ -1,6 +1,7 @@
 /** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
@@ -56,6 +57,20 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Challenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Cancel a challenge; nobody is scored by it"),
+    HttpApiEndpoint.post("amendChallenge", "/admin/challenges/:challenge_id/amend", {
+      params: { challenge_id: Schema.String },
+      payload: Amendment,
+      success: SettledChallenge,
+      error: [NotFound, InvalidRequest, ChallengeState]
+    })
+      .annotate(
+        OpenApi.Summary,
+        "Correct what a resolved challenge was decided by: a new version, scored anew"
+      )
+      .annotate(
+        OpenApi.Description,
+        "Takes close_price of a directional challenge, actual_value of a macro one. Every version and its reason stay visible. No credit moves. Sent again, it changes nothing."
+      ),
     HttpApiEndpoint.post("createMacroChallenge", "/admin/macro/challenges", {
       payload: NewMacroChallenge,
       success: created(MacroChallenge),

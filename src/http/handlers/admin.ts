@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Amendments } from "../../services/Amendments.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -20,6 +21,7 @@ export const layer = HttpApiBuilder.group(
   Api,
   "admin",
   Effect.fnUntraced(function* (handlers) {
+    const amendments = yield* Amendments
     const arenas = yield* Arenas
     const audit = yield* Audit
     const credits = yield* Credits
@@ -40,6 +42,7 @@ export const layer = HttpApiBuilder.group(
       decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
       createChallenge: ({ payload }) => arenas.create(payload),
       cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
+      amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
       createMacroChallenge: ({ payload }) => macro.create(payload),
       resolveMacroChallenge: ({ params, payload }) =>
         macro.resolve(params.challenge_id, payload.actual_value),

@@ -5,6 +5,7 @@ import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
+import * as Amendments from "./Amendments.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -32,6 +33,7 @@ import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
   AgentScopes.layer,
+  Amendments.layer,
   Audit.layer,
   Credits.layer,
   Events.layer,

@@ -116,6 +116,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       reward_pool: 0,
       ...terms
     })
+  const settledMacro = Effect.gen(function* () {
+    const { id } = yield* macroOf(hoursFromNow(-24))
+    yield* asAdmin(Created, `macro/challenges/${id}/resolve`, { actual_value: 1.25 })
+    return { id }
+  })
   /** So many first prints of a series that a reference scale is computed from them. */
   const printed = (terms: Readonly<Record<string, string>>) =>
     Effect.forEach(
@@ -145,7 +150,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   // Three challenges of yesterday, settled: an agent predicted them in time, and sent paper-trade signals later.
   const yesterday = hoursFromNow(-24)
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
-  const [oldest = { id: "none" }] = settled
+  const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
   const predict = (agentId: AgentId, challengeId: string, hours: number) =>
     arenas.predict({
       agentId,
@@ -295,6 +300,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "admin.resolveMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "admin.amendChallenge": [
+      Effect.map(settledMacro, ({ id }) =>
+        sample({ params: { challenge_id: id }, without: ["close_price"] })
+      ),
+      always({ params: { challenge_id: newest.id }, without: ["actual_value"] })
     ],
     "admin.voidMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))

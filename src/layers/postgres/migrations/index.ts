@@ -14,7 +14,8 @@ import { log } from "./0012_log.ts"
 import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
-import { priceSources } from "./0016_prices.ts"
+import { amendments } from "./0016_amendments.ts"
+import { priceSources } from "./0017_prices.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -32,5 +33,6 @@ export const migrations = {
   "0013_ledger": ledger,
   "0014_macro": macro,
   "0015_pools": pools,
-  "0016_prices": priceSources
+  "0016_amendments": amendments,
+  "0017_prices": priceSources
 }
