@@ -22,11 +22,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-<<<<<<< HEAD
 import { credits, fund, record } from "../support/ledger.ts"
-=======
-import { credits, record } from "../support/ledger.ts"
->>>>>>> poolsettle
 import { Observed, observed } from "../support/observed.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
