@@ -1,6 +1,6 @@
 /** One Auspex with its embedded PostgreSQL, and what can happen to it. */
 import { NodeFileSystem } from "@effect/platform-node"
-import { Clock, Duration, Effect, Option, Schema } from "effect"
+import { Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many } from "../../../src/layers/postgres/query.ts"
 import { embeddedUrl, freePort, isAlive, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
@@ -78,9 +78,8 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   })
 
   const terminate = Effect.gen(function* () {
-    yield* until("a busy session", "10 seconds", query(terminateBackends))
-    const at = yield* Clock.currentTimeMillis
-    return { at, landed: Effect.succeed(true) }
+    const busy = yield* Effect.exit(until("a busy session", "10 seconds", query(terminateBackends)))
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(Exit.isSuccess(busy)) }
   })
 
   const pause = Effect.gen(function* () {
