@@ -13,6 +13,7 @@ import { reads } from "./0011_reads.ts"
 import { log } from "./0012_log.ts"
 import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
+import { paperAndArchive } from "./0015_paper_and_archive.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -28,5 +29,6 @@ export const migrations = {
   "0011_reads": reads,
   "0012_log": log,
   "0013_ledger": ledger,
-  "0014_macro": macro
+  "0014_macro": macro,
+  "0015_paper_and_archive": paperAndArchive
 }
