@@ -31,7 +31,7 @@ const positionsOf = (agent: AgentId, challenge: { readonly id: string }) =>
 
 const shortened = Effect.fnUntraced(function* (agent: AgentId, challenge: { readonly id: string }) {
   const positions = yield* positionsOf(agent, challenge)
-  return positions.map((each) =>
+  return positions.map((each): ReadonlyArray<unknown> | null =>
     each === null ? null : [each.status, each.size, each.entry_price, each.exit_price, each.pnl_pct]
   )
 })

@@ -1,6 +1,7 @@
 /** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
@@ -72,6 +73,14 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: MacroChallenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
+    HttpApiEndpoint.post("importTournament", "/admin/archive", {
+      payload: TournamentImport,
+      success: created(Tournament),
+      error: [InvalidRequest, AlreadyArchived]
+    }).annotate(
+      OpenApi.Summary,
+      "Archive a finished tournament as a whole, for ever; the same again is a no-op"
+    ),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

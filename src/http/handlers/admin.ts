@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -19,6 +20,7 @@ export const layer = HttpApiBuilder.group(
   Api,
   "admin",
   Effect.fnUntraced(function* (handlers) {
+    const archive = yield* Archive
     const arenas = yield* Arenas
     const audit = yield* Audit
     const credits = yield* Credits
@@ -42,6 +44,7 @@ export const layer = HttpApiBuilder.group(
       resolveMacroChallenge: ({ params, payload }) =>
         macro.resolve(params.challenge_id, payload.actual_value),
       voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
+      importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

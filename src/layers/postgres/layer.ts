@@ -5,6 +5,7 @@ import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
+import * as Archive from "./Archive.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -30,6 +31,7 @@ import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
   AgentScopes.layer,
+  Archive.layer,
   Audit.layer,
   Credits.layer,
   Events.layer,

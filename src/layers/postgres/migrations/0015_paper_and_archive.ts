@@ -55,15 +55,14 @@ export const paperAndArchive = Effect.gen(function* () {
       resolved_at timestamptz,
       result text,
       void_reason text,
-      outcomes jsonb not null,
-      prediction_count bigint not null constraint archived_challenges_predictions check (prediction_count >= 0),
+      -- What could be predicted, and how many did: [{ outcome, prediction_count }].
+      outcomes jsonb not null constraint archived_challenges_outcomes check (jsonb_typeof(outcomes) = 'array'),
       primary key (tournament, position),
       constraint archived_challenges_tournament foreign key (tournament, challenge_count)
         references archived_tournaments (slug, challenge_count),
       constraint archived_challenges_imported_together check (position <= challenge_count),
       constraint archived_challenges_times check (opened_at < deadline and deadline <= resolved_at),
-      constraint archived_challenges_ended check (
-        num_nonnulls(result, void_reason) = 1 and (result is null or resolved_at is not null))
+      constraint archived_challenges_one_end check (num_nonnulls(result, void_reason) = 1)
     )`
   for (const table of ["archived_tournaments", "archived_challenges"]) {
     yield* sql`
