@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
@@ -14,6 +15,7 @@ import {
   countOf,
   freshWeek,
   importQuotes,
+  instant,
   moveTo,
   newChallenge,
   plus,
@@ -51,6 +53,13 @@ const fullTile = SqlClient.SqlClient.use(
     select 'key.rotate', convert_to('{}', 'UTF8') from generate_series(1, 256)`
 )
 
+const over = {
+  slug: "over",
+  title: "Over",
+  ended_at: instant("2026-01-02T00:00:00Z"),
+  challenges: [{ question: "?", deadline: instant("2026-01-01T00:00:00Z"), result: "yes" }]
+}
+
 /** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
 const records = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
@@ -70,6 +79,7 @@ const records = Effect.gen(function* () {
     audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
   )
   yield* Credits.use((credits) => credits.grantEarlierClaims)
+  yield* Archive.use((archive) => archive.import(over))
   return { agent, challenge, deadline }
 })
 
@@ -84,7 +94,8 @@ const appendOnly = [
   ["log_entries", "entry"],
   ["log_nodes", "hash"],
   ["log_keys", "verifier_key"],
-  ["transfers", "amount"]
+  ["transfers", "amount"],
+  ["archived_challenges", "result"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -48,8 +48,9 @@ export const archive = (frame: Frame, { items, next_cursor }: PageOf<Tournament>
 const predicted = (outcomes: ArchivedChallenge["outcomes"]) =>
   outcomes.length === 0
     ? null
-    : html`<p class="row small">
-        ${outcomes.map(({ outcome, prediction_count }) => html`<span>${outcome}: ${prediction_count}</span>`)}
+    : html`<p class="small">
+        Predicted:
+        ${outcomes.map(({ outcome, prediction_count }) => `${outcome} ${prediction_count}`).join(", ")}
       </p>`
 
 const challenge = (shown: ArchivedChallenge) =>
@@ -58,7 +59,7 @@ const challenge = (shown: ArchivedChallenge) =>
     <p>${shown.question}</p>
     <p class="row">
       <span
-        >${shown.result === null ? shown.void_reason : html`It was <strong>${shown.result}</strong>`}</span
+        >${shown.result === null ? shown.void_reason : html`Result: <strong>${shown.result}</strong>`}</span
       >
       ${statusBadge(shown.status)}
     </p>

@@ -66,7 +66,7 @@ layer(testServer())("The page of an archived tournament", (it) => {
       assert.match(shown, /World Cup Every match of it\..*Ended 28 February 2026.*Challenges 2/)
       assert.match(
         shown,
-        /Group A Who wins match 1\? It was draw Settled home: 12 draw: 3 away: 0 How it was decided After 90 minutes\./
+        /Group A Who wins match 1\? Result: draw Settled Predicted: home 12, draw 3, away 0 How it was decided After 90 minutes\./
       )
       assert.match(shown, /Who wins the <b>friendly<\/b>\? It was not played\. Void/)
       assert.notInclude(page.text, "<b>")

@@ -10,6 +10,7 @@ import { keepLog } from "../log/keeping.ts"
 import { someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
+import { match, tournament } from "../tournaments.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
 import type { Operation } from "./document.ts"
 import type { Hints } from "./generate.ts"
@@ -40,6 +41,8 @@ const Token = Schema.Struct({ access_token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
 const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const Archived = Schema.Struct({ slug: Schema.String })
 
 const json: Header = ["content-type", "application/json"]
 const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
@@ -162,6 +165,10 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     return yield* Effect.die(new Error("the world was not settled"))
   yield* keepLog
 
+  for (const slug of ["world-cup", "league-1", "league-2"]) {
+    yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))
+  }
+
   for (const idempotency_key of ["first", "second", "third"]) {
     yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
       amount: 1.5,
@@ -192,6 +199,13 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const sample = (given: Partial<Sample>): Sample => ({ params: {}, query: {}, hints: {}, ...given })
   const always = (given: Partial<Sample>) => Effect.succeed(sample(given))
+  let tournaments = 0
+  const newTournament = Effect.sync(() => {
+    tournaments += 1
+    return sample({
+      hints: { slug: `cup-${tournaments}`, ended_at: "2026-02-28T20:00:00Z", "challenges.*": { ...match(0) } }
+    })
+  })
   let grants = 0
   const newGrant = (params: Sample["params"]) =>
     Effect.sync(() => {
@@ -275,6 +289,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "public.results": [always({ params: { challenge_id: oldest.id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
+    "public.archivedTournament": [always({ params: { slug: "world-cup" } })],
     "public.eventsToday": [always({ query: { asset: "GC" } })],
     "log.entry": [always({ params: { commit: commits[0] ?? "none" } })],
     "log.proof": [always({ params: { commit: commits[1] ?? "none" } })],
@@ -289,6 +304,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
         }
       })
     ],
+    "admin.importTournament": [newTournament],
     "admin.importPrices": [
       always({
         hints: {
