@@ -104,8 +104,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const tokenOf = ({ agent_id, client_secret }: typeof Registered.Type) =>
     post(Token, "/api/v1/agent/auth/token", { grant_type: "client_credentials", agent_id, client_secret })
 
-  const createChallenge = (deadline: string) =>
-    asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at: deadline, open_price: 2000 })
+  const createChallenge = (deadline: string, resolve_at = deadline) =>
+    asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at, open_price: 2000 })
 
   const macroOf = (deadline: string, terms: Readonly<Record<string, string>> = {}) =>
     asAdmin(Created, "macro/challenges", {
@@ -140,7 +140,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   })
   const eventId = events.events[0]?.event_id ?? "none"
 
-  // Three challenges of yesterday, settled: an agent predicted them in time, and sent paper-trade signals later.
+  // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
   const [oldest = { id: "none" }] = settled
@@ -157,9 +157,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     commits.push(answer.receipt?.commit ?? "none")
     yield* predict(rival.agent_id, id, -25)
   }
-  for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, oldest.id, hours)
   const quotes = { asset: "GC", quotes: [{ time: yesterday, price: 2100 }] }
   yield* asAdmin(Imported, "prices", quotes)
+  // Closed yesterday too, and settled by tomorrow's price: signals on it take positions.
+  const waiting = yield* createChallenge(yesterday, hoursFromNow(24))
+  yield* predict(agent.agent_id, oldest.id, -23)
+  for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, waiting.id, hours)
   const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
   if (report.resolved.length !== settled.length)
     return yield* Effect.die(new Error("the world was not settled"))
@@ -284,7 +287,10 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.voidMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
-    "arena.paperSignals": [always({ params: { challenge_id: oldest.id } })],
+    "arena.paperSignals": [
+      always({ params: { challenge_id: waiting.id } }),
+      always({ params: { challenge_id: oldest.id } })
+    ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
     "public.results": [always({ params: { challenge_id: oldest.id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],

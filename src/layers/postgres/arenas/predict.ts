@@ -22,7 +22,7 @@ const lostRace: SubmissionOutcome = { position: 1, outcome: "raced", prediction_
 const positionNote = (entry: Option.Option<ObservedPrice>): string =>
   Option.match(entry, {
     onNone: () => "",
-    onSome: ({ price }) => `, which takes a virtual position at ${BigDecimal.format(price)}`
+    onSome: ({ price }) => ` It takes a virtual position at ${BigDecimal.format(price)}.`
   })
 
 export const makePredict = Effect.fnUntraced(function* (
@@ -102,7 +102,7 @@ export const makePredict = Effect.fnUntraced(function* (
           answer: {
             ...answer,
             counts_for_score: false,
-            note: `The deadline of this challenge has passed: recorded as a paper-trade signal only${positionNote(entry)}.`,
+            note: `The deadline of this challenge has passed: recorded as a paper-trade signal only.${positionNote(entry)}`,
             revision_count: 0,
             receipt: null
           },
