@@ -12,6 +12,7 @@ import { freshWeek, moveTo, plus, rowsOf } from "../support/builders.ts"
 import { revealAll, sequenceAll } from "../support/loggedWorld.ts"
 import { get, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { tournament } from "../support/tournaments.ts"
 import { tilesOf, walk } from "../support/walk.ts"
 import type { Known, Read } from "../support/walk.ts"
 
@@ -176,8 +177,10 @@ layer(testServer())("an open prediction", (it) => {
           asset: ["GC"],
           event_id: ["opec"],
           status: ["open", "closed"],
-          category: ["commodities"]
+          category: ["commodities"],
+          slug: ["world-cup"]
         }
+        yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
         // 0.97 stands in every page's style; what is looked for is what only the predictions have.
         const unusual = theirs.map((sealed) => ({
           ...sealed,
