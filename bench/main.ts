@@ -15,6 +15,7 @@ import {
   growthTable,
   logTable,
   machineLines,
+  poolTable,
   ratiosOf,
   ratiosTable,
   settlementSummary,
@@ -24,8 +25,10 @@ import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { log } from "./scenarios/log.ts"
 import { predict, predictProfile } from "./scenarios/predict.ts"
+import { poolSettlement } from "./scenarios/poolSettlement.ts"
 import { settlement } from "./scenarios/settlement.ts"
 import type { Settled } from "./scenarios/settlement.ts"
+import { stakes } from "./scenarios/stakes.ts"
 import { epochMillis } from "./world.ts"
 
 const started = Effect.gen(function* () {
@@ -48,6 +51,8 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (only.includes("settlement")) {
     for (const predictions of plan.settled) settled.push(yield* settlement(postgres, load, predictions))
   }
+  const staked = only.includes("stakes") ? yield* stakes(postgres, load, plan) : undefined
+  const pooled = only.includes("pool-settlement") ? yield* poolSettlement(postgres, plan.staked) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
@@ -63,8 +68,13 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   }
   if (predicted !== undefined)
     yield* Console.log(`${predicted.confirmed} confirmed predictions, all stored and counted once`)
+  if (staked !== undefined)
+    yield* Console.log(
+      `\n${casesTable(staked.cases)}\n${staked.confirmed} confirmed stakes, all stored, frozen and in the odds`
+    )
   if (settled.length > 0)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
+  if (pooled !== undefined) yield* Console.log(`\n${poolTable(pooled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
@@ -78,6 +88,8 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       ratios,
       statements,
       settled,
+      staked: staked ?? null,
+      pooled: pooled ?? null,
       logged: logged ?? null,
       grown: grown ?? null,
       seconds

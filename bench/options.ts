@@ -3,7 +3,7 @@ import { parseArgs } from "node:util"
 
 /** What is run when nothing is said; the others take minutes of their own. */
 const usualScenarios = ["predict", "leaderboard", "settlement"] as const
-export const scenarios = [...usualScenarios, "log", "growth"] as const
+export const scenarios = [...usualScenarios, "stakes", "pool-settlement", "log", "growth"] as const
 export type Scenario = (typeof scenarios)[number]
 
 export interface Plan {
@@ -17,6 +17,8 @@ export interface Plan {
   readonly warmSeconds: number
   /** Predictions on one challenge that is settled. */
   readonly settled: ReadonlyArray<number>
+  /** Stakes in a pool that is settled. */
+  readonly staked: number
   /** Entries that wait, of which the rate of sequencing is measured. */
   readonly sequenced: number
   /** Predictions in the databases that reads are measured on. */
@@ -30,6 +32,7 @@ const usual: Plan = {
   seconds: 2,
   warmSeconds: 5,
   settled: [100_000, 1_000_000],
+  staked: 100_000,
   sequenced: 300_000,
   grown: [10_000, 100_000, 1_000_000]
 }
@@ -39,6 +42,7 @@ const quick: Plan = {
   rounds: 1,
   warmSeconds: 2,
   settled: [100_000],
+  staked: 20_000,
   sequenced: 100_000,
   grown: [10_000, 100_000]
 }
@@ -55,8 +59,9 @@ export const help = `npm run bench -- [options]
 
   --quick              one short round each, 100 000 settled, about two minutes
   --only SCENARIO      predict, leaderboard, settlement, or one that is run only when it is asked for:
-                       log (predicting with the public log and without it), growth (what every read
-                       costs at 10 000, 100 000 and 1 000 000 predictions); may be repeated
+                       stakes (on one pool, and on 100), pool-settlement (a pool of 100 000 stakes), log
+                       (predicting with the public log and without it), growth (what every read costs at
+                       10 000, 100 000 and 1 000 000 predictions); may be repeated
   --rounds N           rounds of each contender (3)
   --seconds N          counted seconds of each round (2)
   --connections N,N    32,64

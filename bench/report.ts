@@ -6,6 +6,7 @@ import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
 import type { Growth } from "./scenarios/growth.ts"
 import type { Logged } from "./scenarios/log.ts"
+import type { PoolSettled } from "./scenarios/poolSettlement.ts"
 import type { Settled } from "./scenarios/settlement.ts"
 
 const names: Readonly<Record<Contender, string>> = {
@@ -99,6 +100,19 @@ export const settlementTable = (settled: ReadonlyArray<Settled>): string =>
       fixed(service / one, 2),
       fixed(service / all, 2)
     ])
+  ])
+
+export const poolTable = ({ rows, seconds: { plain, staked }, stakes, winners }: PoolSettled): string =>
+  table([
+    ["stakes", "winners", "with stakes s", "without s", "for the pool s", "its rows/s"],
+    [
+      String(stakes),
+      String(winners),
+      fixed(staked, 2),
+      fixed(plain, 2),
+      fixed(staked - plain, 2),
+      fixed(rows / (staked - plain), 0)
+    ]
   ])
 
 export const growthTable = ({ board, sizes }: Growth): string =>

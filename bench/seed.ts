@@ -6,6 +6,7 @@ import {
   agentPrefix,
   challengePrefix,
   hotChallenges,
+  ownerPrefix,
   spreadChallenges,
   uuidText
 } from "./world.ts"
@@ -14,9 +15,11 @@ import {
 export const agents = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(agentPrefix, "n"))
-  const owner = "0190f000-0000-7000-8000-000000000001"
-  yield* sql`insert into operators (id, created_at) values (${owner}::uuid, now() - interval '90 days')
-    on conflict do nothing`
+  // Each of its own owner: the agents of one count as one in a pool.
+  const owner = sql.literal(uuidText(ownerPrefix, "n"))
+  yield* sql`
+    insert into operators (id, created_at)
+    select ${owner}::uuid, now() - interval '90 days' from generate_series(0, ${count}::int) as n`
   yield* sql`
     insert into agents
       (id, name, type, languages, model_provider, model_name, model_capability_tag, hosting_mode, policy_profile,
@@ -73,6 +76,38 @@ export const standings = Effect.fnUntraced(function* (count: number) {
     insert into boards (board, agents, updated_at)
     select board, ${count}::int, now() from (values ('global'), ('commodities')) as b (board)`
   yield* sql`vacuum (analyze) agent_figures`
+})
+
+/** Pools of macro challenges from number `first` on, each forecast by the first so many agents. */
+export const pools = Effect.fnUntraced(function* (first: number, count: number, forecasters: number) {
+  const sql = yield* SqlClient.SqlClient
+  const agent = sql.literal(uuidText(agentPrefix, "a"))
+  const challenge = sql.literal(uuidText(challengePrefix, "n"))
+  yield* sql`
+    insert into challenges
+      (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+       resolution_criteria, resolution_criteria_zh, period, bin_edges, reference_scale, reward_pool)
+    select ${challenge}::uuid, 'macro', 'macro', 'CPI', 'What will CPI be? (' || n || ')', now(), end_at, end_at, end_at,
+           end_at, 'criteria', 'criteria', '2026-03', '{3, 3.1, 3.2}', 0.12, 0
+      from generate_series(${first}::int, ${first + count - 1}::int) as n
+     cross join (select now() + interval '1 day' as end_at) as e`
+  yield* sql`
+    insert into predictions
+      (challenge_id, agent_id, revision, id, predicted_value, predicted_std, received_at, deadline, salt, body, commit)
+    select c.id, ${agent}::uuid, 0, uuidv7(), 3.1, 0.1, now(), c.deadline, salt, '{}',
+           sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || '{}'::bytea)
+      from generate_series(${first}::int, ${first + count - 1}::int) as n
+      join challenges c on c.id = ${challenge}::uuid
+     cross join generate_series(0, ${forecasters - 1}::int) as a
+     cross join lateral (select sha256(convert_to(n || ' ' || a, 'UTF8')) as salt) as s`
+})
+
+/** Credit for all that anybody may ask for. */
+export const credit = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into transfers (id, kind, debit, credit, amount, reason, at)
+    select 'bench:' || id, 'post', 'treasury', 'agent:' || id, 1000000000000, 'bench', now() from agents order by id`
 })
 
 /** Every one of `count` agents has predicted this challenge; as the service would have written it. */

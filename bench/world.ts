@@ -16,6 +16,11 @@ export const busyAgents = 2000
 export const spreadChallenges = 1024
 /** Every round on a hot challenge takes fresh ones. They follow the spread ones. */
 export const hotChallenges = 400
+/** Those that stake: each once in a pool. */
+export const stakerCount = 25_000
+/** Pools that are staked in by turns, and how many agents have forecast them. */
+export const spreadPools = 100
+export const spreadStakers = 2000
 /** What is sent once to see which statements the service makes of it. */
 export const sample = { agent: agentCount, challenge: spreadChallenges + hotChallenges }
 
@@ -24,6 +29,7 @@ const numbered = (prefix: string) => (number: number) =>
 
 export const agentPrefix = "0190a000"
 export const challengePrefix = "0190c000"
+export const ownerPrefix = "0190b800"
 export const agentId = numbered(agentPrefix)
 export const challengeId = numbered(challengePrefix)
 
@@ -37,7 +43,7 @@ export const epochMillis = () => performance.timeOrigin + performance.now()
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
 const kid = createHash("sha256").update("auspex token key").update(tokenSecret).digest("hex").slice(0, 16)
 const tokenHead = base64url({ alg: "HS256", kid, typ: "JWT" })
-const scope = defaultScopes.join(" ")
+const scope = [...defaultScopes, "credits:stake"].join(" ")
 
 /** An access token as `Tokens.issue` signs it; without WebCrypto, since 100 000 of them are needed. */
 export const tokenOf = (agent: number): string => {
@@ -62,11 +68,13 @@ export const directions = ["bullish", "bearish", "neutral"] as const
 export const reasoning =
   "Real yields fell for a third day and the curve steepened, so demand for the metal should hold into the close."
 
-/** Which agent predicts which challenge, one pair after the other, none twice. */
+/** Which agent predicts which challenge, or stakes in its pool, one pair after the other, none twice. */
 export type Pairs =
   | { readonly kind: "spread" }
   /** All agents on the first challenge, then all on the second, and so on. */
   | { readonly kind: "hot"; readonly challenges: ReadonlyArray<number> }
+  /** These many pools by turns, from this challenge on, each with so many agents. */
+  | { readonly kind: "pools"; readonly first: number; readonly count: number; readonly agents: number }
 
 /** Neighbours must be different agents, so that what arrives together is of different agents. */
 export const spreadStride = 7
@@ -80,6 +88,12 @@ export const pairAt = (
     const turn = Math.floor(index / spreadChallenges)
     if (turn >= busyAgents) throw new Error("the spread scenario has run out of fresh pairs")
     return { challenge, agent: (turn + challenge * spreadStride) % busyAgents }
+  }
+  if (pairs.kind === "pools") {
+    const pool = index % pairs.count
+    const turn = Math.floor(index / pairs.count)
+    if (turn >= pairs.agents) throw new Error("the pools have run out of fresh agents")
+    return { challenge: pairs.first + pool, agent: (turn + pool * spreadStride) % pairs.agents }
   }
   const challenge = pairs.challenges[Math.floor(index / agentCount)]
   if (challenge === undefined) throw new Error("the hot scenario has run out of fresh pairs")
@@ -97,6 +111,8 @@ export const serverEnvironment = (databaseUrl: string, port: number): Readonly<R
   AUSPEX_ROLES: "api",
   AUSPEX_LOG_FORMAT: "json",
   AUSPEX_LIMIT_PREDICTIONS: `${limitPerMinute}/minute`,
+  // Two windows, as by default.
+  AUSPEX_LIMIT_STAKES: `${limitPerMinute}/minute,${limitPerMinute}/day`,
   AUSPEX_LIMIT_READS: `${limitPerMinute}/minute`,
   // Readers come from many addresses, as behind a proxy: one address would be one row that all readers update.
   AUSPEX_TRUSTED_PROXIES: "127.0.0.1"

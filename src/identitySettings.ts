@@ -34,12 +34,6 @@ export const identitySettings = {
     "Wrong pairing codes that lock a claim link until it is renewed.",
     [1, 100]
   ),
-  claimGrant: integer(
-    "AUSPEX_CLAIM_GRANT",
-    "500",
-    "Credits an agent gets when it is claimed, or later if it was claimed before there was a credit ledger.",
-    [0, 1_000_000]
-  ),
   agentsPerOperator: integer("AUSPEX_AGENTS_PER_OPERATOR", "50", "Agents one operator may own.", [1, 1000]),
   signInLinkTtl: duration(
     "AUSPEX_SIGN_IN_LINK_TTL",

@@ -16,6 +16,7 @@ import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
+import { Pools } from "../../src/services/Pools.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
@@ -33,6 +34,7 @@ type Reading = Effect.Effect<
   | Events
   | LogTimeStamps
   | MacroArena
+  | Pools
   | Registry
   | Scoring
   | Targets
@@ -56,7 +58,7 @@ interface Deep {
 
 /** The reads of a seeded database. */
 export const readsOf = Effect.fnUntraced(function* (size: Size) {
-  const { busiest, event, hot, hotOpen, ordinary, settled } = people(size)
+  const { busiest, event, hot, hotOpen, ordinary, pool, settled } = people(size)
   const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
   const reads: Array<Read> = []
 
@@ -84,7 +86,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       (page) => Arenas.use((arenas) => arenas.list(filter, page)),
       ...(condition === undefined ? [] : [last(`challenges where ${condition}`)])
     )
-  yield* challenges("", {}, "true")
+  yield* challenges("", {}, "type = 'directional'")
   yield* challenges("status=open", { status: "open" })
   yield* challenges("status=closed", { status: "closed" })
   yield* challenges("status=resolved", { status: "resolved" }, "resolved_at is not null")
@@ -106,6 +108,9 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/eval/macro/challenges", "", (page) => MacroArena.use((macro) => macro.list(undefined, page)))
   yield* add("/eval/macro/challenges", "status=open", (page) =>
     MacroArena.use((macro) => macro.list("open", page))
+  )
+  yield* add("/eval/macro/challenges/:challenge_id/odds", "200 bins", () =>
+    Pools.use((service) => service.odds(pool))
   )
 
   const results = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>

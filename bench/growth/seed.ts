@@ -11,6 +11,9 @@ import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidTe
 const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
+const poolPrefix = "0190b000"
+/** As many as a challenge may have, less one. */
+const binsOfPool = 200
 
 export interface Size {
   readonly predictions: number
@@ -37,7 +40,9 @@ export const people = (size: Size) => ({
   /** Open; every agent has predicted it. */
   hotOpen: challengeId(size.challenges - 1),
   settled: challengeId(size.challenges - 100),
-  event: "event-7"
+  event: "event-7",
+  /** Somebody has staked on each of its bins. */
+  pool: `${poolPrefix}-0000-7000-8000-000000000000`
 })
 
 const targets = "array['ES', 'CL', 'ZN', 'HG', 'NG', 'ZS', 'DXY', 'ETH', 'BTC']"
@@ -79,6 +84,24 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
   yield* sql`
     insert into challenge_counts (target, created, resolved, cancelled)
     select target, count(*), count(resolved_at), count(cancelled_at) from challenges group by target`
+})
+
+/** Macro challenges that are open, of which all bins are staked on. */
+const pools = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into challenges
+      (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+       resolution_criteria, resolution_criteria_zh, period, bin_edges, reference_scale, reward_pool)
+    select ${sql.literal(uuidText(poolPrefix, "n"))}::uuid, 'macro', 'macro', 'CPI', 'What will CPI be?', now(), end_at, end_at,
+           end_at, end_at, 'criteria', 'criteria', '2026-03',
+           (select array_agg(edge::numeric order by edge) from generate_series(1, ${binsOfPool - 1}::int) as edge), 1, 0
+      from generate_series(0, ${Math.ceil(size.challenges / 50) - 1}::int) as n
+     cross join (select now() + interval '1 day' as end_at) as e`
+  yield* sql`
+    insert into pool_bins (challenge_id, bin, staked, stakers)
+    select id, bin, 1000000, 1 from challenges cross join generate_series(0, ${binsOfPool - 1}::int) as bin
+     where type = 'macro' order by id, bin`
 })
 
 /** Of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
@@ -251,6 +274,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   })
   yield* step("agents", Seed.agents(size.agents - 1))
   yield* step("events and challenges", challenges(size))
+  yield* step("pools", pools(size))
   yield* step("predictions", predictions(size))
   yield* step("settlements and scores", settlements)
   yield* step("the log", log)

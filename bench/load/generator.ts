@@ -1,5 +1,5 @@
 /** A process of its own that sends requests as fast as they are answered, or at a given rate, and times them. */
-import { agentCount, challengeId, directions, pairAt, reasoning, tokenOf } from "../world.ts"
+import { agentCount, challengeId, directions, pairAt, reasoning, stakerCount, tokenOf } from "../world.ts"
 import type { Pairs } from "../world.ts"
 import { Connection } from "./Connection.ts"
 import type { Answer } from "./Connection.ts"
@@ -25,18 +25,37 @@ const predictions = directions.flatMap((direction) =>
   )
 )
 
+const stakeBody = '{"predicted_value":3.15,"amount":50}'
+
+const postRequest = (port: number, agent: number, path: string, body: string): string =>
+  `POST /api/v1/eval/${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n` +
+  `Authorization: Bearer ${tokenOnce(agent)}\r\nContent-Type: application/json\r\n` +
+  `Content-Length: ${body.length}\r\n\r\n${body}`
+
 const predictRequest = (port: number, pairs: Pairs, index: number): string => {
   const { agent, challenge } = pairAt(pairs, index)
   const body = predictions[index % predictions.length] ?? ""
-  return (
-    `POST /api/v1/eval/challenges/${challengeId(challenge)}/predict HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n` +
-    `Authorization: Bearer ${tokenOnce(agent)}\r\nContent-Type: application/json\r\n` +
-    `Content-Length: ${body.length}\r\n\r\n${body}`
-  )
+  return postRequest(port, agent, `challenges/${challengeId(challenge)}/predict`, body)
+}
+
+const stakeRequest = (port: number, pairs: Pairs, index: number): string => {
+  const { agent, challenge } = pairAt(pairs, index)
+  return postRequest(port, agent, `macro/challenges/${challengeId(challenge)}/stake`, stakeBody)
 }
 
 const getRequest = (port: number, path: string, connection: number): string =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Forwarded-For: 10.0.${connection >> 8}.${connection & 255}\r\n\r\n`
+
+const requestOf = ({ port, requests }: Job, index: number, connection: number): string => {
+  switch (requests.kind) {
+    case "predict":
+      return predictRequest(port, requests.pairs, requests.first + index)
+    case "stake":
+      return stakeRequest(port, requests.pairs, requests.first + index)
+    case "get":
+      return getRequest(port, requests.path, connection)
+  }
+}
 
 const quantile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
@@ -64,11 +83,12 @@ class Run {
   constructor(job: Job, done: (outcome: Outcome) => void) {
     this.#job = job
     this.#done = done
-    this.#expected = job.requests.kind === "predict" ? 201 : 200
+    this.#expected = job.requests.kind === "get" ? 200 : 201
     this.#due = new Float64Array(job.connections).fill(Number.NaN)
     // Signed before the clock runs.
-    if (job.requests.kind === "predict") {
-      for (let agent = 0; agent < agentCount; agent++) tokenOnce(agent)
+    if (job.requests.kind !== "get") {
+      const most = job.requests.kind === "predict" ? agentCount : stakerCount
+      for (let agent = 0; agent < most; agent++) tokenOnce(agent)
     }
     for (let number = 0; number < job.connections; number++) {
       this.#connections.push(
@@ -116,15 +136,10 @@ class Run {
   }
 
   #send(connection: Connection, due: number): void {
-    const { port, requests } = this.#job
     const index = this.#sent++
     this.#underWay += 1
     this.#due[connection.number] = due
-    connection.send(
-      requests.kind === "predict"
-        ? predictRequest(port, requests.pairs, requests.first + index)
-        : getRequest(port, requests.path, connection.number)
-    )
+    connection.send(requestOf(this.#job, index, connection.number))
   }
 
   readonly #answered = (connection: Connection, answer: Answer) => {

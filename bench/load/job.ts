@@ -4,6 +4,8 @@ import type { Pairs } from "../world.ts"
 export type Requests =
   /** Predictions of fresh pairs, from `first` on. */
   | { readonly kind: "predict"; readonly pairs: Pairs; readonly first: number }
+  /** Stakes of fresh pairs, all of one amount on one bin, so that each is at most half of it. */
+  | { readonly kind: "stake"; readonly pairs: Pairs; readonly first: number }
   /** The same page again and again, from a different address on every connection. */
   | { readonly kind: "get"; readonly path: string }
 

@@ -127,7 +127,7 @@ export const predict = Effect.fnUntraced(function* (
   // The sample that was recorded.
   let confirmed = 1
 
-  const serve = (server: Server, kind: Pairs["kind"], connections: number, counted = seconds) =>
+  const serve = (server: Server, kind: keyof typeof scripts, connections: number, counted = seconds) =>
     Effect.gen(function* () {
       const pairs = kind === "spread" ? spread.pairs : yield* hot()
       const first = kind === "spread" ? spread.from() : 0
@@ -139,7 +139,7 @@ export const predict = Effect.fnUntraced(function* (
       return measured
     })
 
-  const alone = (path: string, kind: Pairs["kind"], connections: number) =>
+  const alone = (path: string, kind: keyof typeof scripts, connections: number) =>
     Effect.gen(function* () {
       const pairs = kind === "spread" ? spread.pairs : yield* hot()
       const first = pairs.kind === "hot" ? (pairs.challenges[0] ?? 0) : 0

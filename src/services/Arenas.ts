@@ -5,6 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
+import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
 import {
   ActiveChallenges,
   AnyStatus,
@@ -28,12 +29,14 @@ import type {
   ProvisionalLimit,
   TargetPaused
 } from "./Challenges.ts"
+import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
+import { PoolResult } from "./Pools.ts"
 import { Timestamp } from "./text.ts"
 
 export const PredictionAnswer = Schema.Struct({
@@ -48,14 +51,6 @@ export const PredictionAnswer = Schema.Struct({
   receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" })
 }).annotate({ identifier: "PredictionAnswer" })
 export type PredictionAnswer = typeof PredictionAnswer.Type
-
-export const SettlementRecord = Schema.Struct({
-  version: Schema.Int,
-  settled_at: Timestamp,
-  source: Schema.String,
-  amended: Schema.Boolean,
-  void_reason: Schema.NullOr(Schema.String)
-})
 
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,
@@ -82,7 +77,14 @@ export const Results = Schema.Struct({
   resolved_at: Schema.NullOr(Timestamp),
   cancel_reason: Schema.NullOr(Schema.String),
   void_reason: Schema.NullOr(Schema.String),
-  settlement: Schema.NullOr(SettlementRecord),
+  settlement: Schema.NullOr(SettlementRecord).annotate({ description: "the version that counts" }),
+  versions: Schema.Array(SettlementVersion).annotate({
+    description: "every version of the settlement, the first one first; later ones are amendments"
+  }),
+  pool: Schema.NullOr(PoolResult).annotate({
+    description:
+      "macro: what came of the credit pool, by the first version for ever; null before, and where there was none"
+  }),
   prediction_count: Schema.Int,
   predictions: Schema.Array(
     Schema.Struct({
@@ -91,6 +93,10 @@ export const Results = Schema.Struct({
       ...PredictionValues.fields,
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,
+      stake: Schema.NullOr(Credit).annotate({ description: "macro: null without one" }),
+      reward: Schema.NullOr(Credit).annotate({
+        description: "macro: null without a stake, and until the pool is settled"
+      }),
       ...LogPlace.fields
     })
   ),

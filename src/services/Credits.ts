@@ -17,9 +17,15 @@ const million = 1_000_000
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
+/** Micro-credits as a text says them: in credits, without needless decimals. */
+export const creditsOf = (micro: bigint): string => String(Number(micro) / million)
+
+/** An amount of credits, of at most 6 decimals, in micro-credits. */
+export const microCredits = (credits: number): bigint => BigInt(Math.round(credits * million))
+
 /** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
 const inMicro = SchemaTransformation.transform<bigint, number>({
-  decode: (credits) => BigInt(Math.round(credits * million)),
+  decode: microCredits,
   encode: (micro) => Number(micro) / million
 })
 
@@ -109,6 +115,10 @@ export const LedgerCheck = Schema.Struct({
   frozen: Credit.annotate({ description: "of all that, what is held" }),
   claim_grants: Credit,
   claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
+  stakes: Schema.Int.annotate({ description: "in credit pools, also in those that were settled" }),
+  open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
+  pools_settled: Schema.Int,
+  rewards: Credit.annotate({ description: "paid by all of these" }),
   differences: Schema.Array(Schema.String).annotate({
     description: "whatever is not as it must be, at most 100 of each kind"
   })

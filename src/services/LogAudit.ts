@@ -18,6 +18,7 @@ export const LogAuditReport = Schema.Struct({
   predictions: compared("predictions, each revision one"),
   settlements: compared("settlements"),
   scores: compared("scores"),
+  pools: compared("credit pools that were settled"),
   seconds: Schema.Finite,
   difference_count: Schema.Int,
   differences: Schema.Array(Schema.String).annotate({

@@ -59,7 +59,9 @@ export const MacroChallenges = Schema.Struct({
 /** Beyond it no series has a figure, and doubles have no decimals left. */
 const largestValue = 1e15
 /** A value of a series, in its unit. */
-const Value = Schema.Finite.check(Schema.isBetween({ minimum: -largestValue, maximum: largestValue }))
+export const MacroValueField = Schema.Finite.check(
+  Schema.isBetween({ minimum: -largestValue, maximum: largestValue })
+)
 /** A distance between two values. */
 const scale = Schema.Finite.check(Schema.isBetween({ minimum: 1e-12, maximum: largestValue }))
 
@@ -92,7 +94,7 @@ export const NewMacroChallenge = Schema.Struct({
     description:
       "default: that of the series' earlier first prints, if the reference scale is computed from them"
   }),
-  bin_edges: Schema.Array(Value).check(Schema.isBetweenLength(1, 200), ascending).annotate({
+  bin_edges: Schema.Array(MacroValueField).check(Schema.isBetweenLength(1, 200), ascending).annotate({
     description: "ascending; the first bin lies below the first edge, the last from the last one on"
   }),
   reward_pool: Schema.Finite.check(
@@ -105,14 +107,14 @@ export const NewMacroChallenge = Schema.Struct({
 export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
 /** The first print of the figure. */
-export const MacroValue = Schema.Struct({ actual_value: Value })
+export const MacroValue = Schema.Struct({ actual_value: MacroValueField })
 
 /** Smaller doubles are subnormal, and no spread that anybody means. */
 const smallestNormal = 2.2250738585072014e-308
 
 /** A forecast as an agent sends it: the normal distribution N(predicted_value, predicted_std). */
 export const NewForecast = Schema.Struct({
-  predicted_value: Value,
+  predicted_value: MacroValueField,
   predicted_std: Schema.Finite.check(
     Schema.isGreaterThan(0),
     Schema.makeFilter((std: number) =>

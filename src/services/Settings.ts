@@ -15,6 +15,8 @@ export interface RateLimit {
 export interface RateLimits {
   /** Submitted predictions, per agent. */
   readonly predictions: ReadonlyArray<RateLimit>
+  /** Stakes in macro pools, per agent. */
+  readonly stakes: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
@@ -46,6 +48,12 @@ export interface WitnessSetting {
   readonly verifierKey: string
 }
 
+/** An exchange by the name that ccxt has for it, and the currency of its prices. */
+export interface ExchangeSetting {
+  readonly exchange: string
+  readonly quote: string
+}
+
 export type Site = "global" | "cn"
 
 export class Settings extends Context.Service<
@@ -69,6 +77,8 @@ export class Settings extends Context.Service<
     readonly pairingCodeTries: number
     /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
     readonly claimGrant: number
+    /** Credits that a stake has at least. */
+    readonly minStake: number
     /** Agents that one operator may own. */
     readonly agentsPerOperator: number
     readonly signInLinkTtl: Duration.Duration
@@ -84,6 +94,16 @@ export class Settings extends Context.Service<
     readonly closePriceWithin: Duration.Duration
     readonly directionalCancelAfter: Duration.Duration
     readonly macroVoidAfter: Duration.Duration
+    /** Where prices come from; with `none` there are only those that admins import. */
+    readonly priceSource: "none" | "replay" | "live"
+    /** How far back candles are fetched. */
+    readonly priceHistory: Duration.Duration
+    /** How long after its end, and after the lag of its source, a candle is read first. */
+    readonly priceSettleDelay: Duration.Duration
+    /** How long after its first reading a candle is read again. */
+    readonly priceReread: Duration.Duration
+    /** Whether the first print that the macro source shows settles a challenge, without an administrator. */
+    readonly macroAutoResolve: boolean
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */

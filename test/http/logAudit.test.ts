@@ -36,7 +36,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
       const { agents, settled } = yield* loggedWorld
       const clean = yield* run("log", "audit")
       assert.isTrue(clean.ok, clean.err)
-      assert.match(clean.out, /^challenges +6$/m)
+      assert.match(clean.out, /^challenges +8$/m)
       assert.match(clean.out, /^differences +0$/m)
       assert.deepStrictEqual(member(yield* logCheck, "ok"), true)
 
@@ -81,6 +81,7 @@ const report: LogAuditReport = {
   predictions: 0,
   settlements: 0,
   scores: 0,
+  pools: 0,
   seconds: 61,
   difference_count: 0,
   differences: []

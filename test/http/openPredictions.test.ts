@@ -8,7 +8,8 @@ import canonicalize from "canonicalize"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { claim, onboard, openChallenge } from "../support/agents.ts"
-import { freshWeek, moveTo, plus, rowsOf } from "../support/builders.ts"
+import { freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
+import { fund } from "../support/ledger.ts"
 import { revealAll, sequenceAll } from "../support/loggedWorld.ts"
 import { get, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -32,7 +33,7 @@ const predictions = rowsOf(
   Sealed,
   (sql) => sql`
     select id::text, agent_id::text, encode(salt, 'hex') as salt, convert_from(body, 'UTF8') as body,
-           encode(commit, 'hex') as commit, reasoning, trim_scale(confidence)::text as confidence,
+           encode(commit, 'hex') as commit, reasoning, trim_scale(coalesce(confidence, predicted_value))::text as confidence,
            to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
       from predictions order by id`
 )
@@ -48,7 +49,7 @@ const encodings = (hex: string): ReadonlyArray<string> => {
   ]
 }
 
-/** What nobody else may read, by what it is. Confidences and reasons are unlike anything else in the world. */
+/** What nobody else may read, by what it is. Confidences, values and reasons are unlike anything else in the world. */
 const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string>>> => ({
   "the salt": encodings(sealed.salt),
   "the body": [
@@ -59,7 +60,7 @@ const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string
   ],
   "the reasoning": [sealed.reasoning],
   "the hash of the reasoning": encodings(createHash("sha256").update(sealed.reasoning).digest("hex")),
-  "the confidence": [sealed.confidence],
+  "the confidence or the value": [sealed.confidence],
   "the time of receipt": [sealed.received_at],
   "the prediction's id": [sealed.id]
 })
@@ -126,7 +127,11 @@ layer(testServer())("an open prediction", (it) => {
         const sql = yield* SqlClient.SqlClient
         const deadline = plus(monday, "30 minutes")
         const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
-        const victims = [yield* onboard({ name: "Vera" }), yield* onboard({ name: "Vito" })]
+        const requested_scopes = ["prediction:submit", "credits:stake"]
+        const victims = [
+          yield* onboard({ name: "Vera", requested_scopes }),
+          yield* onboard({ name: "Vito", requested_scopes })
+        ]
         const spy = yield* onboard({ name: "Spy" })
         for (const { agentId } of [...victims, spy]) yield* claim(agentId)
         yield* sql`
@@ -134,18 +139,18 @@ layer(testServer())("an open prediction", (it) => {
           values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
                   ${DateTime.toDateUtc(monday)})`
         const challenges = [yield* openChallenge({ ...times, event_id: "opec" }), yield* openChallenge(times)]
+        const pool = yield* newMacro({ deadline })
 
         let minute = 1
-        const predict = (token: string, challenge: string, values: Readonly<Record<string, unknown>>) =>
+        const send = (token: string, path: string, values: Readonly<Record<string, unknown>>) =>
           Effect.gen(function* () {
             yield* moveTo(plus(monday, { minutes: minute, milliseconds: 100 + minute }))
             minute += 1
-            const answer = yield* post(`/api/v1/eval/challenges/${challenge}/predict`, {
-              token,
-              json: values
-            })
+            const answer = yield* post(`/api/v1/eval/${path}`, { token, json: values })
             assert.isBelow(answer.status, 300, answer.text)
           })
+        const predict = (token: string, challenge: string, values: Readonly<Record<string, unknown>>) =>
+          send(token, `challenges/${challenge}/predict`, values)
         for (const [number, { token }] of victims.entries()) {
           for (const [place, { id }] of challenges.entries()) {
             const values = {
@@ -163,13 +168,22 @@ layer(testServer())("an open prediction", (it) => {
             })
           }
         }
+        for (const [number, { agentId, token }] of victims.entries()) {
+          yield* fund(`agent:${agentId}`, 100)
+          const path = `macro/challenges/${pool.id}`
+          // Each on a bin of its own.
+          const predicted_value = Number(`${3 - number}.1${number}0791`)
+          const rationale = `reason ${number} of a forecast`
+          yield* send(token, `${path}/predict`, { predicted_value, predicted_std: 0.1, rationale })
+          yield* send(token, `${path}/stake`, { predicted_value, amount: 50 })
+        }
         const theirs = yield* predictions
-        assert.lengthOf(theirs, 8)
+        assert.lengthOf(theirs, 10)
         yield* predict(spy.token, challenges[0]?.id ?? "", { direction: "bullish", confidence: 0.5 })
         yield* sequenceAll
 
         const known: Known = {
-          challenge_id: challenges.map(({ id }) => id),
+          challenge_id: [...challenges, pool].map(({ id }) => id),
           agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
           commit: theirs.map(({ commit }) => commit),
           leaf_index: theirs.map((_, place) => String(place)),
@@ -205,6 +219,8 @@ layer(testServer())("an open prediction", (it) => {
         const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
         assert.include(shown, '"bullish_count":1')
         assert.include(shown, '"neutral_count":2')
+        const odds = reads.find(({ status, template }) => template.endsWith("/odds") && status === 200)
+        assert.include(odds?.text, '"total":100,"stakers":2')
 
         const publicBytes = [...seen].map((hash) => Buffer.from(hash, "hex"))
         for (const sealed of theirs.filter(({ confidence }) => confidence === "0.97")) {
@@ -228,7 +244,7 @@ layer(testServer())("an open prediction", (it) => {
           "the salt",
           "the body",
           "the reasoning",
-          "the confidence",
+          "the confidence or the value",
           "whose commit it is"
         ]) {
           assert.isTrue(

@@ -7,6 +7,8 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
@@ -20,8 +22,9 @@ import {
   predict
 } from "../support/builders.ts"
 import { keepLog } from "../support/log/keeping.ts"
-import { record } from "../support/ledger.ts"
+import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
+import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
@@ -76,7 +79,7 @@ const makeCrowd = Effect.gen(function* () {
       from generate_series(0, ${many}::int)`
   yield* record(
     ...numbers.map((n) => ({
-      id: `fund:${n}`,
+      id: `given:${n}`,
       kind: "post" as const,
       debit: treasury,
       credit: `agent:${agent.agentId}`,
@@ -154,6 +157,8 @@ const ownerOfCrowd = Effect.gen(function* () {
   const [owner] = yield* sql`select owner_id::text from agents where id = ${agent.agentId}::uuid`.values
   return { parameters: { owner_id: String(owner?.[0]) } }
 })
+
+const staking = onboard({ requested_scopes: ["prediction:submit", "credits:stake"] })
 
 /** A grant that is new each time it is asked for. */
 const newGrant = (count: Count) => ({
@@ -246,6 +251,24 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   ),
+  "GET /eval/macro/challenges/:challenge_id/odds": made(
+    2,
+    Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
+  ),
+  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer.
+  "POST /eval/macro/challenges/:challenge_id/stake": made(
+    6,
+    Effect.gen(function* () {
+      const challenge = yield* newMacro()
+      const { agentId, token } = yield* staking
+      yield* fund(`agent:${agentId}`, 50)
+      yield* forecast(AgentId.make(agentId), challenge)
+      return {
+        parameters: { challenge_id: challenge.id },
+        asked: { token, json: { predicted_value: 3.1, amount: 50 } }
+      }
+    })
+  ),
   "GET /eval/distribution-calibration": plain(2),
   "GET /eval/agents/:agent_id/distribution-calibration": made(
     3,
@@ -317,6 +340,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "GET /admin/prices/quarantine": page(1),
+  "GET /admin/macro/proposals": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
@@ -334,6 +358,20 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { reason: "why" } }
     }))
   ),
+  "POST /admin/challenges/:challenge_id/amend": {
+    statements: 15,
+    // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
+    request: Effect.fnUntraced(function* (count) {
+      const challenge = yield* newMacro()
+      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      yield* TestClock.adjust("2 hours")
+      yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.2))
+      return {
+        parameters: { challenge_id: challenge.id },
+        asked: { json: { actual_value: 3.1, reason: "why" } }
+      }
+    })
+  },
   "POST /admin/macro/challenges": plain(5, {
     asked: {
       json: {
@@ -347,17 +385,23 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 15,
-    // Forecasts are scored a page at a time.
+    statements: 26,
+    // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
-      const challenge = yield* newMacro()
-      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      const challenge = yield* newMacro({ reward_pool: 10 })
+      const agents = yield* claimedAgents(count)
+      yield* Effect.forEach(agents, (agent) => forecast(agent, challenge))
+      yield* creditFor(agents)
+      yield* stakeOn(
+        challenge,
+        agents.map((agentId) => ({ agentId, bin: 3, amount: credits(50) }))
+      )
       yield* TestClock.adjust("2 hours")
       return { parameters: { challenge_id: challenge.id }, asked: { json: { actual_value: 3.2 } } }
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    4,
+    14,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -405,7 +449,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 4,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(10),
+  "GET /admin/ledger/check": plain(19),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,
@@ -414,7 +458,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(32)
+  "GET /admin/log/audit": plain(41)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

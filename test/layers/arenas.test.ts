@@ -50,7 +50,14 @@ const seen = Effect.fnUntraced(function* (challenge: Challenge) {
 })
 
 /** What a direction does not say, and is not scored by. */
-const noForecast = { predicted_value: null, predicted_std: null, crps: null, skill: null }
+const noForecast = {
+  predicted_value: null,
+  predicted_std: null,
+  crps: null,
+  skill: null,
+  stake: null,
+  reward: null
+}
 
 layer(testServices())("making a challenge", (it) => {
   it.effect("freezes its terms and says how it settles, in English and Chinese", () =>

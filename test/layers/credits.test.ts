@@ -459,6 +459,10 @@ layer(testServices())("The check", (it) => {
         frozen: credits(9),
         claim_grants: credits(1000),
         claim_grants_due: 0,
+        stakes: 0,
+        open_stakes: 0n,
+        pools_settled: 0,
+        rewards: 0n,
         differences: []
       })
     })

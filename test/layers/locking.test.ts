@@ -3,13 +3,11 @@
  * order of events is met for certain and not by chance, as in `concurrency.test.ts`.
  */
 import { assert, layer } from "@effect/vitest"
-import { Data, DateTime, Deferred, Effect, Fiber, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { DateTime, Effect, Fiber, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,
-  countOf,
   firstPage,
   freshWeek,
   importQuotes,
@@ -21,6 +19,7 @@ import {
   provisionalAgent,
   rowsOf
 } from "../support/builders.ts"
+import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
@@ -29,43 +28,6 @@ const cancel = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.cancel(challenge.id, "why"))
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
-
-class RolledBack extends Data.TaggedError("RolledBack") {}
-
-/** Runs the effect in a transaction that stays open, with what it did unseen by others, until it is ended. */
-const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
-  const sql = yield* SqlClient.SqlClient
-  const entered = yield* Deferred.make<void>()
-  const ending = yield* Deferred.make<"commit" | "rollback">()
-  const fiber = yield* Effect.gen(function* () {
-    const answer = yield* effect
-    yield* Deferred.succeed(entered, undefined)
-    if ((yield* Deferred.await(ending)) === "rollback") return yield* new RolledBack()
-    return answer
-  }).pipe(
-    sql.withTransaction,
-    Effect.tapCause(() => Deferred.succeed(entered, undefined)),
-    Effect.forkChild
-  )
-  yield* Deferred.await(entered)
-  return {
-    commit: Deferred.succeed(ending, "commit").pipe(Effect.andThen(Fiber.join(fiber)), Effect.orDie),
-    rollback: Deferred.succeed(ending, "rollback").pipe(Effect.andThen(Fiber.await(fiber)))
-  }
-})
-
-const someoneWaits = countOf(
-  (sql) => sql`
-    select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock'`
-).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))
-
-/** Starts the effect, and goes on once it waits for a lock, or has ended without. */
-const meeting = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
-  const fiber = yield* Effect.forkChild(effect)
-  yield* Effect.raceFirst(someoneWaits, Fiber.await(fiber))
-  return fiber
-})
 
 /** A challenge that is due now, with its closing price known: predictions stamped in time may be on their way. */
 const dueChallenge = Effect.gen(function* () {

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../src/scoring/paper.ts"
+import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/Challenges.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
@@ -159,17 +160,15 @@ layer(testServices())("the virtual position of a paper-trade signal", (it) => {
 
   it.effect("follows the newest settlement when the closing price is amended", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { confidence: 1 })
       yield* importQuotes("GC", [[resolveAt, 110]])
       yield* moveTo(resolveAt)
       yield* settle
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 1, 100, 110, 10]])
-      yield* sql`
-        insert into settlements
-        select (jsonb_populate_record(s, '{"version": 2, "close_price": 105, "reason": "a typo"}')).*
-          from settlements s where challenge_id = ${challenge.id}::uuid`
+      yield* Amendments.use((amendments) =>
+        amendments.amend(challenge.id, { close_price: 105, reason: "a typo" })
+      )
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 1, 100, 105, 5]])
     })
   )

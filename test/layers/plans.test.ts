@@ -93,7 +93,8 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         "challenges",
         "agent_figures",
         "settlements",
-        "log_entries"
+        "log_entries",
+        "pool_bins"
       ]) {
         assert.include(growing, table)
       }

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, FileSystem } from "effect"
-import { cleared, project, readyAuspex, stopped, temporaryDirectory, timed } from "../support/process.ts"
+import { cleared, project, readyAuspex, stopped, timed } from "../support/process.ts"
 
 const isRoot = process.getuid?.() === 0
 
@@ -29,13 +29,21 @@ const copyOfProject = Effect.fnUntraced(function* (folder: string) {
   return join(folder, "node_modules", "node", "bin", "node")
 })
 
+/** Not in memory: there the project, with all its modules, cannot be linked to and would have to fit. */
+const onDisk = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-copy-" })
+  yield* fs.chmod(directory, 0o755)
+  return directory
+})
+
 describe.skipIf(!isRoot)("a copy of the project", () => {
   it.live(
     "starts as root in a folder that only root can enter, with a space and quotes in its name",
     () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
-        const secluded = join(yield* temporaryDirectory, `root's "own" folder`)
+        const secluded = join(yield* onDisk, `root's "own" folder`)
         const folder = join(secluded, "auspex")
         const node = yield* copyOfProject(folder)
         yield* fs.chmod(secluded, 0o700)
@@ -53,7 +61,7 @@ describe.skipIf(!isRoot)("a copy of the project", () => {
     () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
-        const folder = join(yield* temporaryDirectory, "auspex")
+        const folder = join(yield* onDisk, "auspex")
         const node = yield* copyOfProject(folder)
         yield* fs.chown(folder, nobody.uid, nobody.gid)
         yield* cleared(join(folder, ".auspex"))

@@ -28,7 +28,7 @@ const Waiting = Schema.Struct({ waiting: Schema.Boolean })
 
 /** Runs `struck` while the process, after what comes `before`, waits for the lock on a table that its next step needs. */
 export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
-  table: "log_nodes" | "log_checkpoints",
+  table: string,
   mode: "exclusive" | "access exclusive",
   before: Effect.Effect<unknown, E, R>,
   struck: Effect.Effect<A, E, R>

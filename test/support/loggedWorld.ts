@@ -1,6 +1,7 @@
 /** A small world of which everything is in the public log, or waits for it: for tests that look for differences. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
@@ -16,6 +17,8 @@ import {
   plus,
   predict
 } from "./builders.ts"
+import { credits } from "./ledger.ts"
+import { creditFor, stakeOn } from "./pools.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {
@@ -46,8 +49,9 @@ const revised = (
   })
 
 /**
- * A settled macro challenge, a settled challenge whose commits and reveals fill more than one tile, one that was cancelled in time, one that was
- * there before the log was, one that is open, and one of which the log knows nothing yet.
+ * A settled macro challenge with a credit pool, one that is void and one that is open, a settled and amended challenge
+ * whose commits and reveals fill more than one tile, one that was cancelled in time, one that was there before the log
+ * was, one that is open, and one of which the log knows nothing yet.
  */
 export const loggedWorld = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -69,10 +73,29 @@ export const loggedWorld = Effect.gen(function* () {
 
   const settled = yield* newChallenge({ deadline })
   for (const agent of agents) yield* revised(agent, settled, 21)
-  const macro = yield* newMacro({ deadline, decimal_step: 0.1, unit: "%" })
+  const macro = yield* newMacro({ deadline, decimal_step: 0.1, unit: "%", reward_pool: 1000 })
   for (const agent of agents.slice(3)) {
     yield* forecast(agent, macro, { rationale: "Rents." })
     yield* forecast(agent, macro, { predicted_std: 0.25 })
+  }
+  const voided = yield* newMacro({ deadline, reward_pool: 10 })
+  const openPool = yield* newMacro({ deadline: plus(monday, "3 days") })
+  yield* creditFor(agents)
+  for (const agent of agents.slice(4)) {
+    yield* forecast(agent, voided)
+    yield* forecast(agent, openPool)
+  }
+  yield* stakeOn(
+    macro,
+    agents
+      .slice(3)
+      .map((agentId, index) => ({ agentId, bin: [3, 3, 1][index] ?? 0, amount: credits(100 - index) }))
+  )
+  for (const pool of [voided, openPool]) {
+    yield* stakeOn(
+      pool,
+      agents.slice(4).map((agentId, index) => ({ agentId, bin: index, amount: credits(50) }))
+    )
   }
   const open = yield* newChallenge({ deadline: plus(monday, "3 days"), dead_zone_pct: null })
   for (const agent of agents.slice(2)) yield* revised(agent, open, 1)
@@ -87,9 +110,13 @@ export const loggedWorld = Effect.gen(function* () {
   yield* importQuotes("ES", [[deadline, 98]])
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.2))
+  yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
+  yield* Amendments.use((amendments) =>
+    amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
+  )
   yield* revealAll
 
   const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })
   for (const agent of agents.slice(0, 1)) yield* revised(agent, waiting, 1)
-  return { agents, earlier, settled, macro, open, cancelled, waiting }
+  return { agents, earlier, settled, macro, voided, openPool, open, cancelled, waiting }
 })

@@ -1,4 +1,5 @@
 /** Operators as tests need them. */
+import { randomUUID } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { emailAddressOf } from "../../src/services/emails.ts"
@@ -16,6 +17,15 @@ export const someOperator = Effect.gen(function* () {
     insert into operators (id, created_at) values (${somebody}::uuid, ${DateTime.toDateUtc(now)})
     on conflict do nothing`
   return somebody
+})
+
+/** One who owns nothing yet. */
+export const anotherOperator = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  const id = OperatorId.make(randomUUID())
+  yield* sql`insert into operators (id, created_at) values (${id}::uuid, ${DateTime.toDateUtc(now)})`
+  return id
 })
 
 /** An address that must be one. */

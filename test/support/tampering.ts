@@ -17,7 +17,8 @@ export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<stri
   for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
   const constraints = yield* many(Names)(sql`
     select conrelid::regclass::text as table, conname as name from pg_constraint
-     where conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f')`)
+     where (conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f'))
+        or (confrelid::regclass::text in ${sql.in(tables)} and contype = 'f')`)
   for (const { name, table } of constraints)
     yield* sql`alter table ${sql(table)} drop constraint ${sql(name)}`
   for (const table of tables) yield* sql`create table ${sql(`saved_${table}`)} as table ${sql(table)}`
@@ -103,6 +104,12 @@ export const addAnother = Effect.fnUntraced(function* (
 /** Brings everything back as it was when the guards were taken away. */
 export const restored = Effect.fnUntraced(function* (table: string) {
   const sql = yield* SqlClient.SqlClient
+  // Generated columns are made again.
+  const { columns } = yield* one(Schema.Struct({ columns: Schema.String }))(sql`
+    select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+     where table_schema = 'public' and table_name = ${table} and is_generated = 'NEVER'`)
   yield* sql`delete from ${sql(table)}`
-  yield* sql`insert into ${sql(table)} overriding system value select * from ${sql(`saved_${table}`)}`
+  yield* sql`
+    insert into ${sql(table)} (${sql.literal(columns)}) overriding system value
+    select ${sql.literal(columns)} from ${sql(`saved_${table}`)}`
 })

@@ -1,16 +1,19 @@
-/** The macro arena as agents use it. */
+/** The macro arena, with its credit pools, as agents use it. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ChallengeCancelled, ChallengeClosed, ProvisionalLimit } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { ForecastAnswer, NewForecast } from "../../services/MacroArena.ts"
+import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
 import { AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
+
+const challengeId = { challenge_id: Schema.String }
 
 export class MacroApi extends HttpApiGroup.make("macro")
   .add(
     HttpApiEndpoint.post("forecast", "/eval/macro/challenges/:challenge_id/predict", {
-      params: { challenge_id: Schema.String },
+      params: challengeId,
       payload: NewForecast,
       success: [
         ForecastAnswer.pipe(HttpApiSchema.status(201)),
@@ -20,7 +23,16 @@ export class MacroApi extends HttpApiGroup.make("macro")
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)")
+      .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)"),
+    HttpApiEndpoint.post("stake", "/eval/macro/challenges/:challenge_id/stake", {
+      params: challengeId,
+      payload: NewStake,
+      success: StakeAnswer.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, ChallengeClosed, ChallengeCancelled, StakeRefused]
+    })
+      .annotate(RequiredScope, "credits:stake")
+      .annotate(CountsTowards, { limit: "stakes", of: "agent" })
+      .annotate(OpenApi.Summary, "Stake credit on the bin of a value, once, after forecasting")
   )
   .middleware(RequestBody)
   .middleware(AgentLimit)

@@ -9,6 +9,7 @@ import { MarketEvents } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
 import { MacroChallenges, MacroStatus } from "../../services/MacroArena.ts"
 import { pageQuery } from "../../services/paging.ts"
+import { PoolOdds } from "../../services/Pools.ts"
 import { Space } from "../../services/Registry.ts"
 import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
@@ -49,6 +50,13 @@ export class PublicApi extends HttpApiGroup.make("public")
       success: MacroChallenges,
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "Macro challenges, newest first; open ones unless asked for others"),
+    HttpApiEndpoint.get("odds", "/eval/macro/challenges/:challenge_id/odds", {
+      params: { challenge_id: Schema.String },
+      success: PoolOdds,
+      error: NotFound
+    })
+      .annotate(OpenApi.Summary, "What share of a challenge's pool is staked on each bin")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("results", "/eval/challenges/:challenge_id/results", {
       params: { challenge_id: Schema.String },
       query: pageQuery,

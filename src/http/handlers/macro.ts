@@ -2,6 +2,7 @@ import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MacroArena } from "../../services/MacroArena.ts"
+import { Pools } from "../../services/Pools.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
@@ -10,6 +11,7 @@ export const layer = HttpApiBuilder.group(
   "macro",
   Effect.fnUntraced(function* (handlers) {
     const macro = yield* MacroArena
+    const pools = yield* Pools
     return handlers.handleAll({
       forecast: Effect.fnUntraced(function* ({ params, payload }) {
         // The body has been read: this is the stamp.
@@ -22,6 +24,11 @@ export const layer = HttpApiBuilder.group(
           receivedAt
         })
         return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+      }),
+      stake: Effect.fnUntraced(function* ({ params, payload }) {
+        const receivedAt = yield* DateTime.now
+        const { agentId } = yield* CurrentAgent
+        return yield* pools.stake({ agentId, challengeId: params.challenge_id, stake: payload, receivedAt })
       })
     })
   })

@@ -5,6 +5,7 @@ import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
 import { longPageOf, pageOf } from "../../services/paging.ts"
+import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
@@ -17,6 +18,7 @@ export const layer = HttpApiBuilder.group(
     const arenas = yield* Arenas
     const events = yield* Events
     const macro = yield* MacroArena
+    const pools = yield* Pools
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
@@ -26,6 +28,7 @@ export const layer = HttpApiBuilder.group(
         arenas.list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query)),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
         macro.list(status === "all" ? undefined : status, pageOf(query)),
+      odds: ({ params }) => pools.odds(params.challenge_id),
       results: ({ params, query }) => arenas.results(params.challenge_id, longPageOf(query)),
       leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),

@@ -2,6 +2,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { ChallengeState } from "../../services/Challenges.ts"
+import { microCredits } from "../../services/Credits.ts"
 import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
@@ -9,14 +10,16 @@ import type { NewMacroChallenge } from "../../services/MacroArena.ts"
 import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
-import { cancelChallenge, voidWithoutValue } from "./arenas/cancelChallenge.ts"
 import { hasStatus } from "./arenas/challengeRows.ts"
 import { makeForecast } from "./arenas/forecast.ts"
 import { MacroRow, selectMacro, shown } from "./arenas/macroRows.ts"
 import { makeMacroTerms } from "./arenas/macroTerms.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
+import { makeVoidMacro } from "./arenas/voidMacro.ts"
+import { funding } from "./credits/poolTransfers.ts"
+import { makeTransfers } from "./credits/transfers.ts"
 import { challengeCreate } from "./log/entries.ts"
-import { at, column, many, maybe, run } from "./query.ts"
+import { at, column, many, maybe, orDefect, run } from "./query.ts"
 import { makeSettleMacro } from "./scoring/macroSettlement.ts"
 
 const Ending = Schema.Struct({
@@ -36,6 +39,8 @@ const make = Effect.gen(function* () {
   const predict = yield* makeForecast
   const settleMacro = yield* makeSettleMacro
   const termsOf = yield* makeMacroTerms
+  const transfers = yield* makeTransfers
+  const { voidMacro, voidWithoutValue } = yield* makeVoidMacro
 
   const get: MacroArena["Service"]["get"] = Effect.fn("MacroArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -96,7 +101,7 @@ const make = Effect.gen(function* () {
       open_price: null,
       dead_zone_pct: null
     }
-    yield* run(sql`
+    const recorded = run(sql`
       with created as (
         insert into challenges
           (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
@@ -111,6 +116,10 @@ const make = Effect.gen(function* () {
       )
       insert into log_pending (type, challenge_id, version, entry)
       select 'challenge.create', id, 1, ${challengeCreate(created)} from created`)
+    const rewardPool = microCredits(wanted.reward_pool)
+    // The pool's account is opened by the challenge, so there is something to fund after that statement.
+    const funded = rewardPool === 0n ? Effect.void : Effect.orDie(transfers.record([funding(id, rewardPool)]))
+    yield* sql.withTransaction(Effect.andThen(recorded, funded)).pipe(orDefect)
     return yield* Effect.orDie(get(id))
   })
 
@@ -129,14 +138,14 @@ const make = Effect.gen(function* () {
       })
     }
     if (DateTime.isGreaterThanOrEqualTo(now, found.value.cancel_at)) {
-      yield* voidWithoutValue(sql, found.value, now)
+      yield* voidWithoutValue(found.value)
     }
-    return { id: found.value.id, now }
+    return found.value.id
   })
 
   const resolve: MacroArena["Service"]["resolve"] = Effect.fn("MacroArena.resolve")(
     function* (challengeId, actualValue) {
-      const { id } = yield* ended(challengeId)
+      const id = yield* ended(challengeId)
       const settled = yield* settleMacro(id, actualValue)
       const current = yield* get(id)
       if (settled || current.actual_value === actualValue) return current
@@ -150,8 +159,8 @@ const make = Effect.gen(function* () {
   )
 
   const voided: MacroArena["Service"]["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
-    const { id, now } = yield* ended(challengeId)
-    const done = yield* cancelChallenge(sql, { challenge_id: id, voided_at: now, reason })
+    const id = yield* ended(challengeId)
+    const done = yield* voidMacro(id, reason)
     const current = yield* get(id)
     if (!done) {
       return yield* new ChallengeState({

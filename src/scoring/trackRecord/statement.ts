@@ -1,7 +1,7 @@
 /** What a proof that holds says, in terms and words for people. Nothing of a proof that fails is shown. */
 import { plain } from "./bytes.ts"
 import type { Entry, Prediction } from "./entries.ts"
-import { canonicalText } from "./json.ts"
+import { canonicalText, isObject } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 
 export type Fact = readonly [term: string, text: string]
@@ -50,12 +50,37 @@ const numericTerms = [
   ["reference_scale", "Reference scale"]
 ] as const
 
+/** What came of the credit pool of a macro challenge. */
+const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
+  isObject(pool)
+    ? factsOf(pool, [
+        ["outcome", "Credit pool"],
+        ["winning_bin", "Bin that holds the value"],
+        ["staked", "Credits staked"],
+        ["stakes", "Stakes"],
+        ["paid", "Credits paid as rewards"],
+        ["root", "Merkle root of the stakes and rewards"]
+      ])
+    : []
+
 const titles: ReadonlyMap<string, string> = new Map([
   ["challenge.create", "A challenge, as it was made"],
   ["challenge.close", "The close of a challenge"],
   ["prediction.reveal", "What was sealed, as it was revealed"],
   ["void", "A cancelled challenge"]
 ])
+
+/** What a settlement and an amendment have in common, by the terms of the challenge's type. */
+const settlementTerms = (members: JsonObject) =>
+  [
+    ["challenge_id", "Challenge"],
+    ...("reference_scale" in members ? numericTerms : directionalTerms),
+    ["scores", "Scores"],
+    ["root", "Merkle root of the scores"]
+  ] as const
+
+const amendableLimit =
+  "An administrator may have amended it since: each amendment is an entry of its own, named on the page of the challenge, and the newest one counts."
 
 const importedLimit =
   "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
@@ -106,16 +131,29 @@ export const statementOf = (options: {
         title: "A settlement",
         facts: [
           ...factsOf(members, [
-            ["challenge_id", "Challenge"],
-            ...("reference_scale" in members ? numericTerms : directionalTerms),
-            ["scores", "Scores"],
-            ["root", "Merkle root of the scores"],
+            ...settlementTerms(members),
             ["settled_at", "Settled at"],
             ["version", "Version"]
           ]),
+          ...poolFacts(members),
           place
         ],
-        limits: imported
+        limits: [amendableLimit, ...imported]
+      }
+    case "amendment":
+      return {
+        title: "An amendment of a settlement",
+        facts: [
+          ...factsOf(members, [
+            ...settlementTerms(members),
+            ["amended_at", "Amended at"],
+            ["version", "Version"],
+            ["previous_version", "In place of version"],
+            ["reason_sha256", "SHA-256 of the reason"]
+          ]),
+          place
+        ],
+        limits: [amendableLimit]
       }
     default:
       return {

@@ -7,6 +7,7 @@ import type { Statement } from "effect/sql"
 import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
+import { Amendments } from "../../../src/services/Amendments.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -22,6 +23,10 @@ const tables = [
   "prediction_counts",
   "settlements",
   "prediction_scores",
+  "stakes",
+  "pool_bins",
+  "pool_settlements",
+  "pool_rewards",
   "log_entries",
   "log_pending",
   "log_nodes",
@@ -37,6 +42,10 @@ const tables = [
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
   "prediction_counts.shard": "only the sum of all shards is shown",
+  "stakes.id": "an address of the API",
+  "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
+  "stakes.predicted_value": "what counts is the bin that it lies in",
+  "stakes.received_at": "what counts is that it lies before the deadline",
   "log_pending.id": "the order of what waits is not fixed before it has an index",
   "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
@@ -58,6 +67,14 @@ const telling: Readonly<Record<string, string>> = {
   "log_entries.commit_index": "type = 'prediction.reveal'",
   "log_entries.version": "type = 'settlement'"
 }
+
+/** The rows of amendments, of either type. */
+const amended = ["actual_value is null", "actual_value is not null"].flatMap((form) =>
+  ["settlements", "prediction_scores"].map((table): readonly [table: string, where: string] => [
+    table,
+    `version = 2 and challenge_id in (select challenge_id from settlements where version = 2 and ${form})`
+  ])
+)
 
 /** The rows of numeric forecasts. */
 const numeric: Readonly<Record<string, string>> = {
@@ -102,6 +119,20 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return isKey
         ? [`settlement of challenge ${of("challenge_id")}, version ${of("version")}`]
         : [`score of agent ${of("agent_id")}`, of("challenge_id"), what]
+    case "stakes":
+      if (column === "agent_id") return [of("challenge_id"), "its agent has not predicted"]
+      if (column === "amount") return [`pool of challenge ${of("challenge_id")}`, "staked"]
+      return [`stake of agent ${of("agent_id")} in the pool`, ...(isKey ? [] : [what])]
+    case "pool_bins":
+      return [`pool of challenge ${of("challenge_id")}`, "pool_bins"]
+    case "pool_settlements":
+      return isKey
+        ? [`challenge ${of("challenge_id")}`, "pool.outcome"]
+        : [`pool of challenge ${of("challenge_id")}: ${what} is not`]
+    case "pool_rewards":
+      return isKey
+        ? [`stake of agent ${of("agent_id")} in the pool`, "has no reward"]
+        : [`stake of agent ${of("agent_id")} in the pool of challenge ${of("challenge_id")}`, what]
     case "log_entries":
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
@@ -154,15 +185,20 @@ const cosigned = Effect.gen(function* () {
 /** The world is made once; each test changes it and puts it back. */
 const prepared = Effect.gen(function* () {
   const world = yield* loggedWorld
+  // It waits for its place, as that of the other challenge does not.
+  yield* Amendments.use((amendments) =>
+    amendments.amend(world.macro.id, { actual_value: 3, reason: "the office corrected it" })
+  )
   yield* cosigned
   const report = yield* LogAudit.use(({ audit }) => audit)
   assert.deepStrictEqual(report.differences, [])
   assert.isAbove(report.entries, 256)
   assert.isAbove(report.waiting, 0)
   assert.isAbove(report.checkpoints, 2)
-  assert.strictEqual(report.challenges, 6)
-  assert.strictEqual(report.settlements, 3)
-  assert.strictEqual(report.scores, 12)
+  assert.strictEqual(report.challenges, 8)
+  assert.strictEqual(report.pools, 2)
+  assert.strictEqual(report.settlements, 5)
+  assert.strictEqual(report.scores, 21)
   yield* unguarded(tables)
   return world
 })
@@ -174,8 +210,14 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["predictions", "revision = 0", "there is no prediction with its commit"],
   ["predictions", "revision = 21", "there is no prediction with its commit"],
   ["prediction_counts", "true", "prediction_counts"],
-  ["settlements", "true", "there is no settlement of challenge"],
+  ["settlements", "version = 1", "there is no settlement of challenge"],
+  ["settlements", "version = 2", "there is no settlement of challenge"],
   ["prediction_scores", "true", "number of scores is not what entry"],
+  ["stakes", "true", "pool_bins"],
+  ["pool_bins", "true", "pool_bins"],
+  ["pool_settlements", "outcome = 'paid'", "pool.paid is not what entry"],
+  ["pool_settlements", "outcome = 'void'", "pool.paid is not what entry"],
+  ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
@@ -207,9 +249,18 @@ const added: ReadonlyArray<
     "its commit is not in the log"
   ],
   ["prediction_counts", "true", { shard: "-1" }, "prediction_counts"],
-  ["settlements", "true", { version: "2", reason: "'amended'" }, "version 2: it is not in the log"],
+  ["settlements", "version = 2", { version: "3", previous_version: "2" }, "version 3: it is not in the log"],
   ["prediction_scores", "true", { agent_id: anotherId }, "number of scores is not what entry"],
   ["prediction_scores", "true", { version: "7" }, "there is no such settlement"],
+  ["stakes", "true", { agent_id: anotherId, id: anotherId, position: "99" }, "pool_bins"],
+  ["pool_bins", "true", { bin: "99" }, "bin 99 of the pool"],
+  [
+    "pool_settlements",
+    "true",
+    { challenge_id: "(select id from challenges where closed_at is null and type = 'macro')" },
+    "its challenge has not ended"
+  ],
+  ["pool_rewards", "true", { agent_id: anotherId }, "there is no such stake"],
   [
     "log_entries",
     "type = 'prediction.commit'",
@@ -217,6 +268,18 @@ const added: ReadonlyArray<
     "is missing: entry 100000"
   ],
   ["log_entries", "type = 'settlement'", { index: "-1", version: "2" }, "has an index that no entry has"],
+  [
+    "log_entries",
+    "type = 'settlement'",
+    { index: "100000", version: "2" },
+    "there is no settlement of challenge"
+  ],
+  [
+    "log_entries",
+    "type = 'amendment'",
+    { index: "100000", version: "3" },
+    "there is no settlement of challenge"
+  ],
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
     "log_pending",
@@ -288,6 +351,29 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
               unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
             }
             yield* restored(column.table)
+          }
+          assert.deepStrictEqual(unnamed, [])
+        }),
+      120_000
+    )
+
+    it.effect(
+      "names every column of an amendment that was changed, and of the scores that it gave",
+      () =>
+        Effect.gen(function* () {
+          const unnamed: Array<string> = []
+          for (const [table, where] of amended) {
+            for (const column of yield* columnsOf([table])) {
+              const row = yield* tamper(column, where)
+              const found = yield* differences
+              const wanted = naming(column, row)
+              if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+                unnamed.push(
+                  `${table}.${column.column}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`
+                )
+              }
+              yield* restored(table)
+            }
           }
           assert.deepStrictEqual(unnamed, [])
         }),

@@ -7,6 +7,7 @@ import { DateTime } from "effect"
 import { canonicalJson } from "../../../src/layers/canonicalJson.ts"
 import {
   EntryType,
+  amendment,
   challengeClose,
   challengeCreate,
   keyRotate,
@@ -63,7 +64,8 @@ const settled = {
   raw_sha256: bytes(1),
   settled_at: at("2026-03-03T00:02:00Z"),
   scores: 2,
-  root: bytes(0xcd)
+  root: bytes(0xcd),
+  pool: null
 }
 
 describe("The entry of", () => {
@@ -117,6 +119,26 @@ describe("The entry of", () => {
     )
   })
 
+  it("what a macro challenge's credit came to stands in its end, where there was a pool", () => {
+    const pool = {
+      outcome: "paid",
+      winning_bin: 3,
+      reward_pool: "1000.5",
+      staked: "150",
+      stakes: 2,
+      paid: "600.3",
+      root: bytes(0xef)
+    }
+    const written =
+      `"pool":{"outcome":"paid","paid":"600.3","reward_pool":"1000.5","root":"${"ef".repeat(32)}",` +
+      `"staked":"150","stakes":2,"winning_bin":3}`
+    assert.include(text(settlement({ ...settled, pool })), `${written},"raw_sha256"`)
+    assert.include(
+      text(voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool })),
+      `${written},"reason_sha256"`
+    )
+  })
+
   it("a challenge without a dead zone of its own has no criteria to hash", () => {
     const older = { ...created, dead_zone_pct: null, resolution_criteria: null, resolution_criteria_zh: null }
     assert.include(
@@ -166,6 +188,28 @@ describe("The entry of", () => {
     )
   })
 
+  it("an amendment has what a settlement has, the version it replaces, and the hash of its reason", () => {
+    assert.strictEqual(
+      text(
+        amendment({
+          ...settled,
+          version: 3,
+          previous_version: 2,
+          result: "bearish",
+          observation: "2031",
+          source: "admin",
+          raw_sha256: null,
+          reason: 'No price came, "sorry".'
+        })
+      ),
+      `{"amended_at":"2026-03-03T00:02:00.000Z","challenge_id":"${id}","dead_zone_pct":"0.3",` +
+        `"fetched_at":"2026-03-03T00:01:00.000Z","observation":"2031","observed_at":"2026-03-03T00:00:00.500Z",` +
+        `"open_price":"2050.1","previous_version":2,"raw_sha256":null,` +
+        `"reason_sha256":"3f19ef1eda0bf837c60e8dd3ed5003bdbb2399131b6149d6e1cca60129e794a3","result":"bearish",` +
+        `"root":"${"cd".repeat(32)}","scores":2,"source":"admin","type":"amendment","version":3}`
+    )
+  })
+
   it("a settlement from before its fetch was kept says that it is not known", () => {
     const entry = text(settlement({ ...settled, fetched_at: null, raw_sha256: null }, "import"))
     assert.include(entry, `"fetched_at":null,`)
@@ -174,7 +218,14 @@ describe("The entry of", () => {
 
   it("a cancelled challenge has the hash of the reason, not what somebody wrote", () => {
     assert.strictEqual(
-      text(voided({ challenge_id: id, voided_at: created.deadline, reason: 'No price came, "sorry".' })),
+      text(
+        voided({
+          challenge_id: id,
+          voided_at: created.deadline,
+          reason: 'No price came, "sorry".',
+          pool: null
+        })
+      ),
       `{"challenge_id":"${id}","reason_sha256":"3f19ef1eda0bf837c60e8dd3ed5003bdbb2399131b6149d6e1cca60129e794a3",` +
         `"type":"void","voided_at":"2026-03-03T00:00:00.000Z"}`
     )
@@ -197,8 +248,8 @@ describe("The entry of", () => {
       [challengeClose(closed), challengeClose(closed, "import")],
       [settlement(settled), settlement(settled, "import")],
       [
-        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }),
-        voided({ challenge_id: id, voided_at: created.deadline, reason: "why" }, "import")
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool: null }),
+        voided({ challenge_id: id, voided_at: created.deadline, reason: "why", pool: null }, "import")
       ]
     ] as const
     for (const [live, imported] of both) {

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
+import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { keepLog } from "../log/keeping.ts"
@@ -49,6 +50,7 @@ const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
 
 export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
+  const macro = yield* MacroArena
   const sql = yield* SqlClient.SqlClient
   const start = yield* DateTime.now
   const hoursFromNow = (hours: number) => DateTime.formatIso(DateTime.add(start, { hours }))
@@ -117,6 +119,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       reward_pool: 0,
       ...terms
     })
+  const settledMacro = Effect.gen(function* () {
+    const { id } = yield* macroOf(hoursFromNow(-24))
+    yield* asAdmin(Created, `macro/challenges/${id}/resolve`, { actual_value: 1.25 })
+    return { id }
+  })
   /** So many first prints of a series that a reference scale is computed from them. */
   const printed = (terms: Readonly<Record<string, string>>) =>
     Effect.forEach(
@@ -134,6 +141,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const pair = ecPair()
   const keyed = yield* passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
   const asserted = assertionOf(keyed.agent_id, pair).pipe(Effect.provideService(Settings, yield* Settings))
+  const { access_token: first } = yield* tokenOf(agent)
+  // Not granted by default, and in the next token.
+  yield* post(Schema.Json, "/api/v1/agent/scopes", { add: ["credits:stake"] }, bearer(first))
   const { access_token } = yield* tokenOf(agent)
   const events = yield* asAdmin(Stored, "events", {
     events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
@@ -143,7 +153,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
-  const [oldest = { id: "none" }] = settled
+  const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
   const predict = (agentId: AgentId, challengeId: string, hours: number) =>
     arenas.predict({
       agentId,
@@ -179,6 +189,26 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       idempotency_key
     })
   }
+
+  yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
+    amount: 1_000_000,
+    reason: "To stake.",
+    idempotency_key: "stakes"
+  })
+  /** A pool that the agent may stake in. */
+  const forecastMacro = Effect.tap(
+    Effect.map(macroOf(hoursFromNow(48)), ({ id }) => id),
+    (id) =>
+      macro
+        .predict({
+          agentId: agent.agent_id,
+          challengeId: id,
+          forecast: { predicted_value: 3.1, predicted_std: 0.1 },
+          receivedAt: start
+        })
+        .pipe(Effect.orDie)
+  )
+  const forecastOnce = yield* forecastMacro
 
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
@@ -267,6 +297,10 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "macro.forecast": [
       Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
+    "macro.stake": [
+      Effect.map(forecastMacro, (id) => sample({ params: { challenge_id: id }, hints: { amount: 50 } }))
+    ],
+    "public.odds": [always({ params: { challenge_id: forecastOnce } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],
     "admin.createMacroChallenge": [
       always({
@@ -283,6 +317,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "admin.resolveMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "admin.amendChallenge": [
+      Effect.map(settledMacro, ({ id }) =>
+        sample({ params: { challenge_id: id }, without: ["close_price"] })
+      ),
+      always({ params: { challenge_id: newest.id }, without: ["actual_value"] })
     ],
     "admin.voidMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))

@@ -1,14 +1,17 @@
-import { DateTime, Effect } from "effect"
+import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import type { Voided } from "../log/entries.ts"
 import { at, orDefect } from "../query.ts"
 
 /**
- * Cancels a challenge that has not ended, and says whether it did. The row is locked against submissions first: whoever
+ * Cancels a directional challenge that has not ended, and says whether it did. The row is locked against submissions first: whoever
  * has submitted is in, whoever comes later is refused. In the log a challenge ends by a close, and the void follows.
  */
-export const cancelChallenge = (sql: SqlClient.SqlClient, challenge: Voided): Effect.Effect<boolean> =>
+export const cancelChallenge = (
+  sql: SqlClient.SqlClient,
+  challenge: Omit<Voided, "pool">
+): Effect.Effect<boolean> =>
   sql`
     with locked as (select id from challenges where id = ${challenge.challenge_id}::uuid for update),
     cancelled as (
@@ -20,7 +23,7 @@ export const cancelChallenge = (sql: SqlClient.SqlClient, challenge: Voided): Ef
       select id, 'challenge.close' as type, cancelled_at as closed_at, null::bytea as entry, 1 as step
         from cancelled where closed_at is null
       union all
-      select id, 'void', null, ${voided(challenge)}, 2 from cancelled
+      select id, 'void', null, ${voided({ ...challenge, pool: null })}, 2 from cancelled
     )
     insert into log_pending (type, challenge_id, version, closed_at, entry)
     select type, id, 1, closed_at, entry from ends order by step
@@ -28,15 +31,3 @@ export const cancelChallenge = (sql: SqlClient.SqlClient, challenge: Voided): Ef
     orDefect,
     Effect.map((rows) => rows.length > 0)
   )
-
-/** Ends a macro challenge that has waited for its value for as long as it does, and says whether it did. */
-export const voidWithoutValue = (
-  sql: SqlClient.SqlClient,
-  challenge: { readonly id: string; readonly cancel_at: DateTime.Utc },
-  now: DateTime.Utc
-): Effect.Effect<boolean> =>
-  cancelChallenge(sql, {
-    challenge_id: challenge.id,
-    voided_at: now,
-    reason: `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
-  })

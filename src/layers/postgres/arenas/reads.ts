@@ -8,10 +8,12 @@ import { Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
 import { many, maybe } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
+import { settlementOf, versionsOf } from "./settlementRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
 const { bin: _bin, predictions, next_cursor: _, settlement: __, log: ____, ...resultColumns } = Results.fields
@@ -22,7 +24,7 @@ const ResultRow = Schema.Struct({
   past_deadline: Schema.Boolean,
   end_is_proved: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
-  settlement_source: Schema.NullOr(Schema.String)
+  settled_at: Schema.NullOr(Timestamp)
 })
 
 const { receipt: _____, ...ownColumns } = OwnPredictions.fields.items.value.fields
@@ -50,26 +52,34 @@ export const makeReads = Effect.gen(function* () {
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,
-             ${iso(sql, "s.settled_at")} as resolved_at,
+             ${iso(sql, "c.resolved_at")} as resolved_at,
              case c.type when 'directional' then c.cancel_reason end as cancel_reason,
              case when c.type <> 'directional' then c.cancel_reason end as void_reason,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
-             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source,
+             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version,
+             ${iso(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)},
              exists (
                select from log_entries e
-                where e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
-                  and e.version = coalesce(s.version, 1)
-                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved
+                where e.challenge_id = c.id and e.version = coalesce(s.version, 1)
+                  and e.type = case when s.version is null then 'void'
+                                    when s.version = 1 then 'settlement' else 'amendment' end
+                  and e.index < (select max(size) from log_checkpoints)) as end_is_proved,
+             (select jsonb_build_object(
+                       'outcome', outcome, 'winning_bin', winning_bin, 'reward_pool', reward_pool / 1000000.0,
+                       'staked', staked / 1000000.0, 'paid', paid / 1000000.0, 'stakers', stakes)
+                from pool_settlements where challenge_id = c.id) as pool
         from challenges c
         ${countsOfChallenge(sql)}
         left join lateral (
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, end_is_proved, past_deadline, version, settlement_source, ...shown } = found.value
+    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...shown } = found.value
+    const { pool } = shown
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)}, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+                 b.stake, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
                      commit
@@ -83,6 +93,12 @@ export const makeReads = Effect.gen(function* () {
               select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
+            left join lateral (
+              select k.amount / 1000000.0::float8 as stake,
+                     case when ${pool !== null} then coalesce(r.reward, 0) / 1000000.0::float8 end as reward
+                from stakes k left join pool_rewards r on r.challenge_id = k.challenge_id and r.agent_id = k.agent_id
+               where k.challenge_id = ${challengeId}::uuid and k.agent_id = p.agent_id
+               limit 1) b on true
            order by p.agent_id`)
       : []
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
@@ -90,15 +106,9 @@ export const makeReads = Effect.gen(function* () {
       ...shown,
       bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
       settlement:
-        version === null || settlement_source === null || shown.resolved_at === null
+        version === null || settled_at === null || shown.resolution_source === null
           ? null
-          : {
-              version,
-              settled_at: shown.resolved_at,
-              source: settlement_source,
-              amended: version > 1,
-              void_reason: null
-            },
+          : settlementOf({ version, settled_at, source: shown.resolution_source }),
       predictions: items,
       log: {
         settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}` : null

@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
+import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
 
@@ -24,7 +25,11 @@ const Counted = Schema.Struct({
   transfers: Schema.Int,
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
-  claim_grants_due: Schema.Int
+  claim_grants_due: Schema.Int,
+  stakes: Schema.Int,
+  open_stakes: Schema.BigInt,
+  pools_settled: Schema.Int,
+  rewards: Schema.BigInt
 })
 
 /** What keeps the ledger true between two checks: triggers, by table. */
@@ -35,7 +40,8 @@ const guards = [
   ["agents", "agents_account_opened"],
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
-  ["transfers", "transfers_applied"]
+  ["transfers", "transfers_applied"],
+  ...poolGuards
 ] as const
 
 export const makeLedgerCheck = Effect.gen(function* () {
@@ -129,9 +135,23 @@ export const makeLedgerCheck = Effect.gen(function* () {
              (select count(*)::int from transfers p
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
-             (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due`)
+             (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+             (select count(*)::int from stakes) as stakes,
+             (select coalesce(sum(amount), 0)::bigint from stakes s
+               where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
+             (select count(*)::int from pool_settlements) as pools_settled,
+             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards`)
     const found = yield* Effect.forEach(
-      [balances, overdrawn, resolutions, resolvedTwice, withoutAccount, claimGrants, unguarded],
+      [
+        balances,
+        overdrawn,
+        resolutions,
+        resolvedTwice,
+        withoutAccount,
+        claimGrants,
+        ...poolChecks(sql, mostReported),
+        unguarded
+      ],
       findings
     )
     const unbalanced = total === 0n ? [] : [`all balances together are ${total} micro-credits, not 0`]

@@ -11,6 +11,9 @@ import { at, column, many } from "../query.ts"
 /** Where all credit comes from. */
 export const treasury = "treasury"
 
+/** The most micro-credits that an agent or an owner can have (the constraint accounts_exact). */
+export const mostPosted = 1_000_000_000_000_000n
+
 export const accountOf = ({ kind, id }: Holder): string => `${kind}:${id.toLowerCase()}`
 
 /** In micro-credits. A `post` with a `pendingId` takes of it what it needs, and the rest is free again. */

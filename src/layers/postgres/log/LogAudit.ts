@@ -11,6 +11,7 @@ import { auditCheckpoints } from "./audit/checkpoints.ts"
 import { auditCosignatures } from "./audit/cosignatures.ts"
 import { Findings } from "./audit/findings.ts"
 import { auditPredictions } from "./audit/predictions.ts"
+import { auditPoolRows } from "./audit/pools.ts"
 import { auditSettlements } from "./audit/settlements.ts"
 import { auditQueue, auditStrays } from "./audit/strays.ts"
 import { auditTree } from "./audit/tree.ts"
@@ -37,9 +38,10 @@ const make = Effect.gen(function* () {
           const queue = yield* auditQueue(findings)
           const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
           yield* auditCosignatures(findings)
-          const challenges = yield* auditChallenges(findings)
+          const { challenges, pools } = yield* auditChallenges(findings)
           const predictions = yield* auditPredictions(findings)
-          const { scores, settlements } = yield* auditSettlements(findings)
+          const settled = yield* auditSettlements(findings)
+          yield* auditPoolRows(findings)
           yield* auditStrays(findings)
           const counts = {
             entries,
@@ -47,8 +49,9 @@ const make = Effect.gen(function* () {
             checkpoints,
             challenges,
             predictions,
-            settlements,
-            scores
+            settlements: settled.settlements,
+            scores: settled.scores,
+            pools: pools + settled.pools
           }
           return { counts, known: Option.getOrNull(known)?.fault ?? null }
         }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))

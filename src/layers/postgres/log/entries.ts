@@ -14,6 +14,7 @@ export const EntryType = Schema.Literals([
   "challenge.close",
   "prediction.reveal",
   "settlement",
+  "amendment",
   "void",
   "key.rotate"
 ])
@@ -144,7 +145,25 @@ export const predictionReveal = (revealed: {
     "live"
   )
 
-export interface Settled {
+/** What came of the credit pool of a macro challenge. Amounts are credits, as decimals. */
+export interface SettledPool {
+  readonly outcome: string
+  /** The bin that holds the value; null where there is no value. */
+  readonly winning_bin: number | null
+  readonly reward_pool: string
+  readonly staked: string
+  readonly stakes: number
+  readonly paid: string
+  /** RFC 6962 root over a leaf of every stake, in the order of the agents' ids. */
+  readonly root: Uint8Array
+}
+
+/** Entries from before there were pools have none, and keep their bytes. */
+const poolMember = (pool: SettledPool | null) =>
+  pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
+
+/** What every version of a settlement has. */
+interface SettlementVersion {
   readonly challenge_id: string
   readonly version: number
   /** Null of numeric questions. */
@@ -167,33 +186,63 @@ export interface Settled {
   readonly root: Uint8Array
 }
 
+const settledMembers = (settled: SettlementVersion) => ({
+  ...(settled.reference_scale === null
+    ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
+    : { reference_scale: settled.reference_scale }),
+  challenge_id: settled.challenge_id,
+  fetched_at: isoOrNull(settled.fetched_at),
+  observation: settled.observation,
+  observed_at: DateTime.formatIso(settled.observed_at),
+  raw_sha256: hexOrNull(settled.raw_sha256),
+  result: settled.result,
+  root: hex(settled.root),
+  scores: settled.scores,
+  source: settled.source,
+  version: settled.version
+})
+
+/** The first version, with which credit moves. */
+export interface Settled extends SettlementVersion {
+  readonly pool: SettledPool | null
+}
+
 /** How a challenge was settled, and the scores that it gave. */
 export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Array =>
   encode(
     "settlement",
     {
-      ...(settled.reference_scale === null
-        ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
-        : { reference_scale: settled.reference_scale }),
-      challenge_id: settled.challenge_id,
-      fetched_at: isoOrNull(settled.fetched_at),
-      observation: settled.observation,
-      observed_at: DateTime.formatIso(settled.observed_at),
-      raw_sha256: hexOrNull(settled.raw_sha256),
-      result: settled.result,
-      root: hex(settled.root),
-      scores: settled.scores,
-      settled_at: DateTime.formatIso(settled.settled_at),
-      source: settled.source,
-      version: settled.version
+      ...settledMembers(settled),
+      ...poolMember(settled.pool),
+      settled_at: DateTime.formatIso(settled.settled_at)
     },
     origin
+  )
+
+/** A later version of a settlement, whose `settled_at` is when it was made. */
+export interface Amended extends SettlementVersion {
+  readonly previous_version: number
+  readonly reason: string
+}
+
+/** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
+export const amendment = (amended: Amended): Uint8Array =>
+  encode(
+    "amendment",
+    {
+      ...settledMembers(amended),
+      amended_at: DateTime.formatIso(amended.settled_at),
+      previous_version: amended.previous_version,
+      reason_sha256: sha256(amended.reason)
+    },
+    "live"
   )
 
 export interface Voided {
   readonly challenge_id: string
   readonly voided_at: DateTime.Utc
   readonly reason: string
+  readonly pool: SettledPool | null
 }
 
 /** A cancelled challenge: nobody is scored by it. */
@@ -202,6 +251,7 @@ export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =
     "void",
     {
       challenge_id: challenge.challenge_id,
+      ...poolMember(challenge.pool),
       reason_sha256: sha256(challenge.reason),
       voided_at: DateTime.formatIso(challenge.voided_at)
     },

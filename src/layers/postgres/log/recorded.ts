@@ -8,8 +8,9 @@ import type { SqlClient } from "effect/sql"
 import { ChallengeType } from "../../../services/Challenges.ts"
 import { column, many } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
-import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
+import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
+import { settledPools } from "./recordedPools.ts"
 
 /** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
 export interface Unwritten {
@@ -75,13 +76,16 @@ const Cancelled = Schema.Struct({
 })
 
 /** Those of these challenges that are cancelled, in no order. */
-export const voidedChallenges = (
+export const voidedChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<Voided>> =>
-  many(Cancelled)(sql`
+) {
+  const rows = yield* many(Cancelled)(sql`
     select c.id::text as challenge_id, c.cancelled_at as voided_at, c.cancel_reason as reason
       from challenges c where c.id = any(${column("uuid", challengeIds)}) and c.cancelled_at is not null`)
+  const pools = yield* settledPools(sql, challengeIds)
+  return rows.map((row): Voided => ({ ...row, pool: pools.get(row.challenge_id) ?? null }))
+})
 
 const SettledRow = Schema.Struct({
   challenge_id: Schema.String,
@@ -96,6 +100,9 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
+  /** These two are of amendments. */
+  previous_version: Schema.NullOr(Schema.Int),
+  reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,
   root: Schema.Uint8Array
 })
@@ -107,17 +114,19 @@ export interface SettlementKey {
 
 /**
  * These settlements, in no order. The root over the scores is computed where they are: RFC 6962 over the leaves
- * `{"agent_id":"...","score":"..."}`, in the order of the agents' ids, which is also that of their texts.
+ * `{"agent_id":"...","score":"..."}`, in the order of the agents' ids, which is also that of their texts. Credit moves
+ * with the first version, and with no other.
  */
-export const settledChallenges = (
+export const settledChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: ReadonlyArray<SettlementKey>
-): Effect.Effect<ReadonlyArray<Settled>> =>
-  many(SettledRow)(sql`
+) {
+  const rows = yield* many(SettledRow)(sql`
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
-           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, n.scores, n.root
+           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
+           n.root
       from unnest(${column(
         "uuid",
         keys.map((key) => key.challenge_id)
@@ -135,6 +144,13 @@ export const settledChallenges = (
                   ''::bytea order by p.agent_id),
                 ''::bytea)) as root
          from prediction_scores p where p.challenge_id = s.challenge_id and p.version = s.version) n`)
+  const hasPool = (row: (typeof rows)[number]) => row.version === 1 && row.reference_scale !== null
+  const pools = yield* settledPools(
+    sql,
+    rows.filter(hasPool).map((row) => row.challenge_id)
+  )
+  return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
+})
 
 const Commits = Schema.Struct({
   challenge_id: Schema.String,

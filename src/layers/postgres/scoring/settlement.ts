@@ -10,10 +10,12 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { cancelChallenge, voidWithoutValue } from "../arenas/cancelChallenge.ts"
+import { cancelChallenge } from "../arenas/cancelChallenge.ts"
 import { closeChallenges } from "../arenas/closeChallenges.ts"
+import { makeVoidMacro } from "../arenas/voidMacro.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, many, maybe, run } from "../query.ts"
+import { scoreDirections } from "./directionalScores.ts"
 import { addScores } from "./figures.ts"
 import { settlementDay, settling } from "./settling.ts"
 
@@ -45,6 +47,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const settings = yield* Settings
   const dueRows = many(Due)
   const overdueRows = many(Overdue)
+  const { voidWithoutValue } = yield* makeVoidMacro
   const terms = maybe(Terms)
 
   const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
@@ -68,15 +71,7 @@ export const makeSettleDue = Effect.gen(function* () {
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
                 ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${at(now)},
                 ${settlementDay(sql, now)})`)
-      yield* run(sql`
-        insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
-        select p.challenge_id, 1, p.agent_id, p.revision, p.direction = ${result},
-               case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
-          from (
-            select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
-              from predictions where challenge_id = ${due.id}::uuid
-             order by agent_id, revision desc) p
-         order by p.agent_id`)
+      yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
       yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`)
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
@@ -105,13 +100,13 @@ export const makeSettleDue = Effect.gen(function* () {
   })
 
   /** One challenge that cannot be settled must not keep the others from it. */
-  const attempt = (due: typeof Due.Type, now: DateTime.Utc): Effect.Effect<Outcome> =>
-    decide(due, now).pipe(
+  const attempted = (challengeId: string, end: Effect.Effect<Outcome>): Effect.Effect<Outcome> =>
+    end.pipe(
       Effect.catchCauseIf(
         (cause) => !Cause.hasInterrupts(cause),
         (cause) =>
           Effect.logError("a challenge could not be settled; it is tried again at the next run", cause).pipe(
-            Effect.annotateLogs({ challenge_id: due.id }),
+            Effect.annotateLogs({ challenge_id: challengeId }),
             Effect.as("failed" as const)
           )
       )
@@ -133,8 +128,12 @@ export const makeSettleDue = Effect.gen(function* () {
       select id::text, cancel_at from challenges
        where type = 'macro' and resolved_at is null and cancelled_at is null and cancel_at <= ${at(now)}
        order by id`)
-    const voided = yield* Effect.filter(overdue, (due) => voidWithoutValue(sql, due, now))
-    return voided.map(({ id }) => id)
+    return yield* Effect.forEach(overdue, (due) =>
+      attempted(
+        due.id,
+        Effect.map(voidWithoutValue(due), (voided) => (voided ? "cancelled" : "done"))
+      ).pipe(Effect.map((outcome) => [due.id, outcome] as const))
+    )
   })
 
   const settleDue: Scoring["Service"]["settleDue"] = Effect.gen(function* () {
@@ -147,15 +146,15 @@ export const makeSettleDue = Effect.gen(function* () {
     const outcomes: Array<readonly [ChallengeId, Outcome]> = []
     let rows = yield* page(now, undefined)
     while (rows.length > 0) {
-      for (const due of rows) outcomes.push([due.id, yield* attempt(due, now)])
+      for (const due of rows) outcomes.push([due.id, yield* attempted(due.id, decide(due, now))])
       rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
     }
-    const voided = yield* voidOverdue(now)
+    outcomes.push(...(yield* voidOverdue(now)))
     const having = (wanted: Outcome) => outcomes.filter(([, outcome]) => outcome === wanted).map(([id]) => id)
     const report = {
       closed,
       resolved: having("resolved"),
-      cancelled: [...having("cancelled"), ...voided],
+      cancelled: having("cancelled"),
       failed: having("failed"),
       waiting: having("waiting").length
     }

@@ -8,6 +8,7 @@ import { MacroTerms, macroTerms } from "../recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
+import { makeAuditPools } from "./pools.ts"
 
 const pageSize = 1000
 
@@ -108,7 +109,8 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
   const sql = yield* SqlClient.SqlClient
   const rows = many(Row)
   const waiting = many(Waiting)
-  let count = 0
+  const auditPools = yield* makeAuditPools
+  const counts = { challenges: 0, pools: 0 }
 
   const logged = (alias: string, type: string) => sql`
     left join log_entries ${sql.literal(alias)}
@@ -157,8 +159,15 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              where type in ('challenge.create', 'challenge.close', 'void')
                and challenge_id = any(${column("uuid", missing)})`)
     const waits = new Map(queued.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
+    const pools = yield* auditPools(
+      findings,
+      page
+        .filter(({ cancelled_at, type }) => cancelled_at !== null && type === "macro")
+        .map((row) => ({ challenge_id: row.id, winning_bin: null, at: row.cancelled_at }))
+    )
+    counts.pools += pools.size
     for (const row of page) {
-      count += 1
+      counts.challenges += 1
       const what = `challenge ${row.id}`
       const against = (
         type: string,
@@ -199,8 +208,10 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       }
 
       if (row.cancelled_at !== null) {
+        const pool = pools.get(row.id)
         against("void", "its cancellation", row.voided, row.voided_entry, {
           challenge_id: row.id,
+          ...(pool === undefined ? {} : { pool }),
           reason_sha256: row.cancel_reason === null ? null : sha256(row.cancel_reason),
           voided_at: row.cancelled_at
         })
@@ -217,5 +228,5 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
   })
 
   yield* eachPage(pageSize, read, look)
-  return count
+  return counts
 })

@@ -66,6 +66,7 @@ const versionOf = (type: unknown, members: Members): unknown => {
     case "void":
       return 1
     case "settlement":
+    case "amendment":
       return members["version"]
     default:
       return null
@@ -78,6 +79,7 @@ const known: ReadonlySet<unknown> = new Set([
   "challenge.close",
   "prediction.reveal",
   "settlement",
+  "amendment",
   "void",
   "key.rotate"
 ])
@@ -107,17 +109,28 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
 
 /** What a member of an entry is called where it is stored. */
 const stored: Readonly<Record<string, string>> = {
+  amended_at: "settled_at",
   asset: "target",
   frozen_sha256: "question or resolution criteria",
   observation: "close_price or actual_value",
-  reason_sha256: "cancel_reason",
+  reason_sha256: "cancel_reason or reason",
   voided_at: "cancelled_at",
   root: "scores (their root)",
+  "pool.root": "stakes and rewards of the pool (their root)",
   scores: "number of scores"
 }
 
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (Array.isArray(one) && Array.isArray(other) && canonicalJson(one) === canonicalJson(other))
+
+/** The members of a pool stand beside the others, so that each is named. */
+const flat = ({ pool, ...members }: Members): Members =>
+  typeof pool === "object" && pool !== null
+    ? {
+        ...members,
+        ...Object.fromEntries(Object.entries(pool).map(([name, value]) => [`pool.${name}`, value]))
+      }
+    : { ...members, ...(pool === undefined ? {} : { pool }) }
 
 /** Names every member by which a thing differs from its entry. */
 export const compare = (
@@ -126,14 +139,15 @@ export const compare = (
   { entry, index }: { readonly entry: Uint8Array; readonly index: number | null },
   expected: Members
 ): void => {
-  const members = membersOf(entry)
+  const recorded = membersOf(entry)
   // Said of the entry itself.
-  if (members === undefined) return
-  const names = new Set([...Object.keys(expected), ...Object.keys(members)])
+  if (recorded === undefined) return
+  const [members, wanted] = [flat(recorded), flat(expected)]
+  const names = new Set([...Object.keys(wanted), ...Object.keys(members)])
   names.delete("type")
   names.delete("of")
   for (const name of names) {
-    if (!isSame(members[name], expected[name])) {
+    if (!isSame(members[name], wanted[name])) {
       findings.add(`${what}: ${stored[name] ?? name} is not what ${placeOf(index)} recorded`)
     }
   }

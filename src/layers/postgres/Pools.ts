@@ -1,0 +1,77 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { binsOf } from "../../scoring/macro.ts"
+import { ChallengeId, isUuid } from "../../services/identifiers.ts"
+import { Pools } from "../../services/Pools.ts"
+import { Settings } from "../../services/Settings.ts"
+import { hotSpan } from "../hotSpan.ts"
+import { unknownChallenge } from "./arenas/unknownChallenge.ts"
+import * as naturalBatch from "./naturalBatch.ts"
+import { refusal } from "./pools/refusals.ts"
+import { makeTakeStakes } from "./pools/takeStakes.ts"
+import { maybe } from "./query.ts"
+
+const OddsRow = Schema.Struct({
+  bin_edges: Schema.Array(Schema.Finite),
+  /** Those that somebody has staked on. */
+  bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const random = yield* SecureRandom.SecureRandom
+  const oddsRow = maybe(OddsRow)
+  const take = yield* naturalBatch.make({ run: yield* makeTakeStakes, largest: settings.largestBatch })
+
+  const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
+    const { agentId, challengeId } = submission
+    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const id = yield* random.uuidV7()
+    const item = { ...submission, id, challengeId: challengeId.toLowerCase() }
+    const outcome = yield* take(item)
+    yield* Effect.annotateCurrentSpan({ "stake.outcome": outcome.outcome })
+    if (outcome.outcome !== "taken") return yield* refusal(outcome, item)
+    const { available, bin, frozen } = outcome
+    return {
+      stake_id: id,
+      challenge_id: ChallengeId.make(item.challengeId),
+      bin,
+      amount: submission.stake.amount,
+      available,
+      frozen
+    }
+  }, hotSpan("Pools.stake"))
+
+  const odds: Pools["Service"]["odds"] = Effect.fn("Pools.odds")(function* (challengeId) {
+    const found = isUuid(challengeId)
+      ? yield* oddsRow(sql`
+          select c.bin_edges::float8[] as bin_edges, n.bins
+            from challenges c
+           cross join lateral (
+             select coalesce(jsonb_agg(to_jsonb(b)), '[]') as bins
+               from (select bin, staked::text, stakers from pool_bins where challenge_id = c.id
+                      order by bin limit cardinality(c.bin_edges) + 1) b) n
+           where c.id = ${challengeId}::uuid and c.type = 'macro'`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    const { bin_edges, bins } = found.value
+    const total = bins.reduce((sum, { staked }) => sum + staked, 0n)
+    const held = new Map(bins.map((each) => [each.bin, each]))
+    return {
+      challenge_id: ChallengeId.make(challengeId.toLowerCase()),
+      total,
+      stakers: bins.reduce((sum, { stakers }) => sum + stakers, 0),
+      bins: binsOf(bin_edges).map((bin) => {
+        const { staked, stakers } = held.get(bin.index) ?? { staked: 0n, stakers: 0 }
+        return { ...bin, share: total === 0n ? 0 : Number(staked) / Number(total), staked, stakers }
+      })
+    }
+  })
+
+  return Pools.of({ stake, odds })
+})
+
+export const layer = Layer.effect(Pools, make)

@@ -1,0 +1,47 @@
+/** Ending a macro challenge without a value: nobody is scored, and all stakes return. */
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { voided } from "../log/entries.ts"
+import { voidedChallenges } from "../log/recorded.ts"
+import { at, orDefect, run } from "../query.ts"
+import { makeSettlePool } from "../scoring/poolSettlement.ts"
+import { settling } from "../scoring/settling.ts"
+import { closeChallenges } from "./closeChallenges.ts"
+
+export const makeVoidMacro = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settlePool = yield* makeSettlePool
+
+  /**
+   * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
+   * submissions wait for is held by the close alone.
+   */
+  const voidMacro = Effect.fn("MacroArena.voidMacro")(function* (challengeId: string, reason: string) {
+    const now = yield* DateTime.now
+    yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
+    return yield* settling(
+      sql,
+      Effect.gen(function* () {
+        const ended = yield* sql`
+          update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}
+           where id = ${challengeId}::uuid and type = 'macro' and closed_at is not null and resolved_at is null
+             and cancelled_at is null
+          returning 1`.pipe(orDefect)
+        if (ended.length === 0) return false
+        yield* settlePool(challengeId, null, now)
+        for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
+          yield* run(sql`
+            insert into log_pending (type, challenge_id, version, entry)
+            values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
+        }
+        return true
+      })
+    )
+  })
+
+  /** Ends a macro challenge that has waited for its value for as long as it does. */
+  const voidWithoutValue = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
+    voidMacro(challenge.id, `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`)
+
+  return { voidMacro, voidWithoutValue }
+})

@@ -1,0 +1,97 @@
+/**
+ * What the winners of a credit pool get. "Weight of winner i = 0.5 * score_i / sum(score) + 0.5 * stake_i / sum(stake)
+ * (equal shares of the first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))",
+ * exactly, in micro-credits.
+ *
+ * The agents of one owner count as one, so that more agents earn no more: the half for accuracy goes to owners by the
+ * mean score of their winning agents, which share it equally, and all that an owner gets is multiplied by the part of
+ * its stakes in the pool that stands on the winning bin. With one agent an owner this is the formula above.
+ */
+import { BigDecimal } from "effect"
+
+/** By the plan of the owner; an agent that nobody owns counts as free. */
+export const planCoefficients = { free: "1", pro: "1.1", team: "1.25" } as const
+
+const highestCoefficient = BigDecimal.fromStringUnsafe(planCoefficients.team)
+
+/** What a pool is funded with: enough if every winner had the highest coefficient. */
+export const poolFunding = (rewardPool: bigint): bigint => {
+  const most = BigDecimal.multiply(BigDecimal.fromBigInt(rewardPool), highestCoefficient)
+  return BigDecimal.scale(BigDecimal.ceil(most, 0), 0).value
+}
+
+/** A stake on the winning bin. Amounts are micro-credits. */
+export interface WinningStake {
+  readonly agent_id: string
+  /** Whose agent it was when it staked; null: nobody's. */
+  readonly owner_id: string | null
+  readonly amount: bigint
+  /** What its owner's agents staked on all bins of the pool; what it staked itself, when it is nobody's. */
+  readonly owner_amount: bigint
+  /** 0 to 100; a decimal text. */
+  readonly score: string
+  /** A decimal text. */
+  readonly coefficient: string
+}
+
+interface Owner {
+  agents: bigint
+  scores: bigint
+  amount: bigint
+}
+
+const ownerKey = ({ agent_id, owner_id }: WinningStake): string => owner_id ?? `agent ${agent_id}`
+
+const greatestCommonDivisor = (one: bigint, other: bigint): bigint =>
+  other === 0n ? one : greatestCommonDivisor(other, one % other)
+
+const leastCommonMultiple = (numbers: Iterable<bigint>): bigint => {
+  let multiple = 1n
+  for (const number of new Set(numbers)) multiple *= number / greatestCommonDivisor(multiple, number)
+  return multiple
+}
+
+/** Digits behind the point. */
+const placesOf = (decimal: string): number =>
+  decimal.includes(".") ? decimal.length - 1 - decimal.indexOf(".") : 0
+
+/** A decimal as a whole number of units of 10^-places. */
+const unitsOf = (decimal: string, places: number): bigint =>
+  BigInt(decimal.replace(".", "") + "0".repeat(places - placesOf(decimal)))
+
+/**
+ * The rewards of a pool, in micro-credits, for each of its winning stakes. What they have in common is computed once, of
+ * all of them; in which order they are does not matter.
+ */
+export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningStake>) => {
+  const places = Math.max(0, ...new Set(winners.map(({ score }) => placesOf(score))))
+  const owners = new Map<string, Owner>()
+  let amount = 0n
+  for (const winner of winners) {
+    const owner = owners.get(ownerKey(winner)) ?? { agents: 0n, scores: 0n, amount: 0n }
+    owner.agents += 1n
+    owner.scores += unitsOf(winner.score, places)
+    owner.amount += winner.amount
+    owners.set(ownerKey(winner), owner)
+    amount += winner.amount
+  }
+  const all = [...owners.values()]
+  // Mean scores, all over one denominator, so that they are whole numbers.
+  const common = leastCommonMultiple(all.map(({ agents }) => agents))
+  const allAreZero = all.every(({ scores }) => scores === 0n)
+  const accuracyOf = ({ agents, scores }: Owner) => (allAreZero ? 1n : (scores * common) / agents)
+  const accuracy = all.reduce((sum, owner) => sum + accuracyOf(owner), 0n)
+
+  return (winner: WinningStake): bigint => {
+    const owner = owners.get(ownerKey(winner))
+    if (owner === undefined) return 0n
+    const coefficientPlaces = placesOf(winner.coefficient)
+    // Stakes are above 0; an audit may meet what is not.
+    if (amount === 0n || accuracy === 0n || winner.owner_amount === 0n) return 0n
+    const halves = accuracyOf(owner) * amount + winner.amount * accuracy * owner.agents
+    return (
+      (rewardPool * halves * owner.amount * unitsOf(winner.coefficient, coefficientPlaces)) /
+      (2n * accuracy * owner.agents * amount * winner.owner_amount * 10n ** BigInt(coefficientPlaces))
+    )
+  }
+}

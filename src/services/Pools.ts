@@ -1,0 +1,93 @@
+/**
+ * The credit pools of macro challenges: an agent that has forecast may stake credit on one outcome bin until the
+ * deadline. When the value is known, those on its bin share the reward pool, and every stake returns in full.
+ */
+import { Context, Schema } from "effect"
+import type { DateTime, Effect } from "effect"
+import type { ChallengeCancelled, ChallengeClosed } from "./Challenges.ts"
+import { Credit, CreditAmount } from "./Credits.ts"
+import type { NotFound } from "./errors.ts"
+import { ChallengeId } from "./identifiers.ts"
+import type { AgentId } from "./identifiers.ts"
+import { MacroBin, MacroValueField } from "./MacroArena.ts"
+
+export const NewStake = Schema.Struct({
+  predicted_value: MacroValueField.annotate({ description: "its bin is the one that is staked on" }),
+  amount: CreditAmount.annotate({ description: "credits" })
+}).annotate({ identifier: "NewStake" })
+export type NewStake = typeof NewStake.Type
+
+export const StakeAnswer = Schema.Struct({
+  stake_id: Schema.String,
+  challenge_id: ChallengeId,
+  bin: Schema.Int,
+  amount: Credit,
+  available: Credit.annotate({ description: "of the agent, after the stake" }),
+  frozen: Credit.annotate({ description: "of the agent, with the stake" })
+}).annotate({ identifier: "StakeAnswer" })
+export type StakeAnswer = typeof StakeAnswer.Type
+
+/** What part of a pool stands on each bin: a distribution of participation, not priced odds. */
+export const PoolOdds = Schema.Struct({
+  challenge_id: ChallengeId,
+  total: Credit.annotate({ description: "staked on all bins" }),
+  stakers: Schema.Int,
+  bins: Schema.Array(
+    Schema.Struct({
+      ...MacroBin.fields,
+      share: Schema.Finite.annotate({ description: "of the total, 0 to 1; 0 while nobody has staked" }),
+      staked: Credit,
+      stakers: Schema.Int
+    })
+  )
+}).annotate({ identifier: "PoolOdds" })
+export type PoolOdds = typeof PoolOdds.Type
+
+/** What came of a credit pool. */
+export const PoolResult = Schema.Struct({
+  outcome: Schema.Literals(["paid", "void"]).annotate({
+    description: "void: nobody had staked on the bin that holds the value, or there is no value"
+  }),
+  winning_bin: Schema.NullOr(Schema.Int).annotate({ description: "null where there is no value" }),
+  reward_pool: Credit,
+  staked: Credit.annotate({ description: "on all bins; all of it returned" }),
+  paid: Credit.annotate({ description: "all rewards together" }),
+  stakers: Schema.Int
+}).annotate({ identifier: "PoolResult" })
+
+/** Why a stake is refused, in the order in which it is looked at, once the challenge is known and open. */
+export const StakeRefusal = Schema.Literals([
+  "no_prediction",
+  "already_staked",
+  "stake_too_small",
+  "insufficient_credit",
+  "bin_concentration"
+])
+export type StakeRefusal = typeof StakeRefusal.Type
+
+/** 400: a rule of the pool. */
+export class StakeRefused extends Schema.Error<StakeRefused>("StakeRefused")(
+  { detail: Schema.String, code: StakeRefusal },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "StakeRefused"
+}
+
+export interface StakeSubmission {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly stake: NewStake
+  /** When the body had been read. */
+  readonly receivedAt: DateTime.Utc
+}
+
+export class Pools extends Context.Service<
+  Pools,
+  {
+    /** Freezes the amount until the pool is settled. */
+    readonly stake: (
+      submission: StakeSubmission
+    ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
+    readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
+  }
+>()("auspex/services/Pools") {}

@@ -1,0 +1,134 @@
+/** Whom a stake waits for, and who waits for it; and what the database itself refuses of stakes. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Predicate } from "effect"
+import { SqlClient } from "effect/sql"
+import { MacroArena } from "../../src/services/MacroArena.ts"
+import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
+import { credits, stateOf } from "../support/ledger.ts"
+import { held, meeting } from "../support/locking.ts"
+import { testServices } from "../support/services.ts"
+import { oddsOf, stake, stakers } from "../support/stakes.ts"
+
+/** An open challenge that agents with credit have predicted. */
+const scene = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newMacro({ deadline })
+  const [first, second] = yield* stakers(challenge, 2, 100)
+  assert(first !== undefined && second !== undefined)
+  return { challenge, deadline, first, second, inTime: millisBefore(deadline, 1) }
+})
+
+const codeOf = (...asked: Parameters<typeof stake>) =>
+  Effect.map(Effect.flip(stake(...asked)), ({ code }) => code)
+
+layer(testServices())("A stake under way", (it) => {
+  it.effect("holds up the next one of its pool, which is then decided with it", () =>
+    Effect.gen(function* () {
+      const { challenge, first, second } = yield* scene
+      const staking = yield* held(stake(first, challenge, 50))
+      const next = yield* meeting(codeOf(second, challenge, 51))
+      yield* staking.commit
+      assert.strictEqual(yield* Fiber.join(next), "bin_concentration")
+      yield* stake(second, challenge, 50)
+    })
+  )
+
+  it.effect("that fails leaves nothing, and the next one is the first into its bin", () =>
+    Effect.gen(function* () {
+      const { challenge, first, second } = yield* scene
+      const staking = yield* held(stake(first, challenge, 50))
+      const next = yield* meeting(stake(second, challenge, 100))
+      yield* staking.rollback
+      yield* Fiber.join(next)
+      assert.deepInclude(yield* oddsOf(challenge), { total: credits(100), stakers: 1 })
+      assert.strictEqual((yield* stateOf(`agent:${first}`)).held, 0n)
+    })
+  )
+
+  it.effect(
+    "holds up neither forecasts of its challenge, nor stakes in other pools, nor who reads the odds",
+    () =>
+      Effect.gen(function* () {
+        const { challenge, first, second } = yield* scene
+        const other = yield* newMacro({ period: "2026-04" })
+        yield* forecast(second, other)
+        const staking = yield* held(stake(first, challenge, 50))
+        yield* forecast(second, challenge)
+        yield* stake(second, other, 50)
+        assert.strictEqual((yield* oddsOf(challenge)).stakers, 0)
+        yield* staking.commit
+      })
+  )
+
+  it.effect("is waited for by the resolver", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline, first, inTime } = yield* scene
+      yield* moveTo(plus(deadline, "1 minute"))
+      const staking = yield* held(stake(first, challenge, 50, 3.1, inTime))
+      const resolving = yield* meeting(MacroArena.use((macro) => macro.resolve(challenge.id, 3.1)))
+      yield* staking.commit
+      assert.strictEqual((yield* Fiber.join(resolving)).status, "resolved")
+      assert.strictEqual((yield* oddsOf(challenge)).stakers, 1)
+    })
+  )
+})
+
+layer(testServices())("A stake that meets the resolver", (it) => {
+  it.effect("waits for it when it was in time, and finds the pool closed", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline, first, inTime } = yield* scene
+      yield* moveTo(plus(deadline, "1 minute"))
+      const resolving = yield* held(MacroArena.use((macro) => macro.resolve(challenge.id, 3.1)))
+      const staking = yield* meeting(codeOf(first, challenge, 50, 3.1, inTime))
+      yield* resolving.commit
+      assert.strictEqual(yield* Fiber.join(staking), "challenge_closed")
+    })
+  )
+
+  it.effect("does not wait for it to be refused as too late", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline, first } = yield* scene
+      yield* moveTo(plus(deadline, "1 minute"))
+      const resolving = yield* held(MacroArena.use((macro) => macro.resolve(challenge.id, 3.1)))
+      assert.strictEqual(yield* codeOf(first, challenge, 50), "challenge_closed")
+      yield* resolving.commit
+    })
+  )
+})
+
+layer(testServices())("A stake in the database", (it) => {
+  const forged = Effect.fnUntraced(function* (changes: Readonly<Record<string, string>>) {
+    const sql = yield* SqlClient.SqlClient
+    const { challenge, first, second } = yield* scene
+    yield* stake(first, challenge, 50)
+    const value = (column: string) => sql.literal(changes[column] ?? column)
+    const agent = changes["agent_id"] === undefined ? sql`${second}::uuid` : value("agent_id")
+    const insert = sql`
+      insert into stakes
+        (challenge_id, agent_id, id, position, owner_id, predicted_value, bin, amount, received_at, deadline)
+      select challenge_id, ${agent}, uuidv7(), ${sql.literal(changes["position"] ?? "position + 1")}, owner_id,
+             ${value("predicted_value")}, ${value("bin")}, ${value("amount")}, ${value("received_at")}, ${value("deadline")}
+        from stakes where challenge_id = ${challenge.id}::uuid`
+    const { reason } = yield* Effect.flip(Effect.andThen(insert, Effect.die(new Error("it was let in"))))
+    return Predicate.hasProperty(reason.cause, "constraint") ? reason.cause.constraint : reason.cause
+  })
+
+  it.effect.each([
+    ["is stamped before its deadline", { received_at: "deadline" }, "stakes_before_deadline"],
+    [
+      "has the deadline of its challenge",
+      { deadline: "deadline + interval '1 day'", received_at: "deadline" },
+      "stakes_challenge"
+    ],
+    ["is one an agent and pool", { agent_id: "agent_id" }, "stakes_one_per_agent_and_pool"],
+    ["has a place of its own", { position: "position" }, "stakes_in_order"],
+    ["is of whoever has predicted", { agent_id: "uuidv7()" }, "stakes_prediction"],
+    ["is of more than nothing", { amount: "0" }, "stakes_amount"],
+    ["is on a value", { predicted_value: "'NaN'" }, "stakes_value"],
+    ["is on a bin", { bin: "-1" }, "stakes_bin"]
+  ] as const)("%s", ([, changes, constraint]) =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* forged(changes), constraint)
+    })
+  )
+})

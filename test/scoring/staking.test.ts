@@ -1,0 +1,127 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { decideStakes, mostInBin } from "../../src/scoring/staking.ts"
+import type { AskedStake } from "../../src/scoring/staking.ts"
+
+const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
+  pool: "pool",
+  agent: "ada",
+  owner: "ada's",
+  bin: 0,
+  amount: 50n,
+  predicted: true,
+  staked: false,
+  available: 1000n,
+  held: 0n,
+  heldByOwner: 0n,
+  ...fields
+})
+
+const outcomes = (stakes: ReadonlyArray<AskedStake>, least = 50n) =>
+  decideStakes(stakes, least).map(({ outcome }) => outcome)
+
+const Few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
+const Amount = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200 }))
+
+/** Few agents, owners, bins and pools, so that they meet. */
+const Asks = Schema.Array(
+  Schema.Struct({ agent: Few, pool: Few, bin: Few, amount: Amount, predicted: Schema.Boolean })
+)
+
+describe("the rules of a pool", () => {
+  it("are looked at in their order", () => {
+    // Each is broken together with all that come after it.
+    const wrong = [
+      ["no_prediction", { predicted: false }],
+      ["already_staked", { staked: true }],
+      ["stake_too_small", { amount: 49n }],
+      ["insufficient_credit", { available: 48n }],
+      ["bin_concentration", { held: 10n }]
+    ] as const
+    for (const [place, [rule]] of wrong.entries()) {
+      const broken = Object.assign({}, ...wrong.slice(place).map(([, fields]) => fields))
+      assert.deepStrictEqual(outcomes([asked({ ...(place > 2 && { amount: 60n }), ...broken })]), [rule])
+    }
+    assert.deepStrictEqual(outcomes([asked()]), ["taken"])
+  })
+
+  it("first agent into an empty bin is always allowed", () => {
+    assert.isUndefined(mostInBin(0n, 0n))
+    assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
+  })
+
+  it("a stake may be as much as the bin holds, and not a micro-credit more", () => {
+    assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 70n })]), ["taken"])
+    assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
+  })
+
+  it("the agents of one owner count as one", () => {
+    assert.strictEqual(mostInBin(500n, 100n), 300n)
+    assert.strictEqual(mostInBin(500n, 250n), 0n)
+    // An owner alone in a bin lifts nothing by a second agent.
+    assert.strictEqual(mostInBin(500n, 500n), 0n)
+    assert.deepStrictEqual(
+      outcomes([
+        asked({ agent: "ada", amount: 100n }),
+        asked({ agent: "ada's other", amount: 50n }),
+        asked({ agent: "ben", owner: "ben's", amount: 100n }),
+        asked({ agent: "ada's other", amount: 50n })
+      ]),
+      ["taken", "bin_concentration", "taken", "bin_concentration"]
+    )
+  })
+
+  it("each stake counts for those decided after it, and what is refused does not", () => {
+    assert.deepStrictEqual(
+      outcomes([
+        asked({ amount: 49n }),
+        asked({ amount: 900n }),
+        asked({ amount: 50n }),
+        asked({ pool: "another", amount: 101n }),
+        asked({ pool: "another", amount: 100n })
+      ]),
+      ["stake_too_small", "taken", "already_staked", "insufficient_credit", "taken"]
+    )
+  })
+
+  it.prop(
+    "hold however many are decided together, and decide as one after the other would",
+    [Asks],
+    ([asks]) => {
+      const least = 20n
+      const start = new Map(asks.map(({ agent }) => [agent, 300n]))
+      const state = {
+        bins: new Map<string, bigint>(),
+        owned: new Map<string, bigint>(),
+        staked: new Set<string>()
+      }
+      const stakes = asks.map((ask) =>
+        asked({
+          pool: String(ask.pool),
+          agent: String(ask.agent),
+          owner: String(ask.agent % 2),
+          bin: ask.bin,
+          amount: BigInt(ask.amount),
+          predicted: ask.predicted,
+          available: 300n
+        })
+      )
+      for (const [place, decision] of decideStakes(stakes, least).entries()) {
+        const one = stakes[place] ?? asked()
+        const [bin, spot] = [`${one.pool} ${one.bin}`, `${one.pool} ${one.agent}`]
+        const held = state.bins.get(bin) ?? 0n
+        const heldByOwner = state.owned.get(`${bin} ${one.owner}`) ?? 0n
+        const available = start.get(Number(one.agent)) ?? 0n
+        const now = { ...one, available, held, heldByOwner, staked: state.staked.has(spot) }
+        assert.deepStrictEqual(decideStakes([now], least), [decision])
+        if (decision.outcome !== "taken") continue
+        assert.isTrue(held === 0n || 2n * (heldByOwner + one.amount) <= held + one.amount)
+        assert.isAtLeast(Number(decision.availableAfter), 0)
+        start.set(Number(one.agent), decision.availableAfter)
+        state.bins.set(bin, held + one.amount)
+        state.owned.set(`${bin} ${one.owner}`, heldByOwner + one.amount)
+        state.staked.add(spot)
+      }
+    }
+  )
+})

@@ -1,0 +1,41 @@
+/** Keeps one side inside its transaction until another is seen waiting for it. */
+import { Data, Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { countOf } from "./builders.ts"
+
+class RolledBack extends Data.TaggedError("RolledBack") {}
+
+/** Runs the effect in a transaction that stays open, with what it did unseen by others, until it is ended. */
+export const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const entered = yield* Deferred.make<void>()
+  const ending = yield* Deferred.make<"commit" | "rollback">()
+  const fiber = yield* Effect.gen(function* () {
+    const answer = yield* effect
+    yield* Deferred.succeed(entered, undefined)
+    if ((yield* Deferred.await(ending)) === "rollback") return yield* new RolledBack()
+    return answer
+  }).pipe(
+    sql.withTransaction,
+    Effect.tapCause(() => Deferred.succeed(entered, undefined)),
+    Effect.forkChild
+  )
+  yield* Deferred.await(entered)
+  return {
+    commit: Deferred.succeed(ending, "commit").pipe(Effect.andThen(Fiber.join(fiber)), Effect.orDie),
+    rollback: Deferred.succeed(ending, "rollback").pipe(Effect.andThen(Fiber.await(fiber)))
+  }
+})
+
+const someoneWaits = countOf(
+  (sql) => sql`
+    select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`
+).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))
+
+/** Starts the effect, and goes on once it waits for a lock, or has ended without. */
+export const meeting = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const fiber = yield* Effect.forkChild(effect)
+  yield* Effect.raceFirst(someoneWaits, Fiber.await(fiber))
+  return fiber
+})
