@@ -12,6 +12,7 @@ import { limitSettings } from "./limitSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
+import { paperSettings } from "./paperSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
@@ -140,11 +141,7 @@ export const settings = {
     "1 second",
     "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
   ),
-  paperSignalSpacing: duration(
-    "AUSPEX_PAPER_SIGNAL_SPACING",
-    "60 seconds",
-    "The least time between an agent's paper-trade signals on one challenge."
-  ),
+  ...paperSettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -293,6 +290,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       macroAutoResolve: macroAutoResolve === "on",
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
+      paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),

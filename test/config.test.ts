@@ -74,6 +74,7 @@ const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
   AUSPEX_CLOSE_GRACE: "1 second",
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
+  AUSPEX_PAPER_PRICE_WITHIN: "4 days",
   AUSPEX_LARGEST_BATCH: "500",
   AUSPEX_PUBLIC_CACHE: "1 second",
   AUSPEX_LOG_WITNESSES: "",

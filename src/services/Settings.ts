@@ -108,6 +108,8 @@ export class Settings extends Context.Service<
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */
     readonly paperSignalSpacing: Duration.Duration
+    /** How old the latest price may be for a paper-trade signal to take a position at it. */
+    readonly paperPriceWithin: Duration.Duration
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */

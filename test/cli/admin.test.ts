@@ -15,6 +15,7 @@ import { runCommand } from "../support/commands.ts"
 import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { match, tournament } from "../support/tournaments.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "auspex-admin-test-"))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -57,6 +58,25 @@ layer(testServer())("npm run admin", (it) => {
       const ran = yield* run("events", "import", path)
       assert.isTrue(ran.ok, ran.err)
       assert.match(ran.out, /opec-1\s+2026-03-02 12:00:00\s+CL\s+减产 announced/)
+    })
+  )
+
+  it.effect("archives a tournament once, lists it, and says where its file is wrong", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
+      const sent = tournament({ slug: "world-cup", matches: 3 })
+      const made = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.match(made.out, /world-cup +World Cup +2026-02-28 20:00:00 +3 +2026-03-02 12:00:00/, made.err)
+      const again = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.strictEqual(again.out, made.out)
+      assert.strictEqual((yield* run("archive", "list")).out, made.out)
+      const other = yield* run("archive", "import", file(JSON.stringify({ ...sent, title: "x" }), "json"))
+      assert.include(other.err, "take another slug")
+      const wrong = JSON.stringify({ ...sent, slug: "A b", challenges: [{ ...match(0), result: "nobody" }] })
+      const refused = yield* run("archive", "import", file(wrong, "json"))
+      assert.include(refused.err, "slug: ")
+      assert.include(refused.err, "challenges.0.result: Expected one of the outcomes")
     })
   )
 

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
@@ -16,6 +17,7 @@ import {
   forecast,
   freshWeek,
   importQuotes,
+  instant,
   moveTo,
   newChallenge,
   newMacro,
@@ -69,6 +71,12 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+const over = {
+  slug: "over",
+  title: "Over",
+  ended_at: instant("2026-01-02T00:00:00Z"),
+  challenges: [{ question: "?", deadline: instant("2026-01-01T00:00:00Z"), result: "yes" }]
+}
 
 /** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
 const records = Effect.gen(function* () {
@@ -96,6 +104,7 @@ const records = Effect.gen(function* () {
   yield* MacroArena.use((macro) => macro.resolve(pool.id, 3.1))
   yield* moveTo(deadline)
   yield* fetched
+  yield* Archive.use((archive) => archive.import(over))
   return { agent, challenge, deadline }
 })
 
@@ -115,7 +124,8 @@ const appendOnly = [
   ["transfers", "amount"],
   ["stakes", "amount"],
   ["pool_settlements", "paid"],
-  ["pool_rewards", "reward"]
+  ["pool_rewards", "reward"],
+  ["archived_challenges", "result"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -2,6 +2,7 @@
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
+import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
@@ -91,6 +92,14 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
       success: Schema.Struct({ items: Schema.Array(MacroProposal) })
     }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
+    HttpApiEndpoint.post("importTournament", "/admin/archive", {
+      payload: TournamentImport,
+      success: created(Tournament),
+      error: [InvalidRequest, AlreadyArchived]
+    }).annotate(
+      OpenApi.Summary,
+      "Archive a finished tournament as a whole, for ever; the same again is a no-op"
+    ),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

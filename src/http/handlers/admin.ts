@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Amendments } from "../../services/Amendments.ts"
+import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -22,6 +23,7 @@ export const layer = HttpApiBuilder.group(
   "admin",
   Effect.fnUntraced(function* (handlers) {
     const amendments = yield* Amendments
+    const archive = yield* Archive
     const arenas = yield* Arenas
     const audit = yield* Audit
     const credits = yield* Credits
@@ -48,6 +50,7 @@ export const layer = HttpApiBuilder.group(
         macro.resolve(params.challenge_id, payload.actual_value),
       voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
+      importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

@@ -6,6 +6,7 @@ import * as KeySets from "../keys/KeySets.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
+import * as Archive from "./Archive.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -34,6 +35,7 @@ import * as Tokens from "./Tokens.ts"
 const foundations = Layer.mergeAll(
   AgentScopes.layer,
   Amendments.layer,
+  Archive.layer,
   Audit.layer,
   Credits.layer,
   Events.layer,

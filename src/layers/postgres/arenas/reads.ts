@@ -1,16 +1,16 @@
-/** What is read of predictions: results, paper-trade signals, an agent's own. */
+/** What is read of predictions: results, an agent's own. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { binOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { PaperSignal, Receipt } from "../../../services/Challenges.ts"
+import { Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
-import { many, maybe, orDefect } from "../query.ts"
+import { many, maybe } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
@@ -39,7 +39,6 @@ export const makeReads = Effect.gen(function* () {
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)
   const ownRows = many(OwnRow)
-  const signals = many(PaperSignal)
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -118,25 +117,6 @@ export const makeReads = Effect.gen(function* () {
     }
   })
 
-  const paperSignals: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
-    function* (agentId, challengeId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
-      if (after === null) return yield* invalidCursor()
-      if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
-      if (known.length === 0) return yield* unknownChallenge(challengeId)
-      const rows = yield* signals(sql`
-        select id::text as prediction_id, challenge_id::text, direction, confidence::float8 as confidence, reasoning,
-               ${iso(sql, "received_at")} as created_at
-          from paper_signals
-         where agent_id = ${agentId}::uuid and challenge_id = ${challengeId}::uuid
-           ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
-         order by id desc
-         limit ${page.limit + 1}`)
-      return cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
-    }
-  )
-
   const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
     function* (agentId, page) {
       const after = Option.getOrNull(idCursor.decode(page.cursor))
@@ -173,5 +153,5 @@ export const makeReads = Effect.gen(function* () {
     }
   )
 
-  return { results, paperSignals, ownPredictions }
+  return { results, ownPredictions }
 })

@@ -16,6 +16,7 @@ import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
 import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
+import { paperAndArchive } from "./0018_paper_and_archive.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -34,5 +35,6 @@ export const migrations = {
   "0014_macro": macro,
   "0015_pools": pools,
   "0016_amendments": amendments,
-  "0017_prices": priceSources
+  "0017_prices": priceSources,
+  "0018_paper_and_archive": paperAndArchive
 }
