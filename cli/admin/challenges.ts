@@ -6,6 +6,7 @@ import { EventId } from "../../src/services/identifiers.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
+import { amendDirectional } from "./amend.ts"
 import { instantOf } from "./instant.ts"
 import { results } from "./results.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
@@ -142,7 +143,7 @@ const cancel = Command.make(
 ).pipe(Command.withDescription("Cancel a challenge that is not settled; nobody is scored by it"))
 
 export const challenges = Command.make("challenges").pipe(
-  Command.withSubcommands([list, create, cancel, results]),
+  Command.withSubcommands([list, create, cancel, amendDirectional, results]),
   Command.withDescription("Directional challenges")
 )
 

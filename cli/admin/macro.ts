@@ -6,6 +6,7 @@ import type { MacroChallenge } from "../../src/services/MacroArena.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
+import { amendMacro } from "./amend.ts"
 import { instantOf } from "./instant.ts"
 import { results } from "./results.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
@@ -183,6 +184,6 @@ const voided = Command.make(
 ).pipe(Command.withDescription("Void a challenge after its deadline; nobody is scored by it"))
 
 export const macro = Command.make("macro").pipe(
-  Command.withSubcommands([list, create, resolve, voided, results]),
+  Command.withSubcommands([list, create, resolve, voided, amendMacro, results]),
   Command.withDescription("Macro challenges: figures that will be published")
 )

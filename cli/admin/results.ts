@@ -46,6 +46,11 @@ const figuresOf = (found: Results): ReadonlyArray<readonly [string, string | num
         ["close price", found.close_price]
       ]
 
+const amendmentOf = ({ settlement, versions }: Results): ReadonlyArray<readonly [string, string]> =>
+  settlement?.amended === true
+    ? [["amended", `version ${settlement.version}: ${versions.at(-1)?.reason ?? ""}`]]
+    : []
+
 export const results = Command.make(
   "results",
   { id: Argument.String("ID"), ...pageFlags },
@@ -63,6 +68,7 @@ export const results = Command.make(
           ...figuresOf(found),
           ["settled", utc(found.resolved_at)],
           ["source", found.resolution_source],
+          ...amendmentOf(found),
           ["predictions", found.prediction_count]
         ]),
         ...(found.predictions.length === 0

@@ -27,9 +27,14 @@ const median = (values: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDec
   return BigDecimal.multiply(BigDecimal.sum(low, high), half)
 }
 
+/** Beyond them a decimal is none that anybody publishes, and at last smaller than any double. */
+const mostDecimals = 12
+
 /** The distance between neighbouring values as they are published: a unit of their last decimal. */
-export const decimalStep = (prints: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal =>
-  BigDecimal.make(1n, Math.max(0, ...prints.map((print) => BigDecimal.normalize(print).scale)))
+export const decimalStep = (prints: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal => {
+  const decimals = Math.max(0, ...prints.map((print) => BigDecimal.normalize(print).scale))
+  return BigDecimal.make(1n, Math.min(decimals, mostDecimals))
+}
 
 /** So many surprises make a scale. */
 export const leastSurprises = 24

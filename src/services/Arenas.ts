@@ -5,6 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
+import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
 import {
   ActiveChallenges,
   AnyStatus,
@@ -51,14 +52,6 @@ export const PredictionAnswer = Schema.Struct({
 }).annotate({ identifier: "PredictionAnswer" })
 export type PredictionAnswer = typeof PredictionAnswer.Type
 
-export const SettlementRecord = Schema.Struct({
-  version: Schema.Int,
-  settled_at: Timestamp,
-  source: Schema.String,
-  amended: Schema.Boolean,
-  void_reason: Schema.NullOr(Schema.String)
-})
-
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,
   type: ChallengeType,
@@ -84,9 +77,13 @@ export const Results = Schema.Struct({
   resolved_at: Schema.NullOr(Timestamp),
   cancel_reason: Schema.NullOr(Schema.String),
   void_reason: Schema.NullOr(Schema.String),
-  settlement: Schema.NullOr(SettlementRecord),
+  settlement: Schema.NullOr(SettlementRecord).annotate({ description: "the version that counts" }),
+  versions: Schema.Array(SettlementVersion).annotate({
+    description: "every version of the settlement, the first one first; later ones are amendments"
+  }),
   pool: Schema.NullOr(PoolResult).annotate({
-    description: "macro: what came of the credit pool; null before, and where there was none"
+    description:
+      "macro: what came of the credit pool, by the first version for ever; null before, and where there was none"
   }),
   prediction_count: Schema.Int,
   predictions: Schema.Array(

@@ -69,7 +69,10 @@ export const Scorecard = Schema.Struct({
       ...PredictionVerdict.fields,
       score: Schema.Finite,
       created_at: Timestamp,
-      settled_at: Timestamp,
+      settled_at: Timestamp.annotate({ description: "of the settlement that counts" }),
+      amended: Schema.Boolean.annotate({
+        description: "its challenge was settled anew; every version is in its results"
+      }),
       commit: Schema.String.annotate({ description: "hex; its proof is at /api/v1/log/proof/{commit}" })
     })
   ),

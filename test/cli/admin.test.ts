@@ -15,6 +15,7 @@ import { runCommand } from "../support/commands.ts"
 import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { match, tournament } from "../support/tournaments.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "auspex-admin-test-"))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -60,6 +61,25 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
+  it.effect("archives a tournament once, lists it, and says where its file is wrong", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
+      const sent = tournament({ slug: "world-cup", matches: 3 })
+      const made = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.match(made.out, /world-cup +World Cup +2026-02-28 20:00:00 +3 +2026-03-02 12:00:00/, made.err)
+      const again = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.strictEqual(again.out, made.out)
+      assert.strictEqual((yield* run("archive", "list")).out, made.out)
+      const other = yield* run("archive", "import", file(JSON.stringify({ ...sent, title: "x" }), "json"))
+      assert.include(other.err, "take another slug")
+      const wrong = JSON.stringify({ ...sent, slug: "A b", challenges: [{ ...match(0), result: "nobody" }] })
+      const refused = yield* run("archive", "import", file(wrong, "json"))
+      assert.include(refused.err, "slug: ")
+      assert.include(refused.err, "challenges.0.result: Expected one of the outcomes")
+    })
+  )
+
   it.effect("makes, lists, resolves and voids macro challenges", () =>
     Effect.gen(function* () {
       yield* moveToToday
@@ -98,6 +118,14 @@ layer(testServer())("npm run admin", (it) => {
       const shown = yield* run("macro", "results", id)
       assert.match(shown.out, /published value +-0\.05\nbin +1\nreference scale +0\.12/)
       assert.notInclude(shown.out, "close price")
+
+      const amended = yield* run("macro", "amend", id, "--value=0.05", "--reason", "a sign")
+      assert.match(amended.out, /published value +0\.05/)
+      assert.match(amended.out, /1 +2026-\S+ \S+ +- +-0\.05/)
+      assert.match(amended.out, /2 +2026-\S+ \S+ +- +0\.05 .*a sign/)
+      const after = yield* run("macro", "results", id)
+      assert.match(after.out, /published value +0\.05\nbin +2/)
+      assert.match(after.out, /amended +version 2: a sign/)
     })
   )
 
@@ -297,6 +325,17 @@ layer(testServer())("npm run admin", (it) => {
       const sound = yield* run("figures", "check")
       assert.isTrue(sound.ok)
       assert.include(sound.out, "0 differences.")
+
+      const amended = yield* run("challenges", "amend", id, "--close-price", "99", "--reason", "a digit")
+      assert.match(amended.out, /result\s+bearish/)
+      assert.match(amended.out, /1 +2026-\S+ \S+ +bullish +101/)
+      assert.match(amended.out, /2 +2026-\S+ \S+ +bearish +99 .*a digit/)
+      const shown = yield* run("challenges", "results", id)
+      assert.match(shown.out, /amended\s+version 2: a digit/)
+      assert.match((yield* run("leaderboard")).out, /Ada 阿达\s+20\.00\s+-\s+0\.0 %\s+1/)
+      const wrong = yield* run("macro", "amend", id, "--value", "99", "--reason", "a digit")
+      assert.isFalse(wrong.ok)
+      assert.include(wrong.err, "actual_value: Expected no value")
 
       const sql = yield* SqlClient.SqlClient
       yield* sql`update agent_figures set score_sum = score_sum + 1`

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { allScopes } from "../../src/services/Scopes.ts"
 import { onboard } from "../support/agents.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
@@ -52,7 +53,7 @@ layer(testServer())("Documents", (it) => {
 
   it.effect("every route it lists answers", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard()
+      const { token } = yield* onboard({ requested_scopes: allScopes })
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
       for (const route of routes) {
         const answer = yield* send(route.method, pathOf(route), {

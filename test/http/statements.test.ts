@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
 import { passingAnswer } from "../support/answers.ts"
@@ -29,6 +30,7 @@ import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { tournament } from "../support/tournaments.ts"
 
 const many = 20
 const counts = [1, many] as const
@@ -36,7 +38,18 @@ type Count = (typeof counts)[number]
 
 const admin = { token: testAdminToken }
 const farDeadline = "2999-01-01T00:00:00Z"
+const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
 const numbers = Array.from({ length: many + 1 }, (_, index) => index)
+
+/** It ended when the clock of these tests began. */
+const over = (slug: string, challenges: number) =>
+  tournament({
+    slug,
+    ended_at: timeOf(0),
+    challenges: numbers
+      .slice(0, challenges)
+      .map((n) => ({ question: `Match ${n}?`, deadline: timeOf(0), result: "home" }))
+  })
 
 /** One agent that has done everything twenty times, and a challenge that twenty agents have predicted. */
 const makeCrowd = Effect.gen(function* () {
@@ -75,6 +88,9 @@ const makeCrowd = Effect.gen(function* () {
     }))
   )
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
+  yield* Effect.forEach(numbers, (n) =>
+    post("/api/v1/admin/archive", { ...admin, json: over(`cup-${n}`, numbers.length) })
+  )
   // Each quote contradicts the one before it.
   for (const turn of [0, 1]) {
     yield* post("/api/v1/admin/prices", {
@@ -91,8 +107,6 @@ const makeCrowd = Effect.gen(function* () {
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
   return { agent, commit, hot, open, token: access_token }
 })
-
-const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
 
 class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("auspex/test/Crowd") {}
 
@@ -167,6 +181,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
   })),
   "GET /events": page(2, "&asset=GC"),
   "GET /events/today": page(2, "&asset=GC"),
+  "GET /public/archive": page(2),
+  "GET /public/archive/:slug": page(3, "", () => ({ parameters: { slug: "cup-0" } })),
   "GET /log/entries/:commit": made(
     2,
     Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
@@ -325,6 +341,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "GET /admin/prices/quarantine": page(1),
+  "GET /admin/macro/proposals": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
@@ -342,6 +359,20 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { reason: "why" } }
     }))
   ),
+  "POST /admin/challenges/:challenge_id/amend": {
+    statements: 15,
+    // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
+    request: Effect.fnUntraced(function* (count) {
+      const challenge = yield* newMacro()
+      yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
+      yield* TestClock.adjust("2 hours")
+      yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.2))
+      return {
+        parameters: { challenge_id: challenge.id },
+        asked: { json: { actual_value: 3.1, reason: "why" } }
+      }
+    })
+  },
   "POST /admin/macro/challenges": plain(5, {
     asked: {
       json: {
@@ -378,6 +409,10 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
+  "POST /admin/archive": {
+    statements: 3,
+    request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
+  },
   "POST /admin/settle": {
     statements: 15,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
@@ -424,7 +459,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(40)
+  "GET /admin/log/audit": plain(41)
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")

@@ -1,10 +1,9 @@
 /** The kept figures: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
 import { assert, layer } from "@effect/vitest"
-import { BigDecimal, DateTime, Effect, Equal, Schema } from "effect"
+import { DateTime, Effect, Equal, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { FigureRow, figureColumns } from "../../src/layers/postgres/scoring/figures.ts"
 import { directionalScore } from "../../src/scoring/directional.ts"
 import {
   accuracyRate,
@@ -29,6 +28,7 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
+import { keptFigures } from "../support/keptFigures.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
@@ -69,39 +69,6 @@ const published = (figures: Figures) => {
     mean_skill: null
   }
 }
-
-const KeptRow = Schema.Struct({ ...FigureRow.fields, board: Schema.String, agent_id: Schema.String })
-
-/** The kept rows of these agents, by board and agent. */
-const keptFigures = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) {
-  const rows = yield* rowsOf(
-    KeptRow,
-    (sql) => sql`
-      select ${figureColumns(sql)}, f.board, f.agent_id::text from agent_figures f
-       where f.agent_id = any(${agents}::uuid[])`
-  )
-  return new Map(
-    rows.map((row): readonly [string, Figures] => [
-      `${row.board}: ${row.agent_id}`,
-      {
-        scoredCount: row.scored,
-        scoreSum: BigDecimal.fromStringUnsafe(row.score_sum),
-        binaryCount: row.binary_scored,
-        correctCount: row.correct,
-        brierSum: BigDecimal.fromStringUnsafe(row.brier_sum),
-        skillCount: row.skill_count,
-        skillSum: BigDecimal.fromStringUnsafe(row.skill_sum),
-        lastDay: row.last_day,
-        dayCount: row.day_count,
-        daySum: BigDecimal.fromStringUnsafe(row.day_sum),
-        days: row.days,
-        sumDaySq: BigDecimal.fromStringUnsafe(row.sum_day_sq),
-        sumDayCross: BigDecimal.fromStringUnsafe(row.sum_day_cross),
-        sumDayCountSq: row.sum_day_count_sq
-      }
-    ])
-  )
-})
 
 const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
 

@@ -320,7 +320,8 @@ layer(testServices())("the scorecard", (it) => {
         is_correct: true,
         score: 100,
         created_at: DateTime.formatIso(now),
-        settled_at: first.deadline
+        settled_at: first.deadline,
+        amended: false
       })
       const pages = yield* allPages(2, (page) =>
         Effect.map(scorecard(agent, page), ({ predictions, next_cursor }) => ({

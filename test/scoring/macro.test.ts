@@ -49,5 +49,7 @@ describe("the reference scale of a series", () => {
   it("takes the step from the decimals that are printed", () => {
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("3.10", "3", "2.95"))), "0.01")
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("250", "100"))), "1")
+    // A print may be any double.
+    assert.strictEqual(BigDecimal.toNumberUnsafe(decimalStep(decimals("5e-324", "3"))), 1e-12)
   })
 })

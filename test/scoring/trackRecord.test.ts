@@ -138,6 +138,33 @@ describe("A proof that holds", () => {
     assert.strictEqual(facts.get("Closing price"), "1180.25")
   })
 
+  it("of an amendment shows what it replaced, and that another one may have followed", async () => {
+    const entry = canonical({
+      amended_at: "2026-03-04T00:00:00.000Z",
+      challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
+      observation: "3.1",
+      previous_version: 1,
+      reason_sha256: "ab".repeat(32),
+      reference_scale: "0.12",
+      result: null,
+      type: "amendment",
+      version: 2
+    })
+    const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
+    const verification = await verify({ proof, keys })
+    assert.isTrue(verification.holds)
+    assert.strictEqual(verification.statement?.title, "An amendment of a settlement")
+    const facts = new Map(verification.statement?.facts)
+    assert.deepInclude(Object.fromEntries(facts), {
+      "Published value": "3.1",
+      "Amended at": "2026-03-04T00:00:00.000Z",
+      Version: "2",
+      "In place of version": "1",
+      "SHA-256 of the reason": "ab".repeat(32)
+    })
+    assert.include(verification.statement?.limits.join(" "), "the newest one counts")
+  })
+
   it("says of a prediction that it may have been revised, and where that shows", async () => {
     const prediction = sealed()
     const opened = await verify({ proof: proofOf(prediction), keys })

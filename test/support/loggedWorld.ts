@@ -1,6 +1,7 @@
 /** A small world of which everything is in the public log, or waits for it: for tests that look for differences. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
@@ -48,8 +49,9 @@ const revised = (
   })
 
 /**
- * A settled macro challenge with a credit pool, one that is void and one that is open, a settled challenge whose commits and reveals fill more than one tile, one that was cancelled in time, one that was
- * there before the log was, one that is open, and one of which the log knows nothing yet.
+ * A settled macro challenge with a credit pool, one that is void and one that is open, a settled and amended challenge
+ * whose commits and reveals fill more than one tile, one that was cancelled in time, one that was there before the log
+ * was, one that is open, and one of which the log knows nothing yet.
  */
 export const loggedWorld = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -109,6 +111,9 @@ export const loggedWorld = Effect.gen(function* () {
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.2))
   yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
+  yield* Amendments.use((amendments) =>
+    amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
+  )
   yield* revealAll
 
   const waiting = yield* newChallenge({ deadline: plus(monday, "4 days") })

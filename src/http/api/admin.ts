@@ -1,6 +1,8 @@
 /** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
+import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
@@ -8,6 +10,7 @@ import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
+import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
@@ -55,6 +58,20 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Challenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Cancel a challenge; nobody is scored by it"),
+    HttpApiEndpoint.post("amendChallenge", "/admin/challenges/:challenge_id/amend", {
+      params: { challenge_id: Schema.String },
+      payload: Amendment,
+      success: SettledChallenge,
+      error: [NotFound, InvalidRequest, ChallengeState]
+    })
+      .annotate(
+        OpenApi.Summary,
+        "Correct what a resolved challenge was decided by: a new version, scored anew"
+      )
+      .annotate(
+        OpenApi.Description,
+        "Takes close_price of a directional challenge, actual_value of a macro one. Every version and its reason stay visible. No credit moves. Sent again, it changes nothing."
+      ),
     HttpApiEndpoint.post("createMacroChallenge", "/admin/macro/challenges", {
       payload: NewMacroChallenge,
       success: created(MacroChallenge),
@@ -72,6 +89,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: MacroChallenge,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
+    HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
+      success: Schema.Struct({ items: Schema.Array(MacroProposal) })
+    }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
+    HttpApiEndpoint.post("importTournament", "/admin/archive", {
+      payload: TournamentImport,
+      success: created(Tournament),
+      error: [InvalidRequest, AlreadyArchived]
+    }).annotate(
+      OpenApi.Summary,
+      "Archive a finished tournament as a whole, for ever; the same again is a no-op"
+    ),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

@@ -1,11 +1,14 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Amendments } from "../../services/Amendments.ts"
+import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
+import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
@@ -19,6 +22,8 @@ export const layer = HttpApiBuilder.group(
   Api,
   "admin",
   Effect.fnUntraced(function* (handlers) {
+    const amendments = yield* Amendments
+    const archive = yield* Archive
     const arenas = yield* Arenas
     const audit = yield* Audit
     const credits = yield* Credits
@@ -26,6 +31,7 @@ export const layer = HttpApiBuilder.group(
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
     const owners = yield* Owners
+    const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
     const scoring = yield* Scoring
@@ -38,12 +44,15 @@ export const layer = HttpApiBuilder.group(
       decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
       createChallenge: ({ payload }) => arenas.create(payload),
       cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
+      amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
         longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
       voidMacroChallenge: ({ params, payload }) =>
         longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
+      macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
+      importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

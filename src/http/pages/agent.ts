@@ -71,7 +71,7 @@ const prediction = (frame: Frame, shown: Settled) =>
     <p><a href=${frame.at(challengePage(shown.challenge_id))}>${shown.question}</a></p>
     <p class="row">
       <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
-      ${earned(shown)}
+      ${earned(shown)} ${shown.amended ? badge("warning", "Amended") : null}
       ${proofLinks(frame, predictionProof(shown.commit), `the prediction on "${shown.question}"`)}
     </p>
     <p class="quiet small">

@@ -2,6 +2,7 @@
 import type { Results } from "../../services/Arenas.ts"
 import type { Challenge } from "../../services/Challenges.ts"
 import type { Site } from "../../services/Settings.ts"
+import { amendedNotice, versions } from "./amendments.ts"
 import { asJson, at, criteria, predictionList, sealedPredictions, statusBadge } from "./challengeParts.ts"
 import { logRecord } from "./challengeRecord.ts"
 import type { LogRecord, RecordWords } from "./challengeRecord.ts"
@@ -19,7 +20,10 @@ const withoutText = html`<p>
 
 const words: RecordWords = {
   settled: "The price it was settled by, the result, and one hash over all scores.",
-  workOut: "The proof of “Settled” shows the price and the result. With both, anybody can work out the score."
+  amended:
+    "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
+  workOut:
+    "The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody can work out the score."
 }
 
 /** Counts, status and results are as the services show them: nothing of an open prediction is among them. */
@@ -46,6 +50,7 @@ export const challenge = (
           ? null
           : notice("warning", "Cancelled: nobody is scored by it.", html`${terms.cancel_reason}`)
       }
+      ${amendedNotice(results)}
       <section class="panel" aria-label="The challenge">
         ${facts([
           ["Status", statusBadge(terms.status)],
@@ -76,7 +81,7 @@ export const challenge = (
               )
         }
       </section>
-      ${logRecord(frame, record, words)} ${asJson(frame, terms.id)}
+      ${versions(results)} ${logRecord(frame, record, words)} ${asJson(frame, terms.id)}
     `
   }
 }

@@ -10,10 +10,11 @@ type Meaning = readonly [title: string, meaning: string]
 /** What decides a challenge of this type, as its settlement says. */
 export interface RecordWords {
   readonly settled: string
+  readonly amended: string
   readonly workOut: string
 }
 
-const meanings = ({ settled }: RecordWords): ReadonlyMap<string, Meaning> =>
+const meanings = ({ amended, settled }: RecordWords): ReadonlyMap<string, Meaning> =>
   new Map([
     [
       "challenge.create",
@@ -27,10 +28,11 @@ const meanings = ({ settled }: RecordWords): ReadonlyMap<string, Meaning> =>
       ]
     ],
     ["settlement", ["Settled", settled]],
+    ["amendment", ["Amended", amended]],
     ["void", ["Void", "It was cancelled, and nobody is scored by it."]]
   ])
 
-const ends: ReadonlySet<string> = new Set(["settlement", "void"])
+const ends: ReadonlySet<string> = new Set(["settlement", "amendment", "void"])
 
 export interface LogRecord {
   readonly challengeId: string

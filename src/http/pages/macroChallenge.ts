@@ -2,6 +2,7 @@
 import type { Results } from "../../services/Arenas.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
 import type { Site } from "../../services/Settings.ts"
+import { amendedNotice, versions } from "./amendments.ts"
 import { asJson, at, criteria, predictionList, sealedPredictions, statusBadge } from "./challengeParts.ts"
 import { logRecord } from "./challengeRecord.ts"
 import type { LogRecord, RecordWords } from "./challengeRecord.ts"
@@ -11,8 +12,10 @@ import type { Frame, Page } from "./layout.ts"
 
 const words: RecordWords = {
   settled: "The published value, the scale that forecasts are scored with, and one hash over all scores.",
+  amended:
+    "The value it is decided by instead, the same scale, one hash over all scores, and a hash of the reason.",
   workOut:
-    "The proof of “Settled” shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
+    "The proof of “Settled”, or of the last “Amended”, shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
 }
 
 type Bin = MacroChallenge["bins"][number]
@@ -67,6 +70,7 @@ export const macroChallenge = (
           ? null
           : notice("warning", "Void: nobody is scored by it.", html`${terms.void_reason}`)
       }
+      ${amendedNotice(results)}
       <section class="panel" aria-label="The challenge">
         ${facts([
           ["Status", statusBadge(terms.status)],
@@ -97,7 +101,7 @@ export const macroChallenge = (
               )
         }
       </section>
-      ${logRecord(frame, record, words)} ${asJson(frame, terms.id)}
+      ${versions(results)} ${logRecord(frame, record, words)} ${asJson(frame, terms.id)}
     `
   }
 }

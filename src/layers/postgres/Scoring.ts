@@ -154,6 +154,7 @@ const make = Effect.gen(function* () {
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
              ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at,
+             t.version > 1 as amended,
              encode(p.commit, 'hex') as commit
         from predictions p
         ${challengeOf(sql)}

@@ -70,6 +70,18 @@ const titles: ReadonlyMap<string, string> = new Map([
   ["void", "A cancelled challenge"]
 ])
 
+/** What a settlement and an amendment have in common, by the terms of the challenge's type. */
+const settlementTerms = (members: JsonObject) =>
+  [
+    ["challenge_id", "Challenge"],
+    ...("reference_scale" in members ? numericTerms : directionalTerms),
+    ["scores", "Scores"],
+    ["root", "Merkle root of the scores"]
+  ] as const
+
+const amendableLimit =
+  "An administrator may have amended it since: each amendment is an entry of its own, named on the page of the challenge, and the newest one counts."
+
 const importedLimit =
   "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
 
@@ -119,17 +131,29 @@ export const statementOf = (options: {
         title: "A settlement",
         facts: [
           ...factsOf(members, [
-            ["challenge_id", "Challenge"],
-            ...("reference_scale" in members ? numericTerms : directionalTerms),
-            ["scores", "Scores"],
-            ["root", "Merkle root of the scores"],
+            ...settlementTerms(members),
             ["settled_at", "Settled at"],
             ["version", "Version"]
           ]),
           ...poolFacts(members),
           place
         ],
-        limits: imported
+        limits: [amendableLimit, ...imported]
+      }
+    case "amendment":
+      return {
+        title: "An amendment of a settlement",
+        facts: [
+          ...factsOf(members, [
+            ...settlementTerms(members),
+            ["amended_at", "Amended at"],
+            ["version", "Version"],
+            ["previous_version", "In place of version"],
+            ["reason_sha256", "SHA-256 of the reason"]
+          ]),
+          place
+        ],
+        limits: [amendableLimit]
       }
     default:
       return {

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { verify } from "../../../src/scoring/trackRecord/verify.ts"
+import { Amendments } from "../../../src/services/Amendments.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
@@ -17,7 +18,7 @@ import {
   predict,
   provisionalAgent
 } from "../../support/builders.ts"
-import { get, testServer, TestServer } from "../../support/server.ts"
+import { get, member, testServer, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../../support/outsideVerifiers.ts"
 import { keepLog } from "../../support/log/keeping.ts"
@@ -203,6 +204,42 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.strictEqual(json["resolution_criteria"], macro.resolution_criteria)
       assert.strictEqual(json["resolution_criteria_zh"], macro.resolution_criteria_zh)
       assert.strictEqual(json["question"], macro.question)
+    })
+  )
+
+  it.effect("that is amended says so, shows every version, and proves the newest end", () =>
+    Effect.gen(function* () {
+      const { ada, deadline, keys, macro, path } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* keepLog
+      yield* Amendments.use((amendments) =>
+        amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
+      )
+      const results = () => Effect.map(get(`/api/v1/eval${path}/results`), ({ json }) => json)
+      assert.isNull(member(yield* results(), "log", "settlement_proof"))
+      yield* keepLog
+      const proof = String(member(yield* results(), "log", "settlement_proof"))
+      assert.match(proof, new RegExp(`/api/v1/log/settlement/${macro.id}$`))
+
+      const page = yield* get(path)
+      const shown = textOf(page)
+      assert.include(shown, "Amended: an administrator has corrected what it was decided by.")
+      assert.include(shown, "The credit pool stays as it was settled, by version 1.")
+      assert.match(shown, /Published value 3\.2 % , in the bin 3\.2 and above/)
+      assert.match(shown, /Version 2 3\.2 .* this one counts The office <corrected> it\. Version 1 3\.1 /)
+      assert.match(shown, /Settled entry \d+ .*Amended, version 2 entry \d+/)
+      const proofs = linksOf(page).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 6)
+      assert.strictEqual(proofs.at(-1), `/api/v1/log/settlement/${macro.id}`)
+      const { text } = yield* get(proofs.at(-1) ?? "none")
+      const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+      assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      assert.deepInclude(Object.fromEntries(verification.statement?.facts ?? []), {
+        "Published value": "3.2",
+        Version: "2"
+      })
+      assert.match(textOf(yield* get(`/agents/${ada}`)), /it was 3\.2 CRPS .* points Amended/)
     })
   )
 

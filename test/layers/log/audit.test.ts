@@ -7,6 +7,7 @@ import type { Statement } from "effect/sql"
 import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
+import { Amendments } from "../../../src/services/Amendments.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -66,6 +67,14 @@ const telling: Readonly<Record<string, string>> = {
   "log_entries.commit_index": "type = 'prediction.reveal'",
   "log_entries.version": "type = 'settlement'"
 }
+
+/** The rows of amendments, of either type. */
+const amended = ["actual_value is null", "actual_value is not null"].flatMap((form) =>
+  ["settlements", "prediction_scores"].map((table): readonly [table: string, where: string] => [
+    table,
+    `version = 2 and challenge_id in (select challenge_id from settlements where version = 2 and ${form})`
+  ])
+)
 
 /** The rows of numeric forecasts. */
 const numeric: Readonly<Record<string, string>> = {
@@ -176,6 +185,10 @@ const cosigned = Effect.gen(function* () {
 /** The world is made once; each test changes it and puts it back. */
 const prepared = Effect.gen(function* () {
   const world = yield* loggedWorld
+  // It waits for its place, as that of the other challenge does not.
+  yield* Amendments.use((amendments) =>
+    amendments.amend(world.macro.id, { actual_value: 3, reason: "the office corrected it" })
+  )
   yield* cosigned
   const report = yield* LogAudit.use(({ audit }) => audit)
   assert.deepStrictEqual(report.differences, [])
@@ -184,8 +197,8 @@ const prepared = Effect.gen(function* () {
   assert.isAbove(report.checkpoints, 2)
   assert.strictEqual(report.challenges, 8)
   assert.strictEqual(report.pools, 2)
-  assert.strictEqual(report.settlements, 3)
-  assert.strictEqual(report.scores, 12)
+  assert.strictEqual(report.settlements, 5)
+  assert.strictEqual(report.scores, 21)
   yield* unguarded(tables)
   return world
 })
@@ -197,7 +210,8 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["predictions", "revision = 0", "there is no prediction with its commit"],
   ["predictions", "revision = 21", "there is no prediction with its commit"],
   ["prediction_counts", "true", "prediction_counts"],
-  ["settlements", "true", "there is no settlement of challenge"],
+  ["settlements", "version = 1", "there is no settlement of challenge"],
+  ["settlements", "version = 2", "there is no settlement of challenge"],
   ["prediction_scores", "true", "number of scores is not what entry"],
   ["stakes", "true", "pool_bins"],
   ["pool_bins", "true", "pool_bins"],
@@ -235,7 +249,7 @@ const added: ReadonlyArray<
     "its commit is not in the log"
   ],
   ["prediction_counts", "true", { shard: "-1" }, "prediction_counts"],
-  ["settlements", "true", { version: "2", reason: "'amended'" }, "version 2: it is not in the log"],
+  ["settlements", "version = 2", { version: "3", previous_version: "2" }, "version 3: it is not in the log"],
   ["prediction_scores", "true", { agent_id: anotherId }, "number of scores is not what entry"],
   ["prediction_scores", "true", { version: "7" }, "there is no such settlement"],
   ["stakes", "true", { agent_id: anotherId, id: anotherId, position: "99" }, "pool_bins"],
@@ -254,6 +268,18 @@ const added: ReadonlyArray<
     "is missing: entry 100000"
   ],
   ["log_entries", "type = 'settlement'", { index: "-1", version: "2" }, "has an index that no entry has"],
+  [
+    "log_entries",
+    "type = 'settlement'",
+    { index: "100000", version: "2" },
+    "there is no settlement of challenge"
+  ],
+  [
+    "log_entries",
+    "type = 'amendment'",
+    { index: "100000", version: "3" },
+    "there is no settlement of challenge"
+  ],
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
     "log_pending",
@@ -325,6 +351,29 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
               unnamed.push(`${name}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
             }
             yield* restored(column.table)
+          }
+          assert.deepStrictEqual(unnamed, [])
+        }),
+      120_000
+    )
+
+    it.effect(
+      "names every column of an amendment that was changed, and of the scores that it gave",
+      () =>
+        Effect.gen(function* () {
+          const unnamed: Array<string> = []
+          for (const [table, where] of amended) {
+            for (const column of yield* columnsOf([table])) {
+              const row = yield* tamper(column, where)
+              const found = yield* differences
+              const wanted = naming(column, row)
+              if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+                unnamed.push(
+                  `${table}.${column.column}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`
+                )
+              }
+              yield* restored(table)
+            }
           }
           assert.deepStrictEqual(unnamed, [])
         }),

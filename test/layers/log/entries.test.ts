@@ -7,6 +7,7 @@ import { DateTime } from "effect"
 import { canonicalJson } from "../../../src/layers/canonicalJson.ts"
 import {
   EntryType,
+  amendment,
   challengeClose,
   challengeCreate,
   keyRotate,
@@ -184,6 +185,28 @@ describe("The entry of", () => {
         `"observed_at":"2026-03-03T00:00:00.500Z","open_price":"2050.1","raw_sha256":"${"01".repeat(32)}",` +
         `"result":"bullish","root":"${"cd".repeat(32)}","scores":2,"settled_at":"2026-03-03T00:02:00.000Z",` +
         `"source":"admin 1h candle","type":"settlement","version":1}`
+    )
+  })
+
+  it("an amendment has what a settlement has, the version it replaces, and the hash of its reason", () => {
+    assert.strictEqual(
+      text(
+        amendment({
+          ...settled,
+          version: 3,
+          previous_version: 2,
+          result: "bearish",
+          observation: "2031",
+          source: "admin",
+          raw_sha256: null,
+          reason: 'No price came, "sorry".'
+        })
+      ),
+      `{"amended_at":"2026-03-03T00:02:00.000Z","challenge_id":"${id}","dead_zone_pct":"0.3",` +
+        `"fetched_at":"2026-03-03T00:01:00.000Z","observation":"2031","observed_at":"2026-03-03T00:00:00.500Z",` +
+        `"open_price":"2050.1","previous_version":2,"raw_sha256":null,` +
+        `"reason_sha256":"3f19ef1eda0bf837c60e8dd3ed5003bdbb2399131b6149d6e1cca60129e794a3","result":"bearish",` +
+        `"root":"${"cd".repeat(32)}","scores":2,"source":"admin","type":"amendment","version":3}`
     )
   })
 

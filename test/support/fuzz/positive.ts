@@ -21,7 +21,8 @@ import type { Sample, World } from "./world.ts"
 /** What the document allows and the service refuses, each with its reason. */
 const refusedThough: Readonly<Record<string, string>> = {
   "admin.changeAgent: required fields only":
-    "a change that changes nothing is refused, which no keyword of ours says"
+    "a change that changes nothing is refused, which no keyword of ours says",
+  "admin.amendChallenge: required fields only": "one of two fields is wanted, which depends on the challenge"
 }
 
 const refused = (answer: Answer) =>

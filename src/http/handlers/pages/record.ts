@@ -3,24 +3,15 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { MacroArena } from "../../../services/MacroArena.ts"
-import type { Page as ListPage } from "../../../services/paging.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
-import { query, show } from "../../browser/responses.ts"
+import { listPage, show } from "../../browser/responses.ts"
 import { agent } from "../../pages/agent.ts"
 import { challenge } from "../../pages/challenge.ts"
 import { macroChallenge } from "../../pages/macroChallenge.ts"
-
-/** As many as a person looks through; the API has more in a page. */
-const shownAtOnce = 50
-
-const listPage: Effect.Effect<ListPage, never, Effect.Services<typeof query>> = Effect.map(
-  query,
-  (parameters) => ({ limit: shownAtOnce, cursor: parameters.get("cursor") ?? undefined })
-)
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {

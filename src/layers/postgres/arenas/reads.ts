@@ -1,17 +1,19 @@
-/** What is read of predictions: results, paper-trade signals, an agent's own. */
+/** What is read of predictions: results, an agent's own. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { binOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { PaperSignal, Receipt } from "../../../services/Challenges.ts"
+import { Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
-import { many, maybe, orDefect } from "../query.ts"
+import { many, maybe } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
+import { settlementOf, versionsOf } from "./settlementRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
 const { bin: _bin, predictions, next_cursor: _, settlement: __, log: ____, ...resultColumns } = Results.fields
@@ -22,7 +24,7 @@ const ResultRow = Schema.Struct({
   past_deadline: Schema.Boolean,
   end_is_proved: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
-  settlement_source: Schema.NullOr(Schema.String)
+  settled_at: Schema.NullOr(Timestamp)
 })
 
 const { receipt: _____, ...ownColumns } = OwnPredictions.fields.items.value.fields
@@ -37,7 +39,6 @@ export const makeReads = Effect.gen(function* () {
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)
   const ownRows = many(OwnRow)
-  const signals = many(PaperSignal)
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -51,15 +52,17 @@ export const makeReads = Effect.gen(function* () {
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,
-             ${iso(sql, "s.settled_at")} as resolved_at,
+             ${iso(sql, "c.resolved_at")} as resolved_at,
              case c.type when 'directional' then c.cancel_reason end as cancel_reason,
              case when c.type <> 'directional' then c.cancel_reason end as void_reason,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
-             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version, s.source as settlement_source,
+             c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version,
+             ${iso(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)},
              exists (
                select from log_entries e
-                where e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
-                  and e.version = coalesce(s.version, 1)
+                where e.challenge_id = c.id and e.version = coalesce(s.version, 1)
+                  and e.type = case when s.version is null then 'void'
+                                    when s.version = 1 then 'settlement' else 'amendment' end
                   and e.index < (select max(size) from log_checkpoints)) as end_is_proved,
              (select jsonb_build_object(
                        'outcome', outcome, 'winning_bin', winning_bin, 'reward_pool', reward_pool / 1000000.0,
@@ -71,7 +74,7 @@ export const makeReads = Effect.gen(function* () {
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, end_is_proved, past_deadline, version, settlement_source, ...shown } = found.value
+    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...shown } = found.value
     const { pool } = shown
     const rows = past_deadline
       ? yield* resultPredictions(sql`
@@ -103,15 +106,9 @@ export const makeReads = Effect.gen(function* () {
       ...shown,
       bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
       settlement:
-        version === null || settlement_source === null || shown.resolved_at === null
+        version === null || settled_at === null || shown.resolution_source === null
           ? null
-          : {
-              version,
-              settled_at: shown.resolved_at,
-              source: settlement_source,
-              amended: version > 1,
-              void_reason: null
-            },
+          : settlementOf({ version, settled_at, source: shown.resolution_source }),
       predictions: items,
       log: {
         settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}` : null
@@ -119,25 +116,6 @@ export const makeReads = Effect.gen(function* () {
       next_cursor
     }
   })
-
-  const paperSignals: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
-    function* (agentId, challengeId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
-      if (after === null) return yield* invalidCursor()
-      if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
-      if (known.length === 0) return yield* unknownChallenge(challengeId)
-      const rows = yield* signals(sql`
-        select id::text as prediction_id, challenge_id::text, direction, confidence::float8 as confidence, reasoning,
-               ${iso(sql, "received_at")} as created_at
-          from paper_signals
-         where agent_id = ${agentId}::uuid and challenge_id = ${challengeId}::uuid
-           ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
-         order by id desc
-         limit ${page.limit + 1}`)
-      return cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
-    }
-  )
 
   const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
     function* (agentId, page) {
@@ -175,5 +153,5 @@ export const makeReads = Effect.gen(function* () {
     }
   )
 
-  return { results, paperSignals, ownPredictions }
+  return { results, ownPredictions }
 })

@@ -237,7 +237,8 @@ const make = Effect.gen(function* () {
         left join lateral (
           select version from settlements where challenge_id = c.id order by version desc limit 1) s on true
         left join log_entries e
-          on e.challenge_id = c.id and e.type = case when s.version is null then 'void' else 'settlement' end
+          on e.challenge_id = c.id
+         and e.type = case when s.version is null then 'void' when s.version = 1 then 'settlement' else 'amendment' end
          and e.version = coalesce(s.version, 1)
         ${proofTree}
        where c.id = ${challengeId}::uuid`)

@@ -14,6 +14,7 @@ export const EntryType = Schema.Literals([
   "challenge.close",
   "prediction.reveal",
   "settlement",
+  "amendment",
   "void",
   "key.rotate"
 ])
@@ -161,7 +162,8 @@ export interface SettledPool {
 const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
-export interface Settled {
+/** What every version of a settlement has. */
+interface SettlementVersion {
   readonly challenge_id: string
   readonly version: number
   /** Null of numeric questions. */
@@ -180,9 +182,29 @@ export interface Settled {
   readonly raw_sha256: Uint8Array | null
   readonly settled_at: DateTime.Utc
   readonly scores: number
-  readonly pool: SettledPool | null
   /** RFC 6962 root over `scoreLeaf` of every score, in the order of the agents' ids. */
   readonly root: Uint8Array
+}
+
+const settledMembers = (settled: SettlementVersion) => ({
+  ...(settled.reference_scale === null
+    ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
+    : { reference_scale: settled.reference_scale }),
+  challenge_id: settled.challenge_id,
+  fetched_at: isoOrNull(settled.fetched_at),
+  observation: settled.observation,
+  observed_at: DateTime.formatIso(settled.observed_at),
+  raw_sha256: hexOrNull(settled.raw_sha256),
+  result: settled.result,
+  root: hex(settled.root),
+  scores: settled.scores,
+  source: settled.source,
+  version: settled.version
+})
+
+/** The first version, with which credit moves. */
+export interface Settled extends SettlementVersion {
+  readonly pool: SettledPool | null
 }
 
 /** How a challenge was settled, and the scores that it gave. */
@@ -190,23 +212,30 @@ export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Arra
   encode(
     "settlement",
     {
-      ...(settled.reference_scale === null
-        ? { dead_zone_pct: settled.dead_zone_pct, open_price: settled.open_price }
-        : { reference_scale: settled.reference_scale }),
-      challenge_id: settled.challenge_id,
-      fetched_at: isoOrNull(settled.fetched_at),
-      observation: settled.observation,
-      observed_at: DateTime.formatIso(settled.observed_at),
+      ...settledMembers(settled),
       ...poolMember(settled.pool),
-      raw_sha256: hexOrNull(settled.raw_sha256),
-      result: settled.result,
-      root: hex(settled.root),
-      scores: settled.scores,
-      settled_at: DateTime.formatIso(settled.settled_at),
-      source: settled.source,
-      version: settled.version
+      settled_at: DateTime.formatIso(settled.settled_at)
     },
     origin
+  )
+
+/** A later version of a settlement, whose `settled_at` is when it was made. */
+export interface Amended extends SettlementVersion {
+  readonly previous_version: number
+  readonly reason: string
+}
+
+/** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
+export const amendment = (amended: Amended): Uint8Array =>
+  encode(
+    "amendment",
+    {
+      ...settledMembers(amended),
+      amended_at: DateTime.formatIso(amended.settled_at),
+      previous_version: amended.previous_version,
+      reason_sha256: sha256(amended.reason)
+    },
+    "live"
   )
 
 export interface Voided {

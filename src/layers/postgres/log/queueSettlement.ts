@@ -1,15 +1,22 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { run } from "../query.ts"
-import { settlement } from "./entries.ts"
+import { amendment, settlement } from "./entries.ts"
 import { settledChallenges } from "./recorded.ts"
 import type { SettlementKey } from "./recorded.ts"
 
-/** Records a settlement in the log, within the transaction that has written it and its scores. */
+/**
+ * Records a settlement, or the version of it that an amendment is, in the log, within the transaction that has written
+ * it and its scores.
+ */
 export const queueSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
-  for (const settled of yield* settledChallenges(sql, [key])) {
+  for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
+    const [type, entry] =
+      previous_version === null || reason === null
+        ? ["settlement", settlement(settled)]
+        : ["amendment", amendment({ ...settled, previous_version, reason })]
     yield* run(sql`
       insert into log_pending (type, challenge_id, version, entry)
-      values ('settlement', ${settled.challenge_id}::uuid, ${settled.version}, ${settlement(settled)})`)
+      values (${type}, ${settled.challenge_id}::uuid, ${settled.version}, ${entry})`)
   }
 })

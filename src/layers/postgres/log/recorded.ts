@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/sql"
 import { ChallengeType } from "../../../services/Challenges.ts"
 import { column, many } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
-import type { CreatedChallenge, EntryType, Origin, Settled, Voided } from "./entries.ts"
+import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
 import { settledPools } from "./recordedPools.ts"
 
@@ -100,6 +100,9 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
+  /** These two are of amendments. */
+  previous_version: Schema.NullOr(Schema.Int),
+  reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,
   root: Schema.Uint8Array
 })
@@ -122,7 +125,8 @@ export const settledChallenges = Effect.fnUntraced(function* (
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
-           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, n.scores, n.root
+           s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
+           n.root
       from unnest(${column(
         "uuid",
         keys.map((key) => key.challenge_id)
@@ -145,10 +149,7 @@ export const settledChallenges = Effect.fnUntraced(function* (
     sql,
     rows.filter(hasPool).map((row) => row.challenge_id)
   )
-  return rows.map((row): Settled => ({
-    ...row,
-    pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null
-  }))
+  return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
 })
 
 const Commits = Schema.Struct({

@@ -14,6 +14,9 @@ import { log } from "./0012_log.ts"
 import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
+import { amendments } from "./0016_amendments.ts"
+import { priceSources } from "./0017_prices.ts"
+import { paperAndArchive } from "./0018_paper_and_archive.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -30,5 +33,8 @@ export const migrations = {
   "0012_log": log,
   "0013_ledger": ledger,
   "0014_macro": macro,
-  "0015_pools": pools
+  "0015_pools": pools,
+  "0016_amendments": amendments,
+  "0017_prices": priceSources,
+  "0018_paper_and_archive": paperAndArchive
 }

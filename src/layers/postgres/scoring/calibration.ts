@@ -1,44 +1,51 @@
 /** The kept figures of calibration: of each agent, and over all. */
-import { Schema } from "effect"
+import { BigDecimal, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { leastCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
 import { column, decimal, run } from "../query.ts"
 
-/** Adds forecasts of one settlement, each of another agent, within the caller's transaction. Sums are exact decimals. */
-export const addCalibration = (
-  sql: SqlClient.SqlClient,
-  rows: ReadonlyArray<{ readonly agent_id: string; readonly row: CalibrationRow }>
-) =>
-  run(sql`
-    with scored as (
-      select agent_id, pit::numeric[] as pit, within_50, within_80, within_95, abs_z, sharpness
+/** What an agent's figures change by, decimals as texts. */
+interface Change {
+  readonly agent_id: string
+  readonly pit: ReadonlyArray<string>
+  readonly within50: number
+  readonly within80: number
+  readonly within95: number
+  readonly absZ: string
+  readonly sharpness: string
+}
+
+/** Changes, each of another agent, as the CTE `scored`, and their sum as `everybody`, who has no agent's id. */
+const changed = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Change>) => sql`
+    scored as (
+      select agent_id, 1 as count, pit::numeric[] as pit, within_50, within_80, within_95, abs_z, sharpness
         from unnest(
           ${column(
             "uuid",
-            rows.map(({ agent_id }) => agent_id)
+            rows.map((row) => row.agent_id)
           )},
           ${column(
             "text",
-            rows.map(({ row }) => `{${row.pit.map(decimal).join(",")}}`)
+            rows.map((row) => `{${row.pit.join(",")}}`)
           )},
           ${column(
             "int4",
-            rows.map(({ row }) => Number(row.within50))
+            rows.map((row) => row.within50)
           )}, ${column(
             "int4",
-            rows.map(({ row }) => Number(row.within80))
+            rows.map((row) => row.within80)
           )}, ${column(
             "int4",
-            rows.map(({ row }) => Number(row.within95))
+            rows.map((row) => row.within95)
           )},
           ${column(
             "numeric",
-            rows.map(({ row }) => decimal(row.absZ))
+            rows.map((row) => row.absZ)
           )}, ${column(
             "numeric",
-            rows.map(({ row }) => decimal(row.sharpness))
+            rows.map((row) => row.sharpness)
           )}
         ) as s (agent_id, pit, within_50, within_80, within_95, abs_z, sharpness)
     ),
@@ -50,10 +57,29 @@ export const addCalibration = (
              sum(within_50)::int as within_50, sum(within_80)::int as within_80, sum(within_95)::int as within_95,
              sum(abs_z) as abs_z, sum(sharpness) as sharpness
         from scored having count(*) > 0
-    )
+    )`
+
+/** Adds forecasts of one settlement, each of another agent, within the caller's transaction. Sums are exact decimals. */
+export const addCalibration = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<{ readonly agent_id: string; readonly row: CalibrationRow }>
+) =>
+  run(sql`
+    with ${changed(
+      sql,
+      rows.map(({ agent_id, row }) => ({
+        agent_id,
+        pit: row.pit.map(decimal),
+        within50: Number(row.within50),
+        within80: Number(row.within80),
+        within95: Number(row.within95),
+        absZ: decimal(row.absZ),
+        sharpness: decimal(row.sharpness)
+      }))
+    )}
     insert into calibration_figures as f
       (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
-    select agent_id, 1, pit, within_50, within_80, within_95, abs_z, sharpness from scored
+    select * from scored
      union all
     select * from everybody
      order by agent_id
@@ -66,6 +92,45 @@ export const addCalibration = (
       within_95 = f.within_95 + excluded.within_95,
       abs_z_sum = f.abs_z_sum + excluded.abs_z_sum,
       sharpness_sum = f.sharpness_sum + excluded.sharpness_sum`)
+
+/** `after - before`, exactly: sums that are taken back leave nothing of a rounding behind. */
+const difference = (after: number, before: number): string =>
+  BigDecimal.format(
+    BigDecimal.subtract(BigDecimal.fromNumberUnsafe(after), BigDecimal.fromNumberUnsafe(before))
+  )
+
+/** Puts forecasts that were added by one outcome where another one has them, within the caller's transaction. */
+export const replaceCalibration = (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<{
+    readonly agent_id: string
+    readonly before: CalibrationRow
+    readonly after: CalibrationRow
+  }>
+) =>
+  run(sql`
+    with ${changed(
+      sql,
+      rows.map(({ after, agent_id, before }) => ({
+        agent_id,
+        pit: after.pit.map((share, bucket) => difference(share, before.pit[bucket] ?? 0)),
+        within50: Number(after.within50) - Number(before.within50),
+        within80: Number(after.within80) - Number(before.within80),
+        within95: Number(after.within95) - Number(before.within95),
+        absZ: difference(after.absZ, before.absZ),
+        sharpness: difference(after.sharpness, before.sharpness)
+      }))
+    )}
+    update calibration_figures f set
+      pit = (select array_agg(u.kept + u.added order by u.bucket)
+               from unnest(f.pit, c.pit) with ordinality as u (kept, added, bucket)),
+      within_50 = f.within_50 + c.within_50,
+      within_80 = f.within_80 + c.within_80,
+      within_95 = f.within_95 + c.within_95,
+      abs_z_sum = f.abs_z_sum + c.abs_z,
+      sharpness_sum = f.sharpness_sum + c.sharpness
+      from (select * from scored union all select * from everybody) c
+     where f.agent_id is not distinct from c.agent_id`)
 
 export const CalibrationFigures = Schema.Struct({
   count: Schema.Int,

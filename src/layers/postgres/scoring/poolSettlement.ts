@@ -52,20 +52,21 @@ export const makeSettlePool = Effect.gen(function* () {
 
   const winnersAfter = (challengeId: string, bin: number, after: string | undefined) =>
     winnerRows(sql`
-      select s.agent_id::text, s.amount, s.owner_id::text, coalesce(o.staked, s.amount) as owner_amount,
-             p.score::text, coalesce(w.plan, 'free') as plan
-        from stakes s
-        join prediction_scores p
+      select s.agent_id::text, s.amount, s.owner_id::text, p.score::text, coalesce(w.plan, 'free') as plan,
+             case when s.owner_id is null then s.amount
+                  else (select sum(o.amount)::bigint from stakes o
+                         where o.challenge_id = s.challenge_id and o.owner_id = s.owner_id) end as owner_amount
+        from (
+          select * from stakes
+           where challenge_id = ${challengeId}::uuid and bin = ${bin}
+             ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+           order by agent_id
+           limit ${page}) s
+        -- Whoever has staked has predicted, and has a score.
+        left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
         left join operators w on w.id = s.owner_id
-        left join (
-          select owner_id, sum(amount)::bigint as staked from stakes
-           where challenge_id = ${challengeId}::uuid and owner_id is not null group by owner_id) o
-          on o.owner_id = s.owner_id
-       where s.challenge_id = ${challengeId}::uuid and s.bin = ${bin}
-         ${after === undefined ? sql`` : sql`and s.agent_id > ${after}::uuid`}
-       order by s.agent_id
-       limit ${page}`)
+       order by s.agent_id`)
 
   /** Their weights depend on all of them, so they are in memory together. */
   const allWinners = Effect.fnUntraced(function* (challengeId: string, bin: number) {

@@ -15,6 +15,7 @@ import { closeChallenges } from "../arenas/closeChallenges.ts"
 import { makeVoidMacro } from "../arenas/voidMacro.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, many, maybe, run } from "../query.ts"
+import { scoreDirections } from "./directionalScores.ts"
 import { addScores } from "./figures.ts"
 import { settlementDay, settling } from "./settling.ts"
 
@@ -70,15 +71,7 @@ export const makeSettleDue = Effect.gen(function* () {
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
                 ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${at(now)},
                 ${settlementDay(sql, now)})`)
-      yield* run(sql`
-        insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
-        select p.challenge_id, 1, p.agent_id, p.revision, p.direction = ${result},
-               case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
-          from (
-            select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
-              from predictions where challenge_id = ${due.id}::uuid
-             order by agent_id, revision desc) p
-         order by p.agent_id`)
+      yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
       yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`)
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })

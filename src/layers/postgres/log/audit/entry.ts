@@ -66,6 +66,7 @@ const versionOf = (type: unknown, members: Members): unknown => {
     case "void":
       return 1
     case "settlement":
+    case "amendment":
       return members["version"]
     default:
       return null
@@ -78,6 +79,7 @@ const known: ReadonlySet<unknown> = new Set([
   "challenge.close",
   "prediction.reveal",
   "settlement",
+  "amendment",
   "void",
   "key.rotate"
 ])
@@ -107,10 +109,11 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
 
 /** What a member of an entry is called where it is stored. */
 const stored: Readonly<Record<string, string>> = {
+  amended_at: "settled_at",
   asset: "target",
   frozen_sha256: "question or resolution criteria",
   observation: "close_price or actual_value",
-  reason_sha256: "cancel_reason",
+  reason_sha256: "cancel_reason or reason",
   voided_at: "cancelled_at",
   root: "scores (their root)",
   "pool.root": "stakes and rewards of the pool (their root)",

@@ -28,7 +28,8 @@ const Row = Schema.Struct({
   fetched_at: Schema.NullOr(Schema.String),
   raw_sha256: Schema.NullOr(Schema.String),
   settled_at: Schema.String,
-  has_reason: Schema.Boolean,
+  previous_version: Schema.NullOr(Schema.Int),
+  reason_sha256: Schema.NullOr(Schema.String),
   /** Of macro challenges. */
   winning_bin: Schema.NullOr(Schema.Int),
   index: Schema.NullOr(Schema.Finite),
@@ -88,6 +89,16 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
 const foreign = (row: Row, names: ReadonlyArray<keyof Row>) =>
   Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
 
+/** What tells an amendment from the settlement that it replaced. */
+const versionMembers = (row: Row) =>
+  row.version === 1
+    ? { settled_at: row.settled_at, ...foreign(row, ["previous_version"]) }
+    : {
+        amended_at: row.settled_at,
+        previous_version: row.previous_version,
+        reason_sha256: row.reason_sha256
+      }
+
 /** What a settlement was decided by. */
 const measureOf = (row: Row) =>
   row.result === null && row.close_price === null
@@ -131,7 +142,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              ${exact(sql, "s.actual_value")} as actual_value, ${exact(sql, "s.reference_scale")} as reference_scale,
              ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
              encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
-             s.reason is not null as has_reason,
+             s.previous_version, encode(sha256(convert_to(s.reason, 'UTF8')), 'hex') as reason_sha256,
              case when s.actual_value is not null then (
                select count(*)::int from unnest(c.bin_edges) as edge where edge <= s.actual_value) end as winning_bin,
              e.index::float8 as index, e.entry
@@ -140,7 +151,9 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
            ${after === undefined ? sql`` : sql`where (challenge_id, version) > (${after.challenge_id}::uuid, ${after.version}::int)`}
            order by challenge_id, version limit ${settlementsPage}) s
         left join challenges c on c.id = s.challenge_id
-        left join log_entries e on e.challenge_id = s.challenge_id and e.type = 'settlement' and e.version = s.version
+        left join log_entries e
+          on e.challenge_id = s.challenge_id and e.version = s.version
+         and e.type = case when s.version = 1 then 'settlement' else 'amendment' end
        order by s.challenge_id, s.version`)
 
   /** Scores after one of them, up to those of a settlement. */
@@ -204,7 +217,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
         ? []
         : yield* waiting(sql`
             select challenge_id::text, version, entry from log_pending
-             where type = 'settlement'
+             where type = case when version = 1 then 'settlement' else 'amendment' end
                and challenge_id = any(${column(
                  "uuid",
                  missing.map(({ challenge_id }) => challenge_id)
@@ -232,6 +245,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
           {
             challenge_id: row.challenge_id,
             ...measureOf(row),
+            ...versionMembers(row),
             fetched_at: row.fetched_at,
             observed_at: row.observed_at,
             ...(pool === undefined ? {} : { pool }),
@@ -239,13 +253,12 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
             result: row.result,
             root: tree.root().toString("hex"),
             scores: count,
-            settled_at: row.settled_at,
             source: row.source,
             version: row.version
           }
         )
       } else if (!waits.has(keyOf(row))) findings.add(`${what}: it is not in the log`)
-      if (row.has_reason !== row.version > 1) {
+      if ((row.reason_sha256 !== null) !== row.version > 1) {
         findings.add(`${what}: reason is there for amendments, and for them only`)
       }
     }

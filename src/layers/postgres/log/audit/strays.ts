@@ -95,8 +95,11 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   yield* found(sql`
     select ${place} || ': there is no settlement of challenge ' || challenge_id || ', version ' || version as what,
            (count(*) over ())::int as count
-      from ${recorded(["settlement"])}
-     where not exists (select from settlements s where s.challenge_id = r.challenge_id and s.version = r.version)
+      from ${recorded(["settlement", "amendment"])}
+     where not exists (
+       select from settlements s
+        where s.challenge_id = r.challenge_id and s.version = r.version
+          and r.type = case when s.version = 1 then 'settlement' else 'amendment' end)
      order by index limit ${mostDifferences}`)
   yield* found(sql`
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
@@ -139,16 +142,25 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
            is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0),
                              coalesce(p.forecasts, 0))
      limit ${mostDifferences}`)
-  // Settlements take turns, and their day never goes back: each has its own day, or that of one before it.
+  // Settlements take turns, and their day never goes back: each has its own day, or that of one before it. What is
+  // amended stays under its day.
   yield* found(sql`
     select 'settlement of challenge ' || challenge_id || ', version ' || version
            || ': day is neither the day of settled_at nor that of an earlier settlement' as what,
            (count(*) over ())::int as count
       from settlements s
-     where day <> (settled_at at time zone 'UTC')::date
+     where version = 1 and day <> (settled_at at time zone 'UTC')::date
        and (day < (settled_at at time zone 'UTC')::date or not exists (
          select from settlements o
-          where o.day = s.day and (o.settled_at at time zone 'UTC')::date = s.day))
+          where o.version = 1 and o.day = s.day and (o.settled_at at time zone 'UTC')::date = s.day))
+     limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'settlement of challenge ' || s.challenge_id || ', version ' || s.version
+           || ': day is not that of the first settlement' as what,
+           (count(*) over ())::int as count
+      from settlements s
+      left join settlements f on f.challenge_id = s.challenge_id and f.version = 1
+     where s.version <> 1 and s.day is distinct from f.day
      limit ${mostDifferences}`)
   yield* found(sql`
     select 'log_reveals: ' || case

@@ -1,0 +1,80 @@
+/**
+ * Amendments: an administrator corrects what a settled challenge was decided by. The corrected settlement is a new
+ * version, with a reason that everybody sees for ever; it scores the same predictions again, and the standing of every
+ * agent follows. Earlier versions stay as they are, and no credit moves.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { ChallengeType, Direction } from "./Challenges.ts"
+import type { ChallengeState } from "./Challenges.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { ChallengeId } from "./identifiers.ts"
+import { MacroValue } from "./MacroArena.ts"
+import { Quote } from "./Prices.ts"
+import { text, Timestamp } from "./text.ts"
+
+/** The settlement that counts: the newest version. */
+export const SettlementRecord = Schema.Struct({
+  version: Schema.Int,
+  settled_at: Timestamp,
+  source: Schema.String,
+  amended: Schema.Boolean,
+  void_reason: Schema.NullOr(Schema.String)
+})
+
+/** One version of a settlement. Only the newest one counts; all of them are kept. */
+export const SettlementVersion = Schema.Struct({
+  version: Schema.Int.annotate({ description: "1 is the first settlement, each later one an amendment" }),
+  settled_at: Timestamp.annotate({ description: "of an amendment, when it was made" }),
+  source: Schema.String,
+  result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
+  close_price: Schema.NullOr(Schema.Finite),
+  actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "why it was amended; null of the first" }),
+  leaf_index: Schema.NullOr(Schema.Int).annotate({
+    description: "its place in the public log, whose proof is at /api/v1/log/proof/entry/{leaf_index}"
+  })
+}).annotate({ identifier: "SettlementVersion" })
+export type SettlementVersion = typeof SettlementVersion.Type
+
+/** A settled challenge of any type, by the version that counts, with all of them. */
+export const SettledChallenge = Schema.Struct({
+  challenge_id: ChallengeId,
+  type: ChallengeType,
+  asset: Schema.String,
+  question: Schema.String,
+  status: Schema.Literal("resolved"),
+  result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
+  open_price: Schema.NullOr(Schema.Finite),
+  close_price: Schema.NullOr(Schema.Finite),
+  dead_zone_pct: Schema.NullOr(Schema.Finite),
+  actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  reference_scale: Schema.NullOr(Schema.Finite),
+  settlement: SettlementRecord,
+  versions: Schema.Array(SettlementVersion).annotate({ description: "the first one first" })
+}).annotate({ identifier: "SettledChallenge" })
+export type SettledChallenge = typeof SettledChallenge.Type
+
+/** What a challenge is decided by instead: one of the two fields, whichever fits its type. */
+export const Amendment = Schema.Struct({
+  close_price: Schema.optionalKey(Quote.fields.price).annotate({ description: "of directional challenges" }),
+  actual_value: Schema.optionalKey(MacroValue.fields.actual_value).annotate({
+    description: "of macro challenges"
+  }),
+  reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "shown to everybody, for ever" })
+})
+export type Amendment = typeof Amendment.Type
+
+export class Amendments extends Context.Service<
+  Amendments,
+  {
+    /**
+     * Administration. Of challenges that are resolved. Sent again, it changes nothing and answers the same, so a request
+     * whose answer was lost can be repeated.
+     */
+    readonly amend: (
+      challengeId: string,
+      amendment: Amendment
+    ) => Effect.Effect<SettledChallenge, NotFound | InvalidRequest | ChallengeState>
+  }
+>()("auspex/services/Amendments") {}
