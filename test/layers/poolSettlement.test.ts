@@ -362,20 +362,30 @@ layer(testServices())("The settlement of a pool", (it) => {
   it.effect("takes the treasury, which claims wait for, only once all else is written", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        create function wait_here() returns trigger language plpgsql as $$
+        begin
+          perform pg_advisory_xact_lock(1);
+          return new;
+        end
+        $$`
+      yield* sql`
+        create trigger log_pending_waits before insert on log_pending for each row
+          when (new.type in ('settlement', 'void')) execute function wait_here()`
       for (const end of [
         (challenge: { readonly id: string }) => resolve(challenge, 3.15),
         ({ id }: { readonly id: string }) => MacroArena.use((macro) => macro.void(id, "never published"))
       ]) {
         const { challenge, deadline } = yield* staked()
         yield* moveTo(plus(deadline, "1 minute"))
-        yield* settleDue
-        const entering = yield* held(sql`lock table log_pending in share mode`)
+        const entering = yield* held(sql`select pg_advisory_xact_lock(1)`)
         const ending = yield* meeting(end(challenge))
         yield* sql`select 1 from accounts where id = 'treasury' for no key update nowait`
         yield* entering.commit
         yield* Fiber.join(ending)
         assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
       }
+      yield* sql`drop trigger log_pending_waits on log_pending`
       yield* checked
     })
   )
