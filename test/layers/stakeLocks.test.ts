@@ -105,6 +105,34 @@ layer(testServices())("A stake that meets the claim of its agent", (it) => {
   )
 })
 
+layer(testServices())("Stakes of agents whose accounts a long transaction holds", (it) => {
+  it.effect("wait for it by themselves: neither their pools nor other agents wait with them", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const pools = yield* Effect.replicateEffect(newMacro({ deadline }), 8)
+      const free = yield* staker(1000)
+      const blocked = yield* Effect.forEach(pools, (pool) =>
+        Effect.gen(function* () {
+          const agent = yield* staker(1000)
+          for (const each of [agent, free]) yield* forecast(each, pool)
+          return { agent, pool }
+        })
+      )
+      // As the settlement of a large pool does.
+      const settling = yield* held(
+        Effect.forEach(blocked, ({ agent }) => fund(`agent:${agent}`, 1), { discard: true })
+      )
+      const waiting = yield* Effect.forEach(blocked, ({ agent, pool }) =>
+        Effect.forkChild(stake(agent, pool, 50))
+      )
+      for (const pool of pools) yield* stake(free, pool, 50)
+      yield* settling.commit
+      for (const each of waiting) assert.strictEqual((yield* Fiber.join(each)).amount, credits(50))
+      for (const pool of pools) assert.strictEqual((yield* oddsOf(pool)).stakers, 2)
+    })
+  )
+})
+
 layer(testServices())("A stake that meets the resolver", (it) => {
   it.effect("waits for it when it was in time, and finds the pool closed", () =>
     Effect.gen(function* () {
