@@ -127,11 +127,16 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const before = yield* results(challenge)
       assert.isNull(before.pool)
       assert.sameDeepMembers(
-        before.predictions.map(({ agent_id, reward, stake }) => [agent_id, stake, reward]),
+        before.predictions.map(({ agent_id, reward, stake, stake_bin }) => [
+          agent_id,
+          stake,
+          stake_bin,
+          reward
+        ]),
         [
-          [first, credits(300), null],
-          [second, credits(100), null],
-          [third, credits(50), null]
+          [first, credits(300), 2, null],
+          [second, credits(100), 2, null],
+          [third, credits(50), 0, null]
         ]
       )
       yield* resolve(challenge, 3.1)

@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
     }
     if (target.paused) {
       return yield* new TargetPaused({
-        detail: `${target.key} is paused: no new challenges are created on it.`
+        detail: `${target.key} is paused: no new challenges are created on it. To resume it: npm run admin -- targets set ${target.key} --paused false`
       })
     }
     if (DateTime.isGreaterThan(wanted.deadline, wanted.resolve_at)) {

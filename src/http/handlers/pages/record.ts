@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { MacroArena } from "../../../services/MacroArena.ts"
+import { Pools } from "../../../services/Pools.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
@@ -18,6 +19,7 @@ export const layer = HttpRouter.use(
     const { published, site } = yield* Pages
     const arenas = yield* Arenas
     const macro = yield* MacroArena
+    const pools = yield* Pools
     const scoring = yield* Scoring
     const log = yield* TransparencyLog
     const settings = yield* Settings
@@ -41,7 +43,15 @@ export const layer = HttpRouter.use(
             case "directional":
               return show(site, frame, challenge(frame, { ...shown, terms: yield* arenas.get(id) }))
             case "macro":
-              return show(site, frame, macroChallenge(frame, { ...shown, terms: yield* macro.get(id) }))
+              return show(
+                site,
+                frame,
+                macroChallenge(frame, {
+                  ...shown,
+                  terms: yield* macro.get(id),
+                  odds: yield* pools.odds(id)
+                })
+              )
           }
         })
       )

@@ -1,7 +1,7 @@
 /** What is read of predictions: results, an agent's own. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { binOf } from "../../../scoring/macro.ts"
+import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
 import { Receipt } from "../../../services/Challenges.ts"
@@ -16,7 +16,15 @@ import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from ".
 import { settlementOf, versionsOf } from "./settlementRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
-const { bin: _bin, predictions, next_cursor: _, settlement: __, log: ____, ...resultColumns } = Results.fields
+const {
+  bin: _bin,
+  bins: _bins,
+  predictions,
+  next_cursor: _,
+  settlement: __,
+  log: ____,
+  ...resultColumns
+} = Results.fields
 
 const ResultRow = Schema.Struct({
   ...resultColumns,
@@ -48,6 +56,8 @@ export const makeReads = Effect.gen(function* () {
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
              ${statusOf(sql, now)} as status, s.result,
+             ${iso(sql, "c.deadline")} as deadline, c.unit,
+             case c.type when 'macro' then ${iso(sql, "c.resolve_at")} end as release_at,
              c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
@@ -79,7 +89,7 @@ export const makeReads = Effect.gen(function* () {
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
-                 b.stake, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+                 b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
                      commit
@@ -94,7 +104,7 @@ export const makeReads = Effect.gen(function* () {
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
             left join lateral (
-              select k.amount / 1000000.0::float8 as stake,
+              select k.amount / 1000000.0::float8 as stake, k.bin as stake_bin,
                      case when ${pool !== null} then coalesce(r.reward, 0) / 1000000.0::float8 end as reward
                 from stakes k left join pool_rewards r on r.challenge_id = k.challenge_id and r.agent_id = k.agent_id
                where k.challenge_id = ${challengeId}::uuid and k.agent_id = p.agent_id
@@ -104,6 +114,7 @@ export const makeReads = Effect.gen(function* () {
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
     return {
       ...shown,
+      bins: bin_edges === null ? null : binsOf(bin_edges),
       bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
       settlement:
         version === null || settled_at === null || shown.resolution_source === null

@@ -19,15 +19,15 @@ export const makeVoidMacro = Effect.gen(function* () {
   const voidMacro = Effect.fn("MacroArena.voidMacro")(function* (challengeId: string, reason: string) {
     const now = yield* DateTime.now
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
-    return yield* settling(
+    const ended = yield* settling(
       sql,
       Effect.gen(function* () {
-        const ended = yield* sql`
+        const changed = yield* sql`
           update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}
            where id = ${challengeId}::uuid and type = 'macro' and closed_at is not null and resolved_at is null
              and cancelled_at is null
           returning 1`.pipe(orDefect)
-        if (ended.length === 0) return false
+        if (changed.length === 0) return false
         yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
           yield* run(sql`
@@ -38,6 +38,12 @@ export const makeVoidMacro = Effect.gen(function* () {
         return true
       })
     )
+    if (ended) {
+      yield* Effect.logInfo("a macro challenge was voided").pipe(
+        Effect.annotateLogs({ challenge_id: challengeId })
+      )
+    }
+    return ended
   })
 
   /** Ends a macro challenge that has waited for its value for as long as it does. */
