@@ -8,26 +8,19 @@ import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
+import { limitSettings } from "./limitSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
+import { paperSettings } from "./paperSettings.ts"
+import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
+import type { PriceComposition } from "./priceSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
-import {
-  duration,
-  durationOrOff,
-  integer,
-  limit,
-  oneOf,
-  parseNetworks,
-  plain,
-  ratio,
-  secret,
-  webBase,
-  words
-} from "./settingKinds.ts"
+import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 import { settlementSettings } from "./settlementSettings.ts"
+import { telemetrySettings } from "./telemetrySettings.ts"
 
 /** A setting cannot be used as it is; the message is all an operator needs. */
 export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
@@ -42,7 +35,6 @@ const parseRoles = (text: string): Option.Option<ReadonlyArray<Role>> => {
 }
 
 const sites: ReadonlyArray<Site> = ["global", "cn"]
-const logLevels: ReadonlyArray<LogLevel.LogLevel> = ["Fatal", "Error", "Warn", "Info", "Debug", "Trace"]
 
 const databaseUrl: Setting<Redacted.Redacted> = {
   name: "DATABASE_URL",
@@ -118,6 +110,7 @@ export const settings = {
   ...creditSettings,
   ...attestationSettings,
   ...logSettings,
+  ...priceSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -130,6 +123,7 @@ export const settings = {
     "How often due challenges are closed and settled, and grace windows looked at."
   ),
   ...settlementSettings,
+  ...paperSettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -147,47 +141,8 @@ export const settings = {
     "1 second",
     "How long the leaderboard, the catalog and event lists are kept before they are made anew."
   ),
-  limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
-  limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
-  limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
-  limitRegistrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
-  limitReads: limit(
-    "AUSPEX_LIMIT_READS",
-    "600/minute",
-    "Reads, and writes without a limit of their own, per address."
-  ),
-  trustedProxies: plain({
-    name: "AUSPEX_TRUSTED_PROXIES",
-    defaultText: "",
-    takes: "addresses and CIDR blocks with commas",
-    meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
-    parse: parseNetworks
-  }),
-  logFormat: plain<"json" | "pretty">({
-    name: "AUSPEX_LOG_FORMAT",
-    defaultText: null,
-    takes: "json | pretty (default: pretty on a terminal, else json)",
-    meaning: "How log lines look.",
-    parse: (text) => (text === "json" || text === "pretty" ? Option.some(text) : Option.none())
-  }),
-  logLevel: oneOf(
-    "AUSPEX_LOG_LEVEL",
-    logLevels,
-    "Info",
-    "What is logged; Debug has a line for every request."
-  ),
-  otlpEndpoint: plain({
-    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    defaultText: null,
-    takes: "an http or https URL",
-    meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
-    parse: webBase
-  }),
-  traceRatio: ratio(
-    "OTEL_TRACES_SAMPLER_ARG",
-    "0.01",
-    "The share of requests whose spans are built and sent to the collector."
-  )
+  ...limitSettings,
+  ...telemetrySettings
 } satisfies Record<string, Setting<unknown>>
 
 const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
@@ -238,6 +193,7 @@ export interface Composition {
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
+  readonly prices: PriceComposition
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -254,6 +210,8 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const logOrigin = yield* given(settings.logOrigin)
   const otlpEndpoint = yield* given(settings.otlpEndpoint)
   const traceRatio = yield* orDefault(settings.traceRatio)
+  const priceSource = yield* orDefault(settings.priceSource)
+  const macroAutoResolve = yield* orDefault(settings.macroAutoResolve)
   return {
     databaseUrl: yield* given(settings.databaseUrl),
     host,
@@ -274,6 +232,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         issuer: yield* given(settings.oidcIssuer),
         clientId: yield* given(settings.oidcClientId),
         clientSecret: yield* given(settings.oidcClientSecret)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    prices: yield* Effect.fromResult(
+      priceCompositionOf({
+        source: priceSource,
+        replayDir: yield* given(settings.priceReplayDir),
+        exchanges: yield* orDefault(settings.priceExchanges),
+        fredApiKey: yield* given(settings.fredApiKey),
+        autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     rules: {
@@ -299,8 +266,14 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
       macroVoidAfter: yield* orDefault(settings.macroVoidAfter),
       priceEventVoidAfter: yield* orDefault(settings.priceEventVoidAfter),
+      priceSource,
+      priceHistory: yield* orDefault(settings.priceHistory),
+      priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
+      priceReread: yield* orDefault(settings.priceReread),
+      macroAutoResolve: macroAutoResolve === "on",
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
+      paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),

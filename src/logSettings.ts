@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
 import { parseLogKey } from "./layers/node/logKey.ts"
 import { isKeyName } from "./layers/note.ts"
-import { limit, plain } from "./settingKinds.ts"
+import { plain } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 
 /** What a cosignature can name. */
@@ -36,11 +36,6 @@ export const logSettings = {
   logKeyPrevious: key(
     "AUSPEX_LOG_KEY_PREVIOUS",
     "The log's key before a change: it goes on signing beside the new one while it is set."
-  ),
-  limitLogReads: limit(
-    "AUSPEX_LIMIT_LOG_READS",
-    "6000/minute",
-    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
   )
 } satisfies Record<string, Setting<unknown>>
 

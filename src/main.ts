@@ -9,6 +9,8 @@ import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
 import * as Jobs from "./jobs/Jobs.ts"
+import * as MacroValuesJob from "./jobs/macroValues.ts"
+import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
@@ -17,6 +19,7 @@ import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
+import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
@@ -67,6 +70,36 @@ const senderOf = (config: Composition) =>
     const { hostname } = new URL(config.rules.baseUrl)
     const isName = /[a-z]\.[a-z]/.test(hostname)
     return { name: "Auspex", address: `auspex@${isName ? hostname : "localhost"}` }
+  })
+
+/** Fetches prices, if there is a source of them; what is not used is not loaded either. */
+const priceJob = ({ prices, rules }: Composition) => {
+  if (rules.priceSource === "none") return Layer.empty
+  const source =
+    rules.priceSource === "replay"
+      ? Effect.promise(() => import("./layers/prices/Replay.ts")).pipe(
+          Effect.map(({ layer }) => layer(prices.replayDir))
+        )
+      : Effect.promise(() => import("./layers/prices/Live.ts")).pipe(
+          Effect.map(({ layer }) => layer(prices.exchanges))
+        )
+  return PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
+}
+
+/** Looks up macro values, if there is a key for it. */
+const macroValuesJob = ({ prices }: Composition) =>
+  Option.match(prices.fredApiKey, {
+    onNone: () => Layer.empty,
+    onSome: (key) =>
+      MacroValuesJob.layer.pipe(
+        Layer.provide(
+          Layer.unwrap(
+            Effect.promise(() => import("./layers/prices/Fred.ts")).pipe(
+              Effect.map(({ layer }) => layer(key))
+            )
+          )
+        )
+      )
   })
 
 /** How mail leaves, and what the banner says of it. */
@@ -132,7 +165,9 @@ const application = (config: Composition) =>
       )
       const running = Layer.mergeAll(
         Jobs.clockWatch,
-        config.roles.includes("jobs") ? Jobs.layer : Layer.empty,
+        config.roles.includes("jobs")
+          ? Layer.mergeAll(Jobs.layer, priceJob(config), macroValuesJob(config))
+          : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
       const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>
@@ -173,7 +208,7 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
     const why = refusal instanceof Error ? refusal.message : error.message
     return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
   }
-  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch"]
+  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch", "PriceSourceUnusable"]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`

@@ -1,4 +1,4 @@
-/** How long closing and settling wait, for what, and how long submissions are kept apart; part of the table in `src/config.ts`. */
+/** How long closing and settling wait, and for what; part of the table in `src/config.ts`. */
 import { duration } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 
@@ -27,10 +27,5 @@ export const settlementSettings = {
     "AUSPEX_CLOSE_GRACE",
     "1 second",
     "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
-  ),
-  paperSignalSpacing: duration(
-    "AUSPEX_PAPER_SIGNAL_SPACING",
-    "60 seconds",
-    "The least time between an agent's paper-trade signals on one challenge."
   )
 } satisfies Record<string, Setting<unknown>>

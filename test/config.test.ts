@@ -44,7 +44,8 @@ const decided: Environment = {
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
-  AUSPEX_TRUSTED_PROXIES: ""
+  AUSPEX_TRUSTED_PROXIES: "",
+  AUSPEX_PRICE_SOURCE: "none"
 }
 
 /** Not there until somebody sets them: each of them means something else then. */
@@ -64,6 +65,8 @@ const absent = [
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_TSA_URL",
+  "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
 
@@ -72,9 +75,15 @@ const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
   AUSPEX_CLOSE_GRACE: "1 second",
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
+  AUSPEX_PAPER_PRICE_WITHIN: "4 days",
   AUSPEX_LARGEST_BATCH: "500",
   AUSPEX_PUBLIC_CACHE: "1 second",
   AUSPEX_LOG_WITNESSES: "",
+  AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
+  AUSPEX_PRICE_HISTORY: "63 days",
+  AUSPEX_PRICE_SETTLE_DELAY: "1 minute",
+  AUSPEX_PRICE_REREAD: "2 minutes",
+  AUSPEX_MACRO_AUTO_RESOLVE: "off",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info",
   AUSPEX_PAIRING_CODE_TRIES: "5",
@@ -143,6 +152,16 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "https://user:password@tsa.example",
     "https://tsa.example/#x"
   ],
+  AUSPEX_PRICE_SOURCE: ["Live", "yahoo", "live,replay"],
+  AUSPEX_PRICE_EXCHANGES: [
+    "Kraken",
+    "kraken:usd",
+    "kraken,kraken",
+    "kraken;binance",
+    "kraken:",
+    "https://kraken.com"
+  ],
+  AUSPEX_MACRO_AUTO_RESOLVE: ["true", "yes", "On"],
   AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],
   AUSPEX_LOG_KEY: ["a-secret-that-is-no-key", otherKey, testLogKey.slice(0, -8)],
   AUSPEX_LOG_KEY_PREVIOUS: ["a-secret-that-is-no-key"],
@@ -163,7 +182,14 @@ const wrongOf = (name: string): ReadonlyArray<string> => {
 
 const all = Object.values(settings)
 // Any text names a host, a directory or a client, and may be a client's secret.
-const free = new Set(["AUSPEX_HOST", "AUSPEX_DATA_DIR", "AUSPEX_OIDC_CLIENT_ID", "AUSPEX_OIDC_CLIENT_SECRET"])
+const free = new Set([
+  "AUSPEX_HOST",
+  "AUSPEX_DATA_DIR",
+  "AUSPEX_OIDC_CLIENT_ID",
+  "AUSPEX_OIDC_CLIENT_SECRET",
+  "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_FRED_API_KEY"
+])
 const fallible = all.filter(({ name }) => !free.has(name))
 
 describe("Settings", () => {
@@ -268,6 +294,29 @@ describe("Settings", () => {
       assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
       for (const partial of [client, secret, { ...client, ...secret }])
         assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
+  )
+
+  it.effect("a replay needs its folder, and settling by first prints a key of FRED", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* refusal({ AUSPEX_PRICE_SOURCE: "replay" }),
+        /^AUSPEX_PRICE_REPLAY_DIR must be set when AUSPEX_PRICE_SOURCE is replay/
+      )
+      assert.match(
+        yield* refusal({ AUSPEX_MACRO_AUTO_RESOLVE: "on" }),
+        /^AUSPEX_FRED_API_KEY must be set when AUSPEX_MACRO_AUTO_RESOLVE is on/
+      )
+      const config = yield* loaded({
+        AUSPEX_PRICE_SOURCE: "live",
+        AUSPEX_PRICE_EXCHANGES: "binance:USDT, kraken",
+        AUSPEX_FRED_API_KEY: "the-fred-key"
+      })
+      assert.deepStrictEqual(config.prices.exchanges, [
+        { exchange: "binance", quote: "USDT" },
+        { exchange: "kraken", quote: "USD" }
+      ])
+      assert.notInclude(JSON.stringify(config), "the-fred-key")
     })
   )
 

@@ -5,6 +5,7 @@
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
+import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
@@ -21,13 +22,14 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
-import { people } from "./seed.ts"
+import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 
 type Reading = Effect.Effect<
   unknown,
   unknown,
   | AgentScopes
+  | Archive
   | Arenas
   | Credits
   | Events
@@ -202,6 +204,23 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
   yield* add("/eval/btc/context", "", () => Targets.use((service) => service.get("BTC")))
+
+  yield* add("/public/archive", "", (page) => Archive.use((archive) => archive.list(page)), {
+    page: "last",
+    key: `select json_build_object('ended_at', to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'slug', slug)
+            from (select ended_at, slug from archived_tournaments order by ended_at, slug offset ${fromTheEnd} limit 1) as k`
+  })
+  yield* add(
+    "/public/archive/:slug",
+    "",
+    (page) => Archive.use((archive) => archive.get(largestTournament, page)),
+    {
+      page: "last",
+      key: `select json_build_object('position', position)
+              from (select position from archived_challenges where tournament = '${largestTournament}'
+                     order by position desc offset ${fromTheEnd} limit 1) as k`
+    }
+  )
 
   yield* add("/eval/challenges/active", "", (page) => Arenas.use((arenas) => arenas.active(agent, page)))
   yield* add(

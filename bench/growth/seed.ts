@@ -217,12 +217,31 @@ const habits = Effect.fnUntraced(function* (size: Size) {
   const id = sql.literal(uuidText(signalPrefix, "n"))
   const { busiest, hot } = people(size)
   yield* sql`
-    insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
-    select ${id}::uuid, ${hot}::uuid, ${busiest}::uuid, 'bullish', 0.5, now()
+    insert into paper_signals
+      (id, challenge_id, agent_id, direction, confidence, received_at, entry_price, entry_source, entry_observed_at,
+       entry_fetched_at)
+    select ${id}::uuid, ${hot}::uuid, ${busiest}::uuid, 'bullish', 0.5, now(), 100 + n % 7, 'bench', now(), now()
       from generate_series(1, ${size.predictions / 100}::int) as n`
   yield* sql`
     insert into prediction_scopes (agent_id, target, created_at)
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
+})
+
+export const largestTournament = "cup-1"
+
+/** One tournament has as many challenges as all others together, which have one each. */
+const archive = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const tournaments = Math.floor(size.predictions / 100)
+  yield* sql`
+    insert into archived_tournaments (slug, title, ended_at, archived_at, challenge_count, digest)
+    select 'cup-' || n, 'Cup ' || n, timestamptz '2020-01-01Z' + make_interval(mins => n), now(),
+           case n when 1 then ${tournaments}::int else 1 end, sha256(int4send(n))
+      from generate_series(1, ${tournaments}::int) as n`
+  yield* sql`
+    insert into archived_challenges (tournament, position, challenge_count, question, deadline, result, outcomes)
+    select slug, position, challenge_count, 'Who wins?', ended_at, 'home', '[]'
+      from archived_tournaments cross join generate_series(1, challenge_count) as position`
 })
 
 /** Everybody was granted credit once; the busiest agent has held and spent, and been given more, all the time. */
@@ -262,5 +281,6 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("figures", figures)
   yield* step("signals and subscriptions", habits(size))
   yield* step("credit", credit(size))
+  yield* step("the archive", archive(size))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

@@ -14,7 +14,8 @@ const sources = new Map([
      import { LogKeeper } from "../../../services/LogKeeper.ts"
      export const layer = Layer.succeed(LogKeeper, LogKeeper.of({
        verifyAtStart: Effect.void, sequence: Effect.succeed(0), publish: Effect.void, revealDue: Effect.succeed(0),
-       trim: Effect.void, measure: Effect.void, verifierKey: Effect.succeed(Option.none()), fault: Effect.succeed(null)
+       trim: Effect.void, measure: Effect.void, verifierKey: Effect.succeed(Option.none()), fault: Effect.succeed(null),
+       standstill: Effect.succeed({ fault: null, seconds: 0 })
      }))`
   ]
 ])

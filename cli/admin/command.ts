@@ -1,6 +1,7 @@
 /** `npm run admin -- <command>`: the administration endpoints through the typed client of the same API. */
 import { Command } from "effect/cli"
 import { agents } from "./agents.ts"
+import { archive } from "./archive.ts"
 import { challenges, settle } from "./challenges.ts"
 import { ledger } from "./credits.ts"
 import { events } from "./events.ts"
@@ -21,6 +22,7 @@ export const admin = Command.make("admin").pipe(
     challenges,
     macro,
     priceEvents,
+    archive,
     settle,
     targets,
     agents,

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Grant, LedgerCheck, NewGrant } from "../../src/services/Credits.ts"
 import { CommandFailed } from "../client/connection.ts"
+import { problemsOf } from "../client/failures.ts"
 import { counted, record, utc } from "../client/table.ts"
 import { Session } from "./session.ts"
 
@@ -14,18 +15,12 @@ export const grantFlags = {
   )
 }
 
-const decodeGrant = Schema.decodeUnknownOption(NewGrant)
+const decodeGrant = Schema.decodeUnknownEffect(NewGrant, { errors: "all" })
 
-/** Checked here as the server checks it, which says what is wrong when it is sent all the same. */
+/** Checked here as the server checks it: whatever is wrong is named before anything is sent. */
 export const newGrant = ({ amount, key, reason }: { amount: number; key: string; reason: string }) =>
-  Effect.fromOption(decodeGrant({ amount, reason, idempotency_key: key })).pipe(
-    Effect.mapError(
-      () =>
-        new CommandFailed({
-          message:
-            "Expected an amount from 0.000001 to 1000000000 with at most 6 decimals, a reason of 1 to 1000 characters, and a key of 1 to 128 characters of A-Z a-z 0-9 . _ : -"
-        })
-    )
+  decodeGrant({ amount, reason, idempotency_key: key }).pipe(
+    Effect.mapError((error) => new CommandFailed({ message: problemsOf(error) }))
   )
 
 const encodeGrant = Schema.encodeSync(Grant)

@@ -1,18 +1,25 @@
 /** How a challenge of any type came out. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import type { Results } from "../../src/services/Arenas.ts"
-import { decimals, record, utc } from "../client/table.ts"
+import { Results } from "../../src/services/Arenas.ts"
+import { counted, decimals, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
 
-type Prediction = Results["predictions"][number]
+/** As they travel: amounts are numbers of credits. */
+type Shown = typeof Results.Encoded
+type Prediction = Shown["predictions"][number]
+type Field = readonly [name: string, value: string | number | null]
+
+const encode = Schema.encodeSync(Results)
 
 const agent: Column<Prediction> = { title: "agent", of: ({ agent_id }) => agent_id }
+const agentName: Column<Prediction> = { title: "name", of: ({ agent_name }) => agent_name, yields: "cut" }
 const score: Column<Prediction> = { title: "score", of: (shown) => decimals(shown.score, 2) }
 
 const directional: ReadonlyArray<Column<Prediction>> = [
   agent,
+  agentName,
   { title: "said", of: ({ direction }) => direction },
   { title: "confidence", of: ({ confidence }) => confidence },
   score,
@@ -21,6 +28,7 @@ const directional: ReadonlyArray<Column<Prediction>> = [
 
 const numeric: ReadonlyArray<Column<Prediction>> = [
   agent,
+  agentName,
   { title: "value", of: ({ predicted_value }) => predicted_value },
   { title: "std", of: ({ predicted_std }) => predicted_std },
   {
@@ -30,17 +38,27 @@ const numeric: ReadonlyArray<Column<Prediction>> = [
   },
   { title: "skill", of: ({ skill }) => decimals(skill, 3), yields: "dropped" },
   score,
+  { title: "stake", of: ({ stake }) => stake },
+  { title: "on bin", of: ({ stake_bin }) => stake_bin, yields: "dropped" },
+  { title: "reward", of: ({ reward }) => reward },
   { title: "rationale", of: ({ reasoning }) => reasoning, yields: "cut" }
 ]
 
-const isNumeric = ({ kind, type }: Results): boolean =>
+const rangeOf = ({ bins }: Shown, index: number | null): string | null => {
+  const bin = bins?.find((each) => each.index === index)
+  if (bin === undefined) return null
+  if (bin.low === null) return bin.high === null ? `${index}, any value` : `${index}, below ${bin.high}`
+  return bin.high === null ? `${index}, ${bin.low} and above` : `${index}, ${bin.low} to below ${bin.high}`
+}
+
+const isNumeric = ({ kind, type }: Shown): boolean =>
   type === "macro" || kind === "numeric_close" || kind === "count_days"
 
-const figuresOf = (found: Results): ReadonlyArray<readonly [string, string | number | null]> => {
+const figuresOf = (found: Shown): ReadonlyArray<Field> => {
   if (found.type === "macro") {
     return [
       ["published value", found.actual_value],
-      ["bin", found.bin],
+      ["bin", rangeOf(found, found.bin)],
       ["reference scale", found.reference_scale]
     ]
   }
@@ -57,10 +75,35 @@ const figuresOf = (found: Results): ReadonlyArray<readonly [string, string | num
   ]
 }
 
-const amendmentOf = ({ settlement, versions }: Results): ReadonlyArray<readonly [string, string]> =>
+/** When the version that is shown was made, and of an amended challenge the first one. */
+const timesOf = ({ resolved_at, settlement, versions }: Shown): ReadonlyArray<Field> =>
   settlement?.amended === true
-    ? [["amended", `version ${settlement.version}: ${versions.at(-1)?.reason ?? ""}`]]
-    : []
+    ? [
+        ["amended", `version ${settlement.version}: ${versions.at(-1)?.reason ?? ""}`],
+        ["amended at", utc(settlement.settled_at)],
+        ["first settled", utc(resolved_at)]
+      ]
+    : [["settled", utc(resolved_at)]]
+
+/** What came of the credit pool; nothing before the end. */
+const poolOf = (found: Shown): ReadonlyArray<Field> => {
+  const { pool } = found
+  return pool === null
+    ? []
+    : [
+        ["pool", pool.outcome],
+        ["winning bin", rangeOf(found, pool.winning_bin)],
+        ["reward pool", pool.reward_pool],
+        ["staked", `${pool.staked} by ${counted(pool.stakers, "agent")}`],
+        ["paid", pool.paid]
+      ]
+}
+
+/** Why nobody is scored. */
+const endOf = ({ cancel_reason, void_reason }: Shown): ReadonlyArray<Field> => [
+  ...(cancel_reason === null ? [] : [["cancelled", cancel_reason] as const]),
+  ...(void_reason === null ? [] : [["void", void_reason] as const])
+]
 
 export const results = Command.make(
   "results",
@@ -71,15 +114,16 @@ export const results = Command.make(
       params: { challenge_id: id },
       query: pageQueryOf(page)
     })
-    yield* session.show(answer, (found) =>
+    yield* session.show(encode(answer), (found) =>
       [
         record([
           ["question", found.question],
           ["status", found.status],
           ...figuresOf(found),
-          ["settled", utc(found.resolved_at)],
+          ...endOf(found),
+          ...timesOf(found),
           ["source", found.resolution_source],
-          ...amendmentOf(found),
+          ...poolOf(found),
           ["predictions", found.prediction_count]
         ]),
         ...(found.predictions.length === 0

@@ -34,6 +34,7 @@ import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
+import { MacroBin } from "./MacroArena.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
 import { PoolResult } from "./Pools.ts"
@@ -62,6 +63,8 @@ export const Results = Schema.Struct({
   }),
   resolution_criteria_zh: Schema.NullOr(Schema.String),
   status: AnyStatus,
+  deadline: Timestamp,
+  release_at: Schema.NullOr(Timestamp).annotate({ description: "macro: when the figure is expected" }),
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
   open_price: Schema.NullOr(Schema.Finite),
@@ -70,6 +73,8 @@ export const Results = Schema.Struct({
   }),
   dead_zone_pct: Schema.NullOr(Schema.Finite),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  unit: Schema.NullOr(Schema.String).annotate({ description: "macro: of the values" }),
+  bins: Schema.NullOr(Schema.Array(MacroBin)).annotate({ description: "macro: the bins of outcomes" }),
   bin: Schema.NullOr(Schema.Int).annotate({
     description: "macro: the index of the bin that holds actual_value"
   }),
@@ -97,6 +102,9 @@ export const Results = Schema.Struct({
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,
       stake: Schema.NullOr(Credit).annotate({ description: "macro: null without one" }),
+      stake_bin: Schema.NullOr(Schema.Int).annotate({
+        description: "macro: the index of the bin that is staked on; null without a stake"
+      }),
       reward: Schema.NullOr(Credit).annotate({
         description: "macro: null without a stake, and until the pool is settled"
       }),

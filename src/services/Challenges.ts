@@ -163,13 +163,39 @@ export class TargetPaused extends Schema.Error<TargetPaused>("TargetPaused")(
   readonly _tag = "TargetPaused"
 }
 
+/** The virtual position that a paper-trade signal took; an agent has one at a time on a challenge. */
+export const PaperPosition = Schema.Struct({
+  status: Schema.Literals(["open", "replaced", "closed", "void"]).annotate({
+    description:
+      "replaced: closed by the agent's next signal; closed: by the closing price; void: the challenge was cancelled first"
+  }),
+  size: Schema.Finite.annotate({
+    description: "the confidence, above 0 long (bullish) and below 0 short (bearish); 0 for neutral"
+  }),
+  entry_price: Schema.Finite.annotate({ description: "the latest price when the signal came" }),
+  entry_observed_at: Timestamp,
+  entry_source: Schema.String,
+  exit_price: Schema.NullOr(Schema.Finite).annotate({
+    description: "what the next signal enters at, or the closing price; null while open, and when void"
+  }),
+  exit_observed_at: Schema.NullOr(Timestamp),
+  exit_source: Schema.NullOr(Schema.String),
+  pnl_pct: Schema.NullOr(Schema.Finite).annotate({
+    description: "100 size (exit - entry) / entry: percent of a stake of 1; null without an exit"
+  })
+})
+export type PaperPosition = typeof PaperPosition.Type
+
 export const PaperSignal = Schema.Struct({
   prediction_id: Schema.String,
   challenge_id: ChallengeId,
   direction: Direction,
   confidence: Schema.Finite,
   reasoning: Schema.NullOr(Schema.String),
-  created_at: Timestamp
+  created_at: Timestamp,
+  position: Schema.NullOr(PaperPosition).annotate({
+    description: "null where the signal is recorded only: of GC and ES it takes a position until resolve_at"
+  })
 }).annotate({ identifier: "PaperSignal" })
 export type PaperSignal = typeof PaperSignal.Type
 

@@ -9,7 +9,7 @@ export const Readiness = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"]),
   checks: Schema.Array(
     Schema.Struct({
-      name: Schema.Literals(["database", "migrations", "clock_drift", "log", "draining"]),
+      name: Schema.Literals(["database", "migrations", "clock_drift", "log", "prices", "draining"]),
       ok: Schema.Boolean,
       reason: Schema.NullOr(Schema.String)
     })

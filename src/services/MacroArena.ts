@@ -62,8 +62,9 @@ const largestValue = 1e15
 export const MacroValueField = Schema.Finite.check(
   Schema.isBetween({ minimum: -largestValue, maximum: largestValue })
 )
-/** A distance between two values. */
-const scale = Schema.Finite.check(Schema.isBetween({ minimum: 1e-12, maximum: largestValue }))
+/** Of distances between two values: scores by a scale outside would be beyond doubles. */
+export const scaleBounds = { minimum: 1e-12, maximum: largestValue }
+const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
 const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
   edges.every((edge, index) => index === 0 || edge > (edges[index - 1] ?? edge))

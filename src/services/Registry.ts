@@ -12,7 +12,7 @@ import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import { OwnerOfAgent } from "./Owners.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
-import { Scope } from "./Scopes.ts"
+import { allScopes, Scope } from "./Scopes.ts"
 import { slug, text, Timestamp } from "./text.ts"
 
 const spaces = ["finance", "policy", "technology", "international", "ai"] as const
@@ -56,7 +56,11 @@ export const Registration = Schema.Struct({
     }).check(Schema.isMaxLength(2048))
   ),
   requested_scopes: Schema.optionalKey(
-    Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(100))
+    Schema.Array(text({ minimum: 1, maximum: 200 }))
+      .annotate({
+        description: `instead of the defaults, not besides them; without it, or with an empty list, the defaults: every scope but credits:stake, which POST /agent/scopes adds. Scopes: ${allScopes.join(", ")}. Other names are ignored and come back in ignored_scopes`
+      })
+      .check(Schema.isMaxLength(100))
   )
 }).annotate({ identifier: "Registration" })
 export type Registration = typeof Registration.Type

@@ -48,6 +48,12 @@ export interface WitnessSetting {
   readonly verifierKey: string
 }
 
+/** An exchange by the name that ccxt has for it, and the currency of its prices. */
+export interface ExchangeSetting {
+  readonly exchange: string
+  readonly quote: string
+}
+
 export type Site = "global" | "cn"
 
 export class Settings extends Context.Service<
@@ -90,10 +96,22 @@ export class Settings extends Context.Service<
     readonly macroVoidAfter: Duration.Duration
     /** How long after the later of its deadline and its resolve time a price event waits for its candles. */
     readonly priceEventVoidAfter: Duration.Duration
+    /** Where prices come from; with `none` there are only those that admins import. */
+    readonly priceSource: "none" | "replay" | "live"
+    /** How far back candles are fetched. */
+    readonly priceHistory: Duration.Duration
+    /** How long after its end, and after the lag of its source, a candle is read first. */
+    readonly priceSettleDelay: Duration.Duration
+    /** How long after its first reading a candle is read again. */
+    readonly priceReread: Duration.Duration
+    /** Whether the first print that the macro source shows settles a challenge, without an administrator. */
+    readonly macroAutoResolve: boolean
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */
     readonly paperSignalSpacing: Duration.Duration
+    /** How old the latest price may be for a paper-trade signal to take a position at it. */
+    readonly paperPriceWithin: Duration.Duration
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */

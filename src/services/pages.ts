@@ -13,6 +13,10 @@ export const accountPage = "/account"
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 /** Of an agent, for everybody: its figures and its settled predictions. */
 export const agentPage = (agentId: string) => `/agents/${agentId}`
+/** Tournaments that are over, for everybody. */
+export const archivePage = "/archive"
+/** Of one of them, with its challenges. */
+export const tournamentPage = (slug: string) => `/archive/${slug}`
 /** Where a proof is checked in the browser; of a proof of this site it is enough to give the path. */
 export const verifyPage = (proof?: string) =>
   proof === undefined ? "/verify" : `/verify?${new URLSearchParams({ proof }).toString()}`

@@ -11,11 +11,13 @@ import { admin } from "../../cli/admin/command.ts"
 import { instantOf } from "../../cli/admin/instant.ts"
 import { table } from "../../cli/client/table.ts"
 import { claim, onboard } from "../support/agents.ts"
-import { importCandles } from "../support/builders.ts"
 import { runCommand } from "../support/commands.ts"
+import { forecast, importCandles, newMacro } from "../support/builders.ts"
+import { stake, staker } from "../support/stakes.ts"
 import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { match, tournament } from "../support/tournaments.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "auspex-admin-test-"))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -61,6 +63,25 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
+  it.effect("archives a tournament once, lists it, and says where its file is wrong", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
+      const sent = tournament({ slug: "world-cup", matches: 3 })
+      const made = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.match(made.out, /world-cup +World Cup +2026-02-28 20:00:00 +3 +2026-03-02 12:00:00/, made.err)
+      const again = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      assert.strictEqual(again.out, made.out)
+      assert.strictEqual((yield* run("archive", "list")).out, made.out)
+      const other = yield* run("archive", "import", file(JSON.stringify({ ...sent, title: "x" }), "json"))
+      assert.include(other.err, "take another slug")
+      const wrong = JSON.stringify({ ...sent, slug: "A b", challenges: [{ ...match(0), result: "nobody" }] })
+      const refused = yield* run("archive", "import", file(wrong, "json"))
+      assert.include(refused.err, "slug: ")
+      assert.include(refused.err, "challenges.0.result: Expected one of the outcomes")
+    })
+  )
+
   it.effect("makes, lists, resolves and voids macro challenges", () =>
     Effect.gen(function* () {
       yield* moveToToday
@@ -97,7 +118,7 @@ layer(testServer())("npm run admin", (it) => {
       assert.notInclude(listed.out, "2026-04")
       assert.strictEqual((yield* run("macro", "list", "--status", "open")).out, "No macro challenge is open.")
       const shown = yield* run("macro", "results", id)
-      assert.match(shown.out, /published value +-0\.05\nbin +1\nreference scale +0\.12/)
+      assert.match(shown.out, /published value +-0\.05\nbin +1, -0\.1 to below 0\nreference scale +0\.12/)
       assert.notInclude(shown.out, "close price")
 
       const amended = yield* run("macro", "amend", id, "--value=0.05", "--reason", "a sign")
@@ -106,7 +127,37 @@ layer(testServer())("npm run admin", (it) => {
       assert.match(amended.out, /2 +2026-\S+ \S+ +- +0\.05 .*a sign/)
       const after = yield* run("macro", "results", id)
       assert.match(after.out, /published value +0\.05\nbin +2/)
-      assert.match(after.out, /amended +version 2: a sign/)
+      assert.match(after.out, /amended +version 2: a sign\namended at +2026-.* UTC\nfirst settled +2026-/)
+      assert.match(after.out, /\npool +void\nwinning bin +1, -0\.1 to below 0\nreward pool +0\n/)
+      const ended = yield* run("macro", "results", firstId(older.out))
+      assert.match(ended.out, /\nvoid +never published\n/)
+    })
+  )
+
+  it.effect("shows who staked what on a macro challenge, and what came of its pool", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const challenge = yield* newMacro({ reward_pool: 1000 })
+      const [winner, loser] = [yield* staker(100), yield* staker(100)]
+      for (const agent of [winner, loser]) yield* forecast(agent, challenge)
+      yield* stake(winner, challenge, 75.5)
+      yield* stake(loser, challenge, 50, 2.9)
+      yield* TestClock.adjust("2 hours")
+      const closed = yield* run("macro", "results", challenge.id)
+      assert.isTrue(closed.ok, closed.err)
+      assert.notInclude(closed.out, "\npool")
+      assert.match(closed.out, /agent +3\.1 +0\.1 .* 75\.5 +2 +- /)
+
+      yield* run("macro", "resolve", challenge.id, "--value=3.1")
+      const shown = yield* run("macro", "results", challenge.id)
+      assert.match(
+        shown.out,
+        /\npool +paid\nwinning bin +2, 3\.1 to below 3\.2\nreward pool +1000\nstaked +125\.5 by 2 agents\npaid +1000\n/
+      )
+      assert.match(shown.out, new RegExp(`${winner} +agent .* 75\\.5 +2 +1000 `))
+      assert.match(shown.out, new RegExp(`${loser} +agent .* 50 +0 +0 `))
+      const answer = yield* json((yield* run("macro", "results", challenge.id, "--json")).out)
+      assert.deepInclude(answer["pool"], { outcome: "paid", reward_pool: 1000, staked: 125.5, paid: 1000 })
     })
   )
 
@@ -530,17 +581,21 @@ layer(testServer())("npm run admin for credit", (it) => {
     })
   )
 
-  it.effect("says what an amount, a reason and a key may be", () =>
+  it.effect("says what an amount, a reason and a key may be, each in words of its own", () =>
     Effect.gen(function* () {
-      for (const wrong of [
-        "0 --key k --reason r",
-        "1.0000001 --key k --reason r",
-        "5 --key a/b --reason r"
-      ]) {
+      for (const [wrong, told] of [
+        ["0 --key k --reason r", "amount: Expected a value greater than or equal to 0.000001"],
+        ["10000000.5 --key k --reason r", "amount: Expected a value less than or equal to 10000000"],
+        ["1.0000001 --key k --reason r", "amount: Expected a number with at most 6 decimals"],
+        ["5 --key a/b --reason r", "idempotency_key: Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"]
+      ] as const) {
         const ran = yield* run(...words(`agents grant x ${wrong}`))
         assert.isFalse(ran.ok)
-        assert.include(ran.err, "at most 6 decimals")
+        assert.include(ran.err, told)
+        assert.notInclude(ran.err, ";")
       }
+      const both = yield* run(...words("agents grant x 0 --key a/b --reason r"))
+      assert.match(both.err, /amount: .*; idempotency_key: /)
     })
   )
 

@@ -32,7 +32,7 @@ layer(testServer().pipe(Layer.provideMerge(now)))("Health", (it) => {
       assert.strictEqual(ready.status, 200)
       assert.deepStrictEqual(ready.json, {
         status: "ready",
-        checks: ["database", "migrations", "clock_drift", "log", "draining"].map((name) => ({
+        checks: ["database", "migrations", "clock_drift", "log", "prices", "draining"].map((name) => ({
           name,
           ok: true,
           reason: null

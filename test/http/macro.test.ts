@@ -1,8 +1,11 @@
 /** Macro challenges through HTTP: what is answered, and what is refused before it is looked at. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { onboard } from "../support/agents.ts"
-import { newMacro } from "../support/builders.ts"
+import { freshWeek, newMacro, plus } from "../support/builders.ts"
+import { held, meeting } from "../support/locking.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
@@ -100,6 +103,32 @@ layer(testServer())("POST /admin/macro/challenges", (it) => {
       assert.deepStrictEqual([early.status, member(early.json, "code")], [400, "challenge_state"])
       const huge = yield* sent(path, testAdminToken, '{"actual_value":1e999}')
       assert.strictEqual(member(huge.json, "errors", 0, "path"), "actual_value")
+    })
+  )
+})
+
+layer(testServer())("A settlement that takes longer than clients wait", (it) => {
+  it.effect("sends spaces before its JSON, and a refusal that is quick has its status", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
+      const path = `/api/v1/admin/macro/challenges/${challenge.id}/resolve`
+      assert.strictEqual((yield* post(path, { ...admin, json: { actual_value: 3 } })).status, 400)
+      yield* TestClock.adjust("2 hours")
+      const before = yield* held(
+        sql`select 1 from challenges where id = ${challenge.id}::uuid for no key update`
+      )
+      const asked = yield* meeting(post(path, { ...admin, json: { actual_value: 3 } }))
+      // Each beat comes once the one before has been waited for.
+      yield* TestClock.adjust("5 seconds").pipe(
+        Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
+        Effect.repeat(Schedule.recurs(3))
+      )
+      yield* before.commit
+      const answer = yield* Fiber.join(asked)
+      assert.strictEqual(answer.status, 200)
+      assert.match(answer.text, /^ +\{/)
+      assert.strictEqual(member(answer.json, "status"), "resolved")
     })
   )
 })

@@ -32,6 +32,7 @@ import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { tournament } from "../support/tournaments.ts"
 
 const many = 20
 const counts = [1, many] as const
@@ -39,7 +40,18 @@ type Count = (typeof counts)[number]
 
 const admin = { token: testAdminToken }
 const farDeadline = "2999-01-01T00:00:00Z"
+const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
 const numbers = Array.from({ length: many + 1 }, (_, index) => index)
+
+/** It ended when the clock of these tests began. */
+const over = (slug: string, challenges: number) =>
+  tournament({
+    slug,
+    ended_at: timeOf(0),
+    challenges: numbers
+      .slice(0, challenges)
+      .map((n) => ({ question: `Match ${n}?`, deadline: timeOf(0), result: "home" }))
+  })
 
 /** One agent that has done everything twenty times, and a challenge that twenty agents have predicted. */
 const makeCrowd = Effect.gen(function* () {
@@ -79,6 +91,9 @@ const makeCrowd = Effect.gen(function* () {
   )
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* Effect.forEach(numbers, () => openPriceEvent)
+  yield* Effect.forEach(numbers, (n) =>
+    post("/api/v1/admin/archive", { ...admin, json: over(`cup-${n}`, numbers.length) })
+  )
   // Each quote contradicts the one before it.
   for (const turn of [0, 1]) {
     yield* post("/api/v1/admin/prices", {
@@ -95,8 +110,6 @@ const makeCrowd = Effect.gen(function* () {
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
   return { agent, commit, hot, open, token: access_token }
 })
-
-const timeOf = (second: number) => DateTime.formatIso(DateTime.makeUnsafe(second * 1000))
 
 /** Which no settlement comes to. */
 const openPriceEvent = Effect.suspend(() =>
@@ -176,6 +189,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
   })),
   "GET /events": page(2, "&asset=GC"),
   "GET /events/today": page(2, "&asset=GC"),
+  "GET /public/archive": page(2),
+  "GET /public/archive/:slug": page(3, "", () => ({ parameters: { slug: "cup-0" } })),
   "GET /log/entries/:commit": made(
     2,
     Effect.map(Crowd, ({ commit }) => ({ parameters: { commit } }))
@@ -248,9 +263,10 @@ const pinned: Readonly<Record<string, Pinned>> = {
     2,
     Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
   ),
-  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer.
+  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer; and since nobody owns the
+  // agent, whether that is still so.
   "POST /eval/macro/challenges/:challenge_id/stake": made(
-    6,
+    7,
     Effect.gen(function* () {
       const challenge = yield* newMacro()
       const { agentId, token } = yield* staking
@@ -347,6 +363,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "GET /admin/prices/quarantine": page(1),
+  "GET /admin/macro/proposals": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
@@ -391,7 +408,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 26,
+    statements: 28,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -427,6 +444,10 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
+  "POST /admin/archive": {
+    statements: 3,
+    request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
+  },
   "POST /admin/settle": {
     statements: 16,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
@@ -16,6 +17,7 @@ import {
   forecast,
   freshWeek,
   importQuotes,
+  instant,
   moveTo,
   newChallenge,
   newMacro,
@@ -56,6 +58,26 @@ const fullTile = SqlClient.SqlClient.use(
     select 'key.rotate', convert_to('{}', 'UTF8') from generate_series(1, 256)`
 )
 
+/** What the jobs that ask price sources write. */
+const fetched = SqlClient.SqlClient.use((sql) =>
+  Effect.andThen(
+    sql`
+      insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
+      values ('test', 'GC', '1h', '2026-01-01T00:00:00Z', 1, 1, 1, 1, '2026-01-01T01:00:00Z', sha256(''))
+      on conflict do nothing`,
+    sql`
+      insert into macro_proposals (challenge_id, value, source, observation, released_on, fetched_at, payload_hash)
+      select id, 1, 'test', '2026-01-01', '2026-02-01', '2026-02-01T13:00:00Z', sha256('') from challenges limit 1
+      on conflict do nothing`
+  )
+)
+const over = {
+  slug: "over",
+  title: "Over",
+  ended_at: instant("2026-01-02T00:00:00Z"),
+  challenges: [{ question: "?", deadline: instant("2026-01-01T00:00:00Z"), result: "yes" }]
+}
+
 /** Every kind of record, made by the services: a settled challenge with a prediction, a signal and prices. */
 const records = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
@@ -81,6 +103,8 @@ const records = Effect.gen(function* () {
   yield* moveTo(plus(deadline, "1 hour"))
   yield* MacroArena.use((macro) => macro.resolve(pool.id, 3.1))
   yield* moveTo(deadline)
+  yield* fetched
+  yield* Archive.use((archive) => archive.import(over))
   return { agent, challenge, deadline }
 })
 
@@ -89,6 +113,8 @@ const appendOnly = [
   ["prediction_scores", "score"],
   ["settlements", "result"],
   ["price_points", "close"],
+  ["price_readings", "close"],
+  ["macro_proposals", "value"],
   ["paper_signals", "direction"],
   ["registration_attempts", "passed"],
   ["audit_log", "action"],
@@ -98,7 +124,8 @@ const appendOnly = [
   ["transfers", "amount"],
   ["stakes", "amount"],
   ["pool_settlements", "paid"],
-  ["pool_rewards", "reward"]
+  ["pool_rewards", "reward"],
+  ["archived_challenges", "result"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -56,6 +56,7 @@ const noForecast = {
   crps: null,
   skill: null,
   stake: null,
+  stake_bin: null,
   reward: null
 }
 
@@ -440,6 +441,10 @@ layer(testServices())("results", (it) => {
         type: "directional",
         kind: "session",
         status: "resolved",
+        deadline: DateTime.formatIso(deadline),
+        release_at: null,
+        unit: null,
+        bins: null,
         result: "bullish",
         open_price: 100,
         close_price: 101.5,

@@ -86,6 +86,29 @@ layer(testServices())("The claim grant", (it) => {
     })
   )
 
+  it.effect("to a full account is what it has room for, and stops no claim", () =>
+    Effect.gen(function* () {
+      for (const [room, granted] of [
+        [0, 0n],
+        [200, credits(200)],
+        [500, credits(500)]
+      ] as const) {
+        const ada = yield* claimable()
+        yield* fund(`agent:${ada.agentId}`, 1_000_000_000 - room)
+        yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+        assert.strictEqual(
+          (yield* stateOf(`agent:${ada.agentId}`)).posted,
+          credits(1_000_000_000 - room) + granted
+        )
+        assert.lengthOf(yield* transactionsOf(ada.agentId), granted === 0n ? 1 : 2)
+      }
+      // What an agent has got for its claim it does not get again.
+      yield* Credits.use((service) => service.grantEarlierClaims)
+      assert.strictEqual((yield* check).claim_grants_due, 0)
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
   it.effect("and the claim are one: neither is without the other", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -141,6 +164,21 @@ layer(testServices({ AUSPEX_CLAIM_GRANT: "120" }))("Agents claimed before the le
       assert.deepStrictEqual(checked.differences, [])
       assert.strictEqual(checked.claim_grants_due, 0)
       assert.strictEqual(checked.claim_grants, credits(30 * 120))
+    })
+  )
+
+  it.effect("get what their accounts have room for, and one that is full keeps nobody from theirs", () =>
+    Effect.gen(function* () {
+      const [full, almost, poor] = yield* claimedAgents(3)
+      yield* fund(`agent:${full}`, 1_000_000_000)
+      yield* fund(`agent:${almost}`, 999_999_980)
+      yield* Credits.use((service) => service.grantEarlierClaims)
+      const balances = yield* Effect.forEach([full, almost, poor], (agent) => stateOf(`agent:${agent}`))
+      assert.deepStrictEqual(
+        balances.map(({ posted }) => posted),
+        [credits(1_000_000_000), credits(1_000_000_000), credits(120)]
+      )
+      assert.deepInclude(yield* check, { claim_grants_due: 0, differences: [] })
     })
   )
 })

@@ -4,6 +4,7 @@ import { DateTime, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
+import type { NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,
@@ -107,6 +108,37 @@ layer(testServices())("Macro challenges", (it) => {
       yield* moveTo(plus(now, "1 day"))
       yield* settleDue
       assert.strictEqual((yield* macro.get(challenge.id)).status, "closed")
+    })
+  )
+
+  it.effect("are on no scale by which scores would be beyond doubles, given, computed, or of bins", () =>
+    Effect.gen(function* () {
+      const pathsOf = (terms: Partial<NewMacroChallenge>) =>
+        Effect.map(Effect.flip(newMacro(terms)), ({ errors }) => errors.map(({ path }) => path))
+      for (const far of [1e-300, 5e-324, 3.9e-12]) {
+        assert.deepStrictEqual(yield* pathsOf({ reference_scale: null, bin_edges: [0, far] }), ["bin_edges"])
+      }
+      yield* newMacro({ reference_scale: null, bin_edges: [0, 4e-12] })
+      const series = { asset: "GDP", unit: "tiny" }
+      for (let quarter = 0; quarter < 25; quarter++) {
+        const now = yield* freshWeek
+        const challenge = yield* newMacro({ ...series, deadline: plus(now, "1 hour") })
+        yield* moveTo(plus(now, "2 hours"))
+        yield* resolve(challenge, quarter % 2 === 0 ? 0 : 1e-300)
+      }
+      const { bin_edges, deadline, period } = {
+        bin_edges: [0],
+        deadline: plus(yield* freshWeek, "1 hour"),
+        period: "next"
+      }
+      const computed = MacroArena.use((macro) =>
+        macro.create({ ...series, bin_edges, deadline, period, reward_pool: 0 })
+      )
+      const refused = yield* Effect.flip(computed)
+      assert.deepStrictEqual(
+        refused.errors.map(({ path }) => path),
+        ["reference_scale"]
+      )
     })
   )
 

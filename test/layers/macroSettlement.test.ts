@@ -102,6 +102,30 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
+  it.effect("shows with the terms it is read by: bins, unit, deadline and release", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newMacro({
+        deadline,
+        release_at: plus(deadline, "30 minutes"),
+        bin_edges: [3, 3.1],
+        unit: "%"
+      })
+      const { bins, ...shown } = yield* results(challenge)
+      assert.deepInclude(shown, {
+        unit: "%",
+        deadline: challenge.deadline,
+        release_at: challenge.release_at
+      })
+      assert.deepStrictEqual(bins, challenge.bins)
+      assert.deepStrictEqual(bins, [
+        { index: 0, low: null, high: 3 },
+        { index: 1, low: 3, high: 3.1 },
+        { index: 2, low: 3.1, high: null }
+      ])
+    })
+  )
+
   it.effect(
     "happens once: the same value again changes nothing, another is refused, and so is one after a void",
     () =>

@@ -8,11 +8,12 @@ import { migrations } from "../../src/layers/postgres/migrations/index.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
-import { firstPage, instant, moveTo, rowsOf } from "../support/builders.ts"
+import { firstPage, instant, millisBefore, moveTo, rowsOf } from "../support/builders.ts"
 import { emptyDatabase, poolOn } from "../support/database.ts"
 import { credits, stateOf } from "../support/ledger.ts"
 import { logSigner } from "../support/logSigner.ts"
 import { mailbox } from "../support/mailbox.ts"
+import { agentsApart, creditFor, forecastsOn, stakeOn } from "../support/pools.ts"
 import { settings } from "../support/settings.ts"
 
 const migrateTo0014 = Migrator.make({})({
@@ -24,6 +25,8 @@ const migrateTo0014 = Migrator.make({})({
 const deadline = instant("2026-03-02T12:00:00Z")
 const idOf = (n: number) => `0190c000-0000-7000-8000-00000000000${n}`
 const [resolved, voided, closed, open, unfunded] = [1, 2, 3, 4, 5].map(idOf)
+
+const late = idOf(6)
 
 const challenge = Effect.fnUntraced(function* (
   id: string,
@@ -92,6 +95,17 @@ describe("A database from before there were pools", () => {
             Arenas.use((arenas) => arenas.results(id ?? "", firstPage)),
             ({ pool }) => pool
           )
+        // Made by a replica that still runs the program from before: nobody has funded its pool.
+        yield* challenge(late, { closed: true })
+        yield* moveTo(millisBefore(deadline, 1))
+        const [winner] = yield* agentsApart(1)
+        assert(winner !== undefined)
+        yield* creditFor([winner])
+        yield* forecastsOn({ id: late }, [{ agentId: winner, value: 3.05, std: 0.1 }])
+        yield* stakeOn({ id: late }, [{ agentId: winner, bin: 1, amount: credits(100) }])
+        yield* moveTo(deadline)
+        yield* MacroArena.use((macro) => macro.resolve(late, 3.05))
+        assert.deepStrictEqual(yield* stateOf(`agent:${winner}`), { posted: credits(2000) + 1n, held: 0n })
         assert.isNull(yield* poolOf(resolved))
         assert.isNull(yield* poolOf(voided))
         assert.deepInclude(yield* poolOf(closed), {

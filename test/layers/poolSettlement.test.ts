@@ -1,6 +1,6 @@
 /** How credit pools are funded, settled and void. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Random, Result, Schema } from "effect"
+import { Effect, Fiber, Random, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { binOf } from "../../src/scoring/macro.ts"
@@ -15,6 +15,7 @@ import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
 import { credits, fund, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerPlay.ts"
+import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { revealAll } from "../support/loggedWorld.ts"
 import { ownedRewards } from "../support/poolFormula.ts"
@@ -126,11 +127,16 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const before = yield* results(challenge)
       assert.isNull(before.pool)
       assert.sameDeepMembers(
-        before.predictions.map(({ agent_id, reward, stake }) => [agent_id, stake, reward]),
+        before.predictions.map(({ agent_id, reward, stake, stake_bin }) => [
+          agent_id,
+          stake,
+          stake_bin,
+          reward
+        ]),
         [
-          [first, credits(300), null],
-          [second, credits(100), null],
-          [third, credits(50), null]
+          [first, credits(300), 2, null],
+          [second, credits(100), 2, null],
+          [third, credits(50), 0, null]
         ]
       )
       yield* resolve(challenge, 3.1)
@@ -354,6 +360,37 @@ layer(testServices())("The settlement of a pool", (it) => {
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
+      yield* checked
+    })
+  )
+
+  it.effect("takes the treasury, which claims wait for, only once all else is written", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        create function wait_here() returns trigger language plpgsql as $$
+        begin
+          perform pg_advisory_xact_lock(1);
+          return new;
+        end
+        $$`
+      yield* sql`
+        create trigger log_pending_waits before insert on log_pending for each row
+          when (new.type in ('settlement', 'void')) execute function wait_here()`
+      for (const end of [
+        (challenge: { readonly id: string }) => resolve(challenge, 3.15),
+        ({ id }: { readonly id: string }) => MacroArena.use((macro) => macro.void(id, "never published"))
+      ]) {
+        const { challenge, deadline } = yield* staked()
+        yield* moveTo(plus(deadline, "1 minute"))
+        const entering = yield* held(sql`select pg_advisory_xact_lock(1)`)
+        const ending = yield* meeting(end(challenge))
+        yield* sql`select 1 from accounts where id = 'treasury' for no key update nowait`
+        yield* entering.commit
+        yield* Fiber.join(ending)
+        assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
+      }
+      yield* sql`drop trigger log_pending_waits on log_pending`
       yield* checked
     })
   )

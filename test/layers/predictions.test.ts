@@ -274,7 +274,8 @@ layer(testServices())("predicting what is not open", (it) => {
           direction: "neutral",
           confidence: 0.7,
           reasoning: "flat",
-          created_at: answer.created_at
+          created_at: answer.created_at,
+          position: null
         }
       ])
     })

@@ -4,10 +4,11 @@ import { Effect, Fiber, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
-import { credits, stateOf } from "../support/ledger.ts"
+import { anOperator, claimable, claimWithCode } from "../support/claims.ts"
+import { credits, fund, stateOf } from "../support/ledger.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
-import { oddsOf, stake, stakers } from "../support/stakes.ts"
+import { oddsOf, stake, staker, stakers } from "../support/stakes.ts"
 
 /** An open challenge that agents with credit have predicted. */
 const scene = Effect.gen(function* () {
@@ -69,6 +70,65 @@ layer(testServices())("A stake under way", (it) => {
       yield* staking.commit
       assert.strictEqual((yield* Fiber.join(resolving)).status, "resolved")
       assert.strictEqual((yield* oddsOf(challenge)).stakers, 1)
+    })
+  )
+})
+
+layer(testServices())("A stake that meets the claim of its agent", (it) => {
+  it.effect("has its grant only as one of its owner's agents, which count as one", () =>
+    Effect.gen(function* () {
+      const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
+      const owner = yield* anOperator
+      const first = yield* staker(100, owner)
+      const { agentId, code, token } = yield* claimable()
+      for (const agent of [first, agentId]) yield* forecast(agent, challenge)
+      yield* stake(first, challenge, 50)
+      const claiming = yield* held(claimWithCode(token, code, owner))
+      const staking = yield* meeting(codeOf(agentId, challenge, 50))
+      yield* claiming.commit
+      assert.strictEqual(yield* Fiber.join(staking), "bin_concentration")
+    })
+  )
+
+  it.effect("comes before it, or after it", () =>
+    Effect.gen(function* () {
+      const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
+      const { agentId, code, token } = yield* claimable()
+      yield* forecast(agentId, challenge)
+      yield* fund(`agent:${agentId}`, 50)
+      const staking = yield* held(stake(agentId, challenge, 50))
+      const claiming = yield* meeting(claimWithCode(token, code, yield* anOperator))
+      yield* staking.commit
+      yield* Fiber.join(claiming)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: credits(550), held: credits(50) })
+    })
+  )
+})
+
+layer(testServices())("Stakes of agents whose accounts a long transaction holds", (it) => {
+  it.effect("wait for it by themselves: neither their pools nor other agents wait with them", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const pools = yield* Effect.replicateEffect(newMacro({ deadline }), 8)
+      const free = yield* staker(1000)
+      const blocked = yield* Effect.forEach(pools, (pool) =>
+        Effect.gen(function* () {
+          const agent = yield* staker(1000)
+          for (const each of [agent, free]) yield* forecast(each, pool)
+          return { agent, pool }
+        })
+      )
+      // As the settlement of a large pool does.
+      const settling = yield* held(
+        Effect.forEach(blocked, ({ agent }) => fund(`agent:${agent}`, 1), { discard: true })
+      )
+      const waiting = yield* Effect.forEach(blocked, ({ agent, pool }) =>
+        Effect.forkChild(stake(agent, pool, 50))
+      )
+      for (const pool of pools) yield* stake(free, pool, 50)
+      yield* settling.commit
+      for (const each of waiting) assert.strictEqual((yield* Fiber.join(each)).amount, credits(50))
+      for (const pool of pools) assert.strictEqual((yield* oddsOf(pool)).stakers, 2)
     })
   )
 })

@@ -143,6 +143,7 @@ describe("A proof that holds", () => {
       amended_at: "2026-03-04T00:00:00.000Z",
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
       observation: "3.1",
+      observed_at: "2026-03-02T13:30:00.000Z",
       previous_version: 1,
       reason_sha256: "ab".repeat(32),
       reference_scale: "0.12",
@@ -158,10 +159,17 @@ describe("A proof that holds", () => {
     assert.deepInclude(Object.fromEntries(facts), {
       "Published value": "3.1",
       "Amended at": "2026-03-04T00:00:00.000Z",
+      "Recorded at, of the first version": "2026-03-02T13:30:00.000Z",
       Version: "2",
       "In place of version": "1",
       "SHA-256 of the reason": "ab".repeat(32)
     })
+    // The time beside the new value is that of the new value.
+    assert.deepStrictEqual(
+      verification.statement?.facts.slice(1, 3).map(([term]) => term),
+      ["Published value", "Amended at"]
+    )
+    assert.isFalse(facts.has("Recorded at"))
     assert.include(verification.statement?.limits.join(" "), "the newest one counts")
   })
 
@@ -206,6 +214,7 @@ describe("A proof that holds", () => {
       pool: {
         outcome: "paid",
         paid: "600.3",
+        reward_pool: "500",
         root: "ef".repeat(32),
         staked: "150",
         stakes: 2,
@@ -217,6 +226,7 @@ describe("A proof that holds", () => {
     const proof = proofFile({ entries: [...otherEntries(3), entry], index: 3, key, extra: { entry } })
     const facts = new Map((await verify({ proof, keys })).statement?.facts)
     assert.strictEqual(facts.get("Credit pool"), "paid")
+    assert.strictEqual(facts.get("Reward pool in credits"), "500")
     assert.strictEqual(facts.get("Credits paid as rewards"), "600.3")
     assert.strictEqual(facts.get("Merkle root of the stakes and rewards"), "ef".repeat(32))
   })

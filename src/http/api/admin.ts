@@ -2,6 +2,7 @@
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
+import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { AuditEntries } from "../../services/Audit.ts"
 import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
@@ -9,6 +10,7 @@ import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
+import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
@@ -99,6 +101,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: PriceEvent,
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a price-event question after its deadline; nobody is scored by it"),
+    HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
+      success: Schema.Struct({ items: Schema.Array(MacroProposal) })
+    }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
+    HttpApiEndpoint.post("importTournament", "/admin/archive", {
+      payload: TournamentImport,
+      success: created(Tournament),
+      error: [InvalidRequest, AlreadyArchived]
+    }).annotate(
+      OpenApi.Summary,
+      "Archive a finished tournament as a whole, for ever; the same again is a no-op"
+    ),
     HttpApiEndpoint.post("settle", "/admin/settle", { success: SettlementReport }).annotate(
       OpenApi.Summary,
       "Run every settlement job once, now"

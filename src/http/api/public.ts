@@ -1,6 +1,7 @@
 /** What anybody may read, without a token. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { ArchivedTournament, Tournaments } from "../../services/Archive.ts"
 import { Results } from "../../services/Arenas.ts"
 import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
@@ -112,6 +113,21 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Market events of the current UTC day")
+      .annotate(KeptForAll, true),
+    HttpApiEndpoint.get("archive", "/public/archive", {
+      query: pageQuery,
+      success: Tournaments,
+      error: InvalidRequest
+    })
+      .annotate(OpenApi.Summary, "Tournaments that are over, last ended first")
+      .annotate(KeptForAll, true),
+    HttpApiEndpoint.get("archivedTournament", "/public/archive/:slug", {
+      params: { slug: Schema.String },
+      query: pageQuery,
+      success: ArchivedTournament,
+      error: [NotFound, InvalidRequest]
+    })
+      .annotate(OpenApi.Summary, "A tournament that is over, with its challenges in their order")
       .annotate(KeptForAll, true)
   )
   .annotateEndpoints(OpenApi.Transform, withNotModified)

@@ -12,6 +12,8 @@ export const pagePaths = {
   rotateSecret: "/account/agents/:agent_id/rotate-secret",
   challenge: "/challenges/:challenge_id",
   agent: "/agents/:agent_id",
+  archive: "/archive",
+  tournament: "/archive/:slug",
   verify: "/verify"
 } as const
 
@@ -31,10 +33,12 @@ export const pageMethods: Readonly<
   [pagePaths.rotateSecret]: ["POST"],
   [pagePaths.challenge]: ["GET"],
   [pagePaths.agent]: ["GET"],
+  [pagePaths.archive]: ["GET"],
+  [pagePaths.tournament]: ["GET"],
   [pagePaths.verify]: ["GET"]
 }
 
-const belowPages = /^\/(claim|sign-in|sign-out|account|challenges|agents|verify)(\/|$)/
+const belowPages = /^\/(claim|sign-in|sign-out|account|challenges|agents|archive|verify)(\/|$)/
 
 /** Whether a path is one of the pages' or would be: a person looks at what it answers. */
 export const isPage = (path: string): boolean => belowPages.test(path)

@@ -1,6 +1,7 @@
 /** Pages as responses. */
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Page as ListPage } from "../../services/paging.ts"
 import { html, render } from "../pages/html.ts"
 import { document } from "../pages/layout.ts"
 import type { Frame, Page } from "../pages/layout.ts"
@@ -87,4 +88,13 @@ export const refuse = (
 export const query = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
+)
+
+/** As many as a person looks through; the API has more in a page. */
+const shownAtOnce = 50
+
+/** The page of a list that the address asks for. */
+export const listPage: Effect.Effect<ListPage, never, Effect.Services<typeof query>> = Effect.map(
+  query,
+  (parameters) => ({ limit: shownAtOnce, cursor: parameters.get("cursor") ?? undefined })
 )

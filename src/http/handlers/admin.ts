@@ -1,12 +1,14 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Amendments } from "../../services/Amendments.ts"
+import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
-import { MacroArena } from "../../services/MacroArena.ts"
+import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
+import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { PriceEvents } from "../../services/PriceEvents.ts"
@@ -22,6 +24,7 @@ export const layer = HttpApiBuilder.group(
   "admin",
   Effect.fnUntraced(function* (handlers) {
     const amendments = yield* Amendments
+    const archive = yield* Archive
     const arenas = yield* Arenas
     const audit = yield* Audit
     const credits = yield* Credits
@@ -30,6 +33,7 @@ export const layer = HttpApiBuilder.group(
     const macro = yield* MacroArena
     const owners = yield* Owners
     const priceEvents = yield* PriceEvents
+    const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
     const scoring = yield* Scoring
@@ -44,11 +48,15 @@ export const layer = HttpApiBuilder.group(
       cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
       amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
       createMacroChallenge: ({ payload }) => macro.create(payload),
+      // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        macro.resolve(params.challenge_id, payload.actual_value),
-      voidMacroChallenge: ({ params, payload }) => macro.void(params.challenge_id, payload.reason),
+        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
+      voidMacroChallenge: ({ params, payload }) =>
+        longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       createPriceEvent: ({ payload }) => priceEvents.create(payload),
       voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
+      macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
+      importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),

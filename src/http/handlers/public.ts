@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
@@ -14,6 +15,7 @@ export const layer = HttpApiBuilder.group(
   Api,
   "public",
   Effect.fnUntraced(function* (handlers) {
+    const archive = yield* Archive
     const arenas = yield* Arenas
     const events = yield* Events
     const macro = yield* MacroArena
@@ -43,7 +45,9 @@ export const layer = HttpApiBuilder.group(
           Effect.map(({ paused }) => ({ paused }))
         ),
       events: ({ query }) => events.list({ space: query.space, asset: query.asset }, pageOf(query)),
-      eventsToday: ({ query }) => events.today({ space: query.space, asset: query.asset }, pageOf(query))
+      eventsToday: ({ query }) => events.today({ space: query.space, asset: query.asset }, pageOf(query)),
+      archive: ({ query }) => archive.list(pageOf(query)),
+      archivedTournament: ({ params, query }) => archive.get(params.slug, pageOf(query))
     })
   })
 )

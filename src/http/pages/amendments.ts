@@ -3,6 +3,7 @@ import { DateTime } from "effect"
 import type { Results } from "../../services/Arenas.ts"
 import { instant, notice, quoted } from "./components.ts"
 import { html } from "./html.ts"
+import type { Html } from "./html.ts"
 
 type Version = Results["versions"][number]
 
@@ -20,6 +21,21 @@ const version = (shown: Version, isNewest: boolean) =>
     </p>
     ${shown.reason === null ? null : quoted(shown.reason)}
   </li>`
+
+/** When: of an amended challenge also when the version that counts was made, which is what the page shows of it. */
+export const settledFacts = ({
+  resolved_at,
+  settlement
+}: Results): ReadonlyArray<readonly [term: string, fact: Html]> => {
+  if (resolved_at === null) return []
+  const first = instant(DateTime.makeUnsafe(resolved_at))
+  return settlement?.amended === true
+    ? [
+        ["Amended", instant(DateTime.makeUnsafe(settlement.settled_at))],
+        ["First settled", html`${first}, by <a href="#versions">version 1</a>`]
+      ]
+    : [["Settled", first]]
+}
 
 /** Something to know before anything else of an amended challenge. */
 export const amendedNotice = ({ pool, settlement }: Results) =>

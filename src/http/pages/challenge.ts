@@ -2,7 +2,7 @@
 import type { Results } from "../../services/Arenas.ts"
 import type { Challenge } from "../../services/Challenges.ts"
 import type { Site } from "../../services/Settings.ts"
-import { amendedNotice, versions } from "./amendments.ts"
+import { amendedNotice, settledFacts, versions } from "./amendments.ts"
 import { asJson, at, criteria, predictionList, sealedPredictions, statusBadge } from "./challengeParts.ts"
 import { logRecord } from "./challengeRecord.ts"
 import type { LogRecord, RecordWords } from "./challengeRecord.ts"
@@ -61,7 +61,7 @@ export const challenge = (
           ["Closing price", results.close_price === null ? null : String(results.close_price)],
           ["Dead zone", results.dead_zone_pct === null ? null : `± ${results.dead_zone_pct} %`],
           ["Source", results.resolution_source],
-          ["Settled", results.resolved_at === null ? null : at(results.resolved_at)],
+          ...settledFacts(results),
           ["Predictions", counts(terms)]
         ])}
       </section>

@@ -10,6 +10,7 @@ import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame } from "./layout.ts"
 import { earned, said } from "./predictionParts.ts"
+import { staked } from "./pool.ts"
 import { nextPage, predictionProof, proofLinks } from "./proofLinks.ts"
 
 const statuses: Readonly<Record<AnyStatus, readonly [tone: Tone, word: string]>> = {
@@ -42,7 +43,7 @@ export const criteria = (
 
 type PredictionShown = Results["predictions"][number]
 
-const prediction = (frame: Frame, shown: PredictionShown) =>
+const prediction = (frame: Frame, shown: PredictionShown, bins: Results["bins"]) =>
   html`<li>
     <p class="row">
       <a href=${frame.at(agentPage(shown.agent_id))}>${shown.agent_name}</a>
@@ -50,6 +51,7 @@ const prediction = (frame: Frame, shown: PredictionShown) =>
       ${earned(shown)} ${shown.leaf_index === null ? null : html`<span>entry ${shown.leaf_index}</span>`}
       ${proofLinks(frame, predictionProof(shown.commit), `${shown.agent_name}'s prediction`)}
     </p>
+    ${staked(shown, bins)}
     ${
       shown.reasoning === null || shown.reasoning === ""
         ? null
@@ -69,7 +71,7 @@ export const predictionList = (frame: Frame, results: Results, meaning: Html) =>
   }
   return html`<p>${meaning}</p>
     <ol class="rows">
-      ${results.predictions.map((shown) => prediction(frame, shown))}
+      ${results.predictions.map((shown) => prediction(frame, shown, results.bins))}
     </ol>
     ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
 }

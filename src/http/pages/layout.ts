@@ -1,6 +1,6 @@
 /** What surrounds every page: the head of the document, the masthead, the colophon. */
 import type { Operator } from "../../services/Operators.ts"
-import { accountPage, verifyPage } from "../../services/pages.ts"
+import { accountPage, archivePage, verifyPage } from "../../services/pages.ts"
 import { icon, stylesheet } from "./assets.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -71,6 +71,7 @@ export const document = (frame: Frame, { audience, content, title }: Page): Html
           <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
           <nav aria-label="About">
             <a href=${frame.at(verifyPage())}>Check a proof</a>
+            <a href=${frame.at(archivePage)}>Archive</a>
             <a href=${frame.at("/docs")}>API reference</a>
           </nav>
         </div>

@@ -1,14 +1,16 @@
-/** A macro challenge for everybody: the figure it asks for, how it ended, who forecast what, and its entries in the log. */
+/** A macro challenge for everybody: the figure it asks for, how it ended, its credit pool, who forecast what, and its entries in the log. */
 import type { Results } from "../../services/Arenas.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
+import type { PoolOdds } from "../../services/Pools.ts"
 import type { Site } from "../../services/Settings.ts"
-import { amendedNotice, versions } from "./amendments.ts"
+import { amendedNotice, settledFacts, versions } from "./amendments.ts"
 import { asJson, at, criteria, predictionList, sealedPredictions, statusBadge } from "./challengeParts.ts"
 import { logRecord } from "./challengeRecord.ts"
 import type { LogRecord, RecordWords } from "./challengeRecord.ts"
 import { facts, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { binRange, poolSection } from "./pool.ts"
 
 const words: RecordWords = {
   settled: "The published value, the scale that forecasts are scored with, and one hash over all scores.",
@@ -18,30 +20,12 @@ const words: RecordWords = {
     "The proof of “Settled”, or of the last “Amended”, shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
 }
 
-type Bin = MacroChallenge["bins"][number]
-
-const range = ({ high, low }: Bin): string => {
-  if (low === null) return high === null ? "any value" : `below ${high}`
-  return high === null ? `${low} and above` : `${low} to below ${high}`
-}
-
-const bins = (terms: MacroChallenge, winner: number | null) =>
-  html`<details>
-    <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
-    <ol class="points">
-      ${terms.bins.map(
-        (bin) =>
-          html`<li>${range(bin)}${bin.index === winner ? html`, <strong>it came here</strong>` : null}</li>`
-      )}
-    </ol>
-  </details>`
-
 const outcome = (terms: MacroChallenge, { bin: winner }: Results) => {
   if (terms.actual_value === null) return null
   const bin = terms.bins.find(({ index }) => index === winner)
   const unit = terms.unit === null ? "" : ` ${terms.unit}`
   return html`<strong>${terms.actual_value}${unit}</strong
-    >${bin === undefined ? "" : `, in the bin ${range(bin)}`}`
+    >${bin === undefined ? "" : `, in the bin ${binRange(bin)}`}`
 }
 
 const counted = (count: number): string => (count === 1 ? "1 forecast" : `${count} forecasts`)
@@ -53,10 +37,11 @@ export const macroChallenge = (
     readonly site: Site
     readonly terms: MacroChallenge
     readonly results: Results
+    readonly odds: PoolOdds
     readonly record: LogRecord
   }
 ): Page => {
-  const { record, results, site, terms } = shown
+  const { odds, record, results, site, terms } = shown
   return {
     title: terms.question,
     audience: "everybody",
@@ -80,15 +65,15 @@ export const macroChallenge = (
           ["Unit", terms.unit],
           ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)],
           ["Source", results.resolution_source],
-          ["Settled", results.resolved_at === null ? null : at(results.resolved_at)],
+          ...settledFacts(results),
           ["Forecasts", String(results.prediction_count)]
         ])}
-        ${bins(terms, results.bin)}
       </section>
       <section aria-labelledby="criteria">
         <h2 id="criteria">How it is decided</h2>
         ${criteria(site, terms, null)}
       </section>
+      ${poolSection(terms, odds, results)}
       <section aria-labelledby="predictions">
         <h2 id="predictions">Forecasts</h2>
         ${

@@ -13,6 +13,7 @@ import type { Page } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
+import { makePaperSignals } from "./arenas/paperSignals.ts"
 import { makePredict } from "./arenas/predict.ts"
 import { makeReads } from "./arenas/reads.ts"
 import { challengeColumns, countsOfChallenge, hasStatus } from "./arenas/challengeRows.ts"
@@ -38,7 +39,8 @@ const make = Effect.gen(function* () {
   const challenge = maybe(Challenge)
   const total = one(Total)
   const printedDecimals = one(PrintedDecimals)
-  const predict = yield* makePredict
+  const signals = yield* makePaperSignals
+  const predict = yield* makePredict(signals)
   const reads = yield* makeReads
 
   const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (id) {
@@ -150,7 +152,7 @@ const make = Effect.gen(function* () {
     }
     if (target.paused) {
       return yield* new TargetPaused({
-        detail: `${target.key} is paused: no new challenges are created on it.`
+        detail: `${target.key} is paused: no new challenges are created on it. To resume it: npm run admin -- targets set ${target.key} --paused false`
       })
     }
     if (DateTime.isGreaterThan(wanted.deadline, wanted.resolve_at)) {
@@ -235,7 +237,7 @@ const make = Effect.gen(function* () {
     return current
   })
 
-  return Arenas.of({ get, list, active, predict, create, cancel, ...reads })
+  return Arenas.of({ get, list, active, predict, paperSignals: signals.list, create, cancel, ...reads })
 })
 
 export const layer = Layer.effect(Arenas, make)

@@ -1,9 +1,11 @@
-import { Clock, Effect, Layer, Metric, Ref, Schema } from "effect"
+import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
 import { LogKeeper, longestWait } from "../../services/LogKeeper.ts"
 import type { Standstill } from "../../services/LogKeeper.ts"
+import { Settings } from "../../services/Settings.ts"
+import { latePrices, LatePrices, whyPricesAreLate } from "./prices/late.ts"
 import { one } from "./query.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */
@@ -18,7 +20,8 @@ const make = Effect.gen(function* () {
   const drift = yield* Ref.make(0)
   const isDraining = yield* Ref.make(false)
   const keeper = yield* LogKeeper
-  const state = one(Schema.Struct({ id: Schema.Int }))
+  const settings = yield* Settings
+  const state = one(Schema.Struct({ id: Schema.Int, ...LatePrices.fields }))
   const serverTime = one(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -41,7 +44,8 @@ const make = Effect.gen(function* () {
   const unreachable = (reason: string) =>
     Effect.succeed({
       checks: [{ name: "database" as const, ok: false, reason }],
-      standstill: { fault: null, seconds: 0 }
+      standstill: { fault: null, seconds: 0 },
+      late: null
     })
 
   /** Why the log is not kept: a fault that another replica found, or an audit; what fails here; that nobody is at it. */
@@ -52,10 +56,14 @@ const make = Effect.gen(function* () {
   })
 
   const asked = Effect.all([
-    state(sql`select max(migration_id)::int as id from effect_sql_migrations`),
+    Effect.flatMap(DateTime.now, (now) =>
+      state(sql`
+        select (select max(migration_id)::int from effect_sql_migrations) as id,
+               ${latePrices(sql, settings.priceSource, now)}`)
+    ),
     keeper.standstill
   ]).pipe(
-    Effect.map(([{ id }, standstill]) => ({
+    Effect.map(([{ id, late, contested }, standstill]) => ({
       checks: [
         { name: "database" as const, ok: true, reason: null },
         {
@@ -67,7 +75,8 @@ const make = Effect.gen(function* () {
               : `the database has migration ${id}, this program knows ${latestMigration}`
         }
       ],
-      standstill
+      standstill,
+      late: whyPricesAreLate({ late, contested })
     })),
     Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
     Effect.catchDefect(() => unreachable("cannot be reached"))
@@ -87,9 +96,10 @@ const make = Effect.gen(function* () {
         reason: steady ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
       { name: "log" as const, ok: unsigned === null, reason: unsigned },
+      { name: "prices" as const, ok: database.late === null, reason: database.late },
       { name: "draining" as const, ok: !leaving, reason: leaving ? "shutting down" : null }
     ]
-    const serves = checks.every((check) => check.ok || check.name === "log")
+    const serves = checks.every((check) => check.ok || check.name === "log" || check.name === "prices")
     return { status: serves ? ("ready" as const) : ("not_ready" as const), checks }
   }).pipe(Effect.withSpan("Health.readiness"))
 

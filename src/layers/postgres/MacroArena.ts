@@ -149,6 +149,11 @@ const make = Effect.gen(function* () {
     function* (challengeId, actualValue) {
       const id = yield* ended(challengeId)
       const settled = yield* settleMacro(id, actualValue)
+      if (settled) {
+        yield* Effect.logInfo("a macro challenge was settled").pipe(
+          Effect.annotateLogs({ challenge_id: id, actual_value: actualValue })
+        )
+      }
       const current = yield* get(id)
       if (settled || current.actual_value === actualValue) return current
       return yield* new ChallengeState({

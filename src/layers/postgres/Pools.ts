@@ -1,16 +1,20 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { binsOf } from "../../scoring/macro.ts"
+import { StoreUnavailable } from "../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../services/identifiers.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Settings } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
+import { mostLooks } from "./arenas/races.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { refusal } from "./pools/refusals.ts"
+import { awaitAccount } from "./pools/statements.ts"
+import type { StakeItem } from "./pools/statements.ts"
 import { makeTakeStakes } from "./pools/takeStakes.ts"
-import { maybe } from "./query.ts"
+import { maybe, run } from "./query.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.Array(Schema.Finite),
@@ -18,12 +22,28 @@ const OddsRow = Schema.Struct({
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
+/** Connections that wait for accounts at most; the others go on serving. */
+const mostWaiting = 4
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const oddsRow = maybe(OddsRow)
-  const take = yield* naturalBatch.make({ run: yield* makeTakeStakes, largest: settings.largestBatch })
+  const takeOnce = yield* naturalBatch.make({ run: yield* makeTakeStakes, largest: settings.largestBatch })
+  const waiting = yield* Semaphore.make(mostWaiting)
+
+  /** One whose account another transaction holds waits for that by itself, not in a batch, and holds no pool meanwhile. */
+  const take = Effect.fnUntraced(function* (item: StakeItem) {
+    for (let look = 0; look < mostLooks; look++) {
+      const outcome = yield* takeOnce(item)
+      if (outcome.outcome !== "busy") return outcome
+      yield* run(awaitAccount(sql, item.agentId)).pipe(waiting.withPermits(1))
+    }
+    return yield* Effect.die(
+      new StoreUnavailable({ cause: new Error(`the account of agent ${item.agentId} stays busy`) })
+    )
+  })
 
   const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId } = submission

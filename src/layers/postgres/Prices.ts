@@ -6,6 +6,7 @@ import { isUuid } from "../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
+import { Settings } from "../../services/Settings.ts"
 import { at, column, decimal, many, maybe, orDefect, rollbackDefect, sqlDefect } from "./query.ts"
 import { makeHourly } from "./prices/hourly.ts"
 import { iso } from "./wire.ts"
@@ -47,6 +48,7 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
+  const settings = yield* Settings
   const observed = maybe(PriceRow)
   const quarantined = many(QuarantinedPrice)
   const counted = many(Count)
@@ -54,9 +56,13 @@ const make = Effect.gen(function* () {
 
   const quarantineColumns = sql`
     q.id::text, q.source, q.asset, q.interval, ${iso(sql, "q.time")} as time,
-    (select p.close from price_points p
-      where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
-      order by p.revision desc limit 1)::float8 as stored_close,
+    coalesce(
+      (select p.close from price_points p
+        where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
+        order by p.revision desc limit 1),
+      (select r.close from price_readings r
+        where r.source = q.source and r.asset = q.asset and r.interval = q.interval and r.time = q.time)
+    )::float8 as stored_close,
     q.close::float8 as offered_close, ${iso(sql, "q.received_at")} as received_at, q.decision, q.reason`
 
   const importPrices: Prices["Service"]["import"] = Effect.fn("Prices.import")(function* (prices) {
@@ -157,7 +163,20 @@ const make = Effect.gen(function* () {
     function* (asset, from, until) {
       const now = yield* DateTime.now
       const last = DateTime.min(until, now)
-      return yield* first(asset, sql`p.observed_at between ${at(from)} and ${at(last)}`, "asc")
+      // An earlier candle that is still to come, or to be decided, would be the first: what settles must not depend on
+      // which of them was fetched sooner. Without a source nothing is to come.
+      const nothingEarlierToCome =
+        settings.priceSource === "none"
+          ? sql`true`
+          : sql`not exists (
+              select 1 from expected_candles e
+               where e.asset = p.asset and e.state in ('awaited', 'read', 'contested')
+                 and e.ends_at >= ${at(from)} and e.ends_at < p.observed_at)`
+      return yield* first(
+        asset,
+        sql`p.observed_at between ${at(from)} and ${at(last)} and ${nothingEarlierToCome}`,
+        "asc"
+      )
     }
   )
 
@@ -189,17 +208,30 @@ const make = Effect.gen(function* () {
                  set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${at(now)}, reason = ${decision.reason}
                where id = ${id}::uuid and decision is null
               returning *
-            ), accepted as (
-              insert into price_points (source, asset, interval, time, revision, open, high, low, close, observed_at, fetched_at)
-              select q.source, q.asset, q.interval, q.time, latest.revision + 1, q.open, q.high, q.low, q.close,
-                     latest.observed_at, ${at(now)}
+            ), known as (
+              select q.*, latest.revision
                 from q
-                cross join lateral (
-                  select p.revision, p.observed_at from price_points p
+                left join lateral (
+                  select p.revision from price_points p
                    where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
-                   order by p.revision desc limit 1) latest
-               where q.decision = 'accepted'
-              returning 1
+                   order by p.revision desc limit 1) latest on true
+            ), chosen as (
+              select source, asset, interval, time, coalesce(revision + 1, 0) as revision, open, high, low, close, payload_hash
+                from known where decision = 'accepted'
+              union all
+              -- A candle that its source showed in two ways was no price yet: rejecting the second makes the first one.
+              select k.source, k.asset, k.interval, k.time, 0, r.open, r.high, r.low, r.close, r.payload_hash
+                from known k join price_readings r using (source, asset, interval, time)
+               where k.decision = 'rejected' and k.revision is null
+            ), made as (
+              insert into price_points
+                (source, asset, interval, time, revision, open, high, low, close, observed_at, fetched_at, payload_hash)
+              select source, asset, interval, time, revision, open, high, low, close, time + case interval when '1h' then interval '1 hour' when '1d' then interval '24 hours' else interval '0' end, ${at(now)},
+                     payload_hash
+                from chosen
+            ), ended as (
+              update expected_candles e set state = 'settled'
+                from q where e.asset = q.asset and e.interval = q.interval and e.time = q.time and e.state = 'contested'
             )
             select count(*)::int as count from q`)
           const [row] = yield* quarantined(sql`

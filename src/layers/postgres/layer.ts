@@ -6,6 +6,7 @@ import * as KeySets from "../keys/KeySets.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
+import * as Archive from "./Archive.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
@@ -20,6 +21,7 @@ import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./log/LogAudit.ts"
 import * as MacroArena from "./MacroArena.ts"
+import * as MacroProposals from "./MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
@@ -34,6 +36,7 @@ import * as Tokens from "./Tokens.ts"
 const foundations = Layer.mergeAll(
   AgentScopes.layer,
   Amendments.layer,
+  Archive.layer,
   Audit.layer,
   Credits.layer,
   Events.layer,
@@ -42,6 +45,7 @@ const foundations = Layer.mergeAll(
   KeySets.layer,
   Limits.layer,
   LogAudit.layer,
+  MacroProposals.layer,
   Mailer.layer,
   Owners.layer,
   Prices.layer,

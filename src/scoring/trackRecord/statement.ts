@@ -18,7 +18,10 @@ const printed = (value: Json | undefined): string => {
   return plain(typeof value === "string" ? value : canonicalText(value))
 }
 
-const factsOf = (members: JsonObject, terms: ReadonlyArray<readonly [name: string, term: string]>) =>
+/** Members of an entry, with what people call them. */
+type Terms = ReadonlyArray<readonly [name: string, term: string]>
+
+const factsOf = (members: JsonObject, terms: Terms) =>
   terms.map(([name, term]): Fact => [term, printed(members[name])])
 
 const terms: ReadonlyMap<string, string> = new Map([
@@ -34,30 +37,32 @@ const said = (values: JsonObject): ReadonlyArray<Fact> =>
     .toReversed()
     .map(([name, value]) => [terms.get(name) ?? printed(name), printed(value)])
 
-const directionalTerms = [
-  ["result", "Result"],
-  ["open_price", "Open price"],
-  ["observation", "Closing price"],
-  ["observed_at", "Observed at"],
-  ["source", "Source"],
-  ["dead_zone_pct", "Dead zone in percent"]
-] as const
+const directionalTerms = {
+  first: [
+    ["result", "Result"],
+    ["open_price", "Open price"],
+    ["observation", "Closing price"]
+  ],
+  observed: "Observed at",
+  last: [["dead_zone_pct", "Dead zone in percent"]]
+} as const
 
 /** A yes-or-no question: bullish is Yes. */
-const levelTerms = [
-  ["result", "Result"],
-  ["level", "Level"],
-  ["observation", "Closing price, or of a barrier the price nearest to the level"],
-  ["observed_at", "Observed at"],
-  ["source", "Source"]
-] as const
+const levelTerms = {
+  first: [
+    ["result", "Result"],
+    ["level", "Level"],
+    ["observation", "Closing price, or of a barrier the price nearest to the level"]
+  ],
+  observed: "Observed at",
+  last: []
+} as const
 
-const numericTerms = [
-  ["observation", "Published value"],
-  ["observed_at", "Recorded at"],
-  ["source", "Source"],
-  ["reference_scale", "Reference scale"]
-] as const
+const numericTerms = {
+  first: [["observation", "Published value"]],
+  observed: "Recorded at",
+  last: [["reference_scale", "Reference scale"]]
+} as const
 
 /** What came of the credit pool of a macro challenge. */
 const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
@@ -65,6 +70,7 @@ const poolFacts = ({ pool }: JsonObject): ReadonlyArray<Fact> =>
     ? factsOf(pool, [
         ["outcome", "Credit pool"],
         ["winning_bin", "Bin that holds the value"],
+        ["reward_pool", "Reward pool in credits"],
         ["staked", "Credits staked"],
         ["stakes", "Stakes"],
         ["paid", "Credits paid as rewards"],
@@ -84,14 +90,25 @@ const termsOf = (members: JsonObject) => {
   return "level" in members ? levelTerms : directionalTerms
 }
 
-/** What a settlement and an amendment have in common, by the terms of the challenge's type. */
-const settlementTerms = (members: JsonObject) =>
-  [
+/**
+ * What a settlement and an amendment have in common, by the terms of the challenge's type. `observed_at` of an amendment
+ * is that of the value which it replaces, so there it stands apart from the new one, under a name that says so.
+ */
+const settlementTerms = (members: JsonObject): Terms => {
+  const { first, last, observed } = termsOf(members)
+  const isAmended = "amended_at" in members
+  const before: Terms = isAmended ? [["observed_at", `${observed}, of the first version`]] : []
+  return [
     ["challenge_id", "Challenge"],
-    ...termsOf(members),
+    ...first,
+    isAmended ? ["amended_at", "Amended at"] : ["observed_at", observed],
+    ["source", "Source"],
+    ...last,
     ["scores", "Scores"],
-    ["root", "Merkle root of the scores"]
-  ] as const
+    ["root", "Merkle root of the scores"],
+    ...before
+  ]
+}
 
 const amendableLimit =
   "An administrator may have amended it since: each amendment is an entry of its own, named on the page of the challenge, and the newest one counts."
@@ -160,7 +177,6 @@ export const statementOf = (options: {
         facts: [
           ...factsOf(members, [
             ...settlementTerms(members),
-            ["amended_at", "Amended at"],
             ["version", "Version"],
             ["previous_version", "In place of version"],
             ["reason_sha256", "SHA-256 of the reason"]

@@ -24,6 +24,7 @@ import {
 import { get, member, testServer, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../../support/outsideVerifiers.ts"
+import { stake, staker } from "../../support/stakes.ts"
 import { keepLog } from "../../support/log/keeping.ts"
 import { openWorld, settledWorld } from "../../support/settledWorld.ts"
 import { textOf, unescaped } from "../../support/visitor.ts"
@@ -210,6 +211,62 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
+  it.effect("shows its credit pool: what stands on which bin, and after it who won what", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const macro = yield* newMacro({ deadline, reward_pool: 1000, unit: "%" })
+      const [winner, loser] = [yield* staker(100), yield* staker(100)]
+      for (const agent of [winner, loser, yield* claimedAgent("Joan")]) yield* forecast(agent, macro)
+      const path = `/challenges/${macro.id}`
+      const empty = textOf(yield* get(path))
+      assert.include(empty, "Reward pool 1000 credits Staked 0 credits by 0 agents The bins")
+      assert.include(empty, "Every stake returns in full")
+
+      yield* stake(winner, macro, 75, 3.15)
+      yield* stake(loser, macro, 50, 2.9)
+      const page = yield* get(path)
+      const open = textOf(page)
+      assert.include(open, "Staked 125 credits by 2 agents")
+      assert.match(open, /below 3 40\.0 % 50 1 3 to below 3\.1 0\.0 % 0 0 3\.1 to below 3\.2 60\.0 % 75 1 /)
+      assert.notInclude(page.text, winner)
+      assert.notInclude(open, "Outcome")
+
+      yield* moveTo(plus(deadline, "1 hour"))
+      const closed = textOf(yield* get(path))
+      assert.match(closed, /agent 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
+      assert.notInclude(closed, "reward 1000 credits")
+
+      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      const shown = textOf(yield* get(path))
+      assert.match(
+        shown,
+        /Outcome Paid to those who had staked on the winning bin Winning bin 3\.1 to below 3\.2 Paid 1000 credits in rewards; all stakes have returned/
+      )
+      assert.match(shown, /3\.1 to below 3\.2 It came here Won the pool 60\.0 % 75 1 /)
+      assert.include(shown, "Staked 75 credits on 3.1 to below 3.2; reward 1000 credits")
+      assert.include(shown, "Staked 50 credits on below 3; reward 0 credits")
+      assert.strictEqual(shown.split("Staked ").length, 4)
+    })
+  )
+
+  it.effect("says why nobody is paid: nobody on the bin that holds the value, or no value", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+      yield* moveTo(deadline)
+      yield* MacroArena.use((arena) => arena.resolve(missed.id, 3.1))
+      yield* MacroArena.use((arena) => arena.void(ended.id, "the office was closed"))
+      assert.include(
+        textOf(yield* get(`/challenges/${missed.id}`)),
+        "Outcome Void, for nobody had staked on the bin that holds the value: nobody gets a reward Paid 0 credits"
+      )
+      assert.include(
+        textOf(yield* get(`/challenges/${ended.id}`)),
+        "Outcome Void, for there is no value: nobody gets a reward Paid 0 credits"
+      )
+    })
+  )
+
   it.effect("that is amended says so, shows every version, and proves the newest end", () =>
     Effect.gen(function* () {
       const { ada, deadline, keys, macro, path } = yield* macroWorld
@@ -230,6 +287,8 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.include(shown, "Amended: an administrator has corrected what it was decided by.")
       assert.include(shown, "The credit pool stays as it was settled, by version 1.")
       assert.match(shown, /Published value 3\.2 % , in the bin 3\.2 and above/)
+      assert.match(shown, /Amended .* First settled .* UTC , by version 1/)
+      assert.notMatch(shown, / Settled \d/)
       assert.match(shown, /Version 2 3\.2 .* this one counts The office <corrected> it\. Version 1 3\.1 /)
       assert.match(shown, /Settled entry \d+ .*Amended, version 2 entry \d+/)
       const proofs = linksOf(page).filter((link) => link.startsWith("/api/v1/log/"))

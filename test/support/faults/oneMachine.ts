@@ -1,6 +1,6 @@
 /** One Auspex with its embedded PostgreSQL, and what can happen to it. */
 import { NodeFileSystem } from "@effect/platform-node"
-import { Clock, Duration, Effect, Option, Schema } from "effect"
+import { Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many } from "../../../src/layers/postgres/query.ts"
 import { embeddedUrl, freePort, isAlive, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
@@ -19,18 +19,22 @@ export const room = {
   AUSPEX_LIMIT_READS: "1000000/minute"
 }
 
-const Terminated = Schema.Struct({ busy: Schema.Boolean })
+const Terminated = Schema.Struct({ pid: Schema.Int })
 
-/** Ends some sessions of the service, busy ones first; whether one was busy. */
+/**
+ * Ends some sessions of the service, busy ones first, at a moment at which one is busy; whether there was one. Where the
+ * disk is fast such moments are short.
+ */
 export const terminateBackends = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* many(Terminated)(sql`
-    with chosen as (
+    with sessions as materialized (
       select pid, state = 'active' as busy from pg_stat_activity
-       where datname = current_database() and application_name = 'auspex'
-       order by state = 'active' desc, random() limit 4)
-    select busy from chosen where pg_terminate_backend(pid)`)
-  return rows.some(({ busy }) => busy)
+       where datname = current_database() and application_name = 'auspex'),
+    chosen as materialized (
+      select pid from sessions where (select bool_or(busy) from sessions) order by busy desc, random() limit 4)
+    select pid from chosen where pg_terminate_backend(pid)`)
+  return rows.length > 0
 })
 
 export const terminateBackend = Effect.fnUntraced(function* (pid: number) {
@@ -74,9 +78,8 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
   })
 
   const terminate = Effect.gen(function* () {
-    const at = yield* Clock.currentTimeMillis
-    const busy = yield* query(terminateBackends)
-    return { at, landed: Effect.succeed(busy) }
+    const busy = yield* Effect.exit(until("a busy session", "10 seconds", query(terminateBackends)))
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(Exit.isSuccess(busy)) }
   })
 
   const pause = Effect.gen(function* () {

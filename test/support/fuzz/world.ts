@@ -11,6 +11,7 @@ import { keepLog } from "../log/keeping.ts"
 import { someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
+import { match, tournament } from "../tournaments.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
 import type { Operation } from "./document.ts"
 import type { Hints } from "./generate.ts"
@@ -41,6 +42,8 @@ const Token = Schema.Struct({ access_token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
 const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const Archived = Schema.Struct({ slug: Schema.String })
 
 const json: Header = ["content-type", "application/json"]
 const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
@@ -103,8 +106,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const tokenOf = ({ agent_id, client_secret }: typeof Registered.Type) =>
     post(Token, "/api/v1/agent/auth/token", { grant_type: "client_credentials", agent_id, client_secret })
 
-  const createChallenge = (deadline: string) =>
-    asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at: deadline, open_price: 2000 })
+  const createChallenge = (deadline: string, resolve_at = deadline) =>
+    asAdmin(Created, "challenges", { asset: "GC", deadline, resolve_at, open_price: 2000 })
 
   const macroOf = (deadline: string, terms: Readonly<Record<string, string>> = {}) =>
     asAdmin(Created, "macro/challenges", {
@@ -157,7 +160,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   })
   const eventId = events.events[0]?.event_id ?? "none"
 
-  // Three challenges of yesterday, settled: an agent predicted them in time, and sent paper-trade signals later.
+  // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
   const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
@@ -174,13 +177,20 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     commits.push(answer.receipt?.commit ?? "none")
     yield* predict(rival.agent_id, id, -25)
   }
-  for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, oldest.id, hours)
   const quotes = { asset: "GC", quotes: [{ time: yesterday, price: 2100 }] }
   yield* asAdmin(Imported, "prices", quotes)
+  // Closed yesterday too, and settled by tomorrow's price: signals on it take positions.
+  const waiting = yield* createChallenge(yesterday, hoursFromNow(24))
+  yield* predict(agent.agent_id, oldest.id, -23)
+  for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, waiting.id, hours)
   const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
   if (report.resolved.length !== settled.length)
     return yield* Effect.die(new Error("the world was not settled"))
   yield* keepLog
+
+  for (const slug of ["world-cup", "league-1", "league-2"]) {
+    yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))
+  }
 
   for (const idempotency_key of ["first", "second", "third"]) {
     yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
@@ -233,6 +243,13 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const sample = (given: Partial<Sample>): Sample => ({ params: {}, query: {}, hints: {}, ...given })
   const always = (given: Partial<Sample>) => Effect.succeed(sample(given))
+  let tournaments = 0
+  const newTournament = Effect.sync(() => {
+    tournaments += 1
+    return sample({
+      hints: { slug: `cup-${tournaments}`, ended_at: "2026-02-28T20:00:00Z", "challenges.*": { ...match(0) } }
+    })
+  })
   let grants = 0
   const newGrant = (params: Sample["params"]) =>
     Effect.sync(() => {
@@ -348,11 +365,15 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.voidMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
-    "arena.paperSignals": [always({ params: { challenge_id: oldest.id } })],
+    "arena.paperSignals": [
+      always({ params: { challenge_id: waiting.id } }),
+      always({ params: { challenge_id: oldest.id } })
+    ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
     "public.results": [always({ params: { challenge_id: oldest.id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
+    "public.archivedTournament": [always({ params: { slug: "world-cup" } })],
     "public.eventsToday": [always({ query: { asset: "GC" } })],
     "log.entry": [always({ params: { commit: commits[0] ?? "none" } })],
     "log.proof": [always({ params: { commit: commits[1] ?? "none" } })],
@@ -367,6 +388,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
         }
       })
     ],
+    "admin.importTournament": [newTournament],
     "admin.importPrices": [
       always({
         hints: {

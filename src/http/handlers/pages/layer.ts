@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as Pages from "../../browser/Pages.ts"
 import * as account from "./account.ts"
+import * as archive from "./archive.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
 import * as record from "./record.ts"
@@ -12,6 +13,7 @@ export const layer = Layer.mergeAll(
   claim.layer,
   signIn.layer,
   account.layer,
+  archive.layer,
   record.layer,
   verify.layer
 ).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assets.layer))

@@ -3,32 +3,25 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { MacroArena } from "../../../services/MacroArena.ts"
-import type { Page as ListPage } from "../../../services/paging.ts"
+import { Pools } from "../../../services/Pools.ts"
 import { PriceEvents } from "../../../services/PriceEvents.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
-import { query, show } from "../../browser/responses.ts"
+import { listPage, show } from "../../browser/responses.ts"
 import { agent } from "../../pages/agent.ts"
 import { challenge } from "../../pages/challenge.ts"
 import { macroChallenge } from "../../pages/macroChallenge.ts"
 import { priceEvent } from "../../pages/priceEvent.ts"
-
-/** As many as a person looks through; the API has more in a page. */
-const shownAtOnce = 50
-
-const listPage: Effect.Effect<ListPage, never, Effect.Services<typeof query>> = Effect.map(
-  query,
-  (parameters) => ({ limit: shownAtOnce, cursor: parameters.get("cursor") ?? undefined })
-)
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { published, site } = yield* Pages
     const arenas = yield* Arenas
     const macro = yield* MacroArena
+    const pools = yield* Pools
     const priceEvents = yield* PriceEvents
     const scoring = yield* Scoring
     const log = yield* TransparencyLog
@@ -53,7 +46,15 @@ export const layer = HttpRouter.use(
             case "directional":
               return show(site, frame, challenge(frame, { ...shown, terms: yield* arenas.get(id) }))
             case "macro":
-              return show(site, frame, macroChallenge(frame, { ...shown, terms: yield* macro.get(id) }))
+              return show(
+                site,
+                frame,
+                macroChallenge(frame, {
+                  ...shown,
+                  terms: yield* macro.get(id),
+                  odds: yield* pools.odds(id)
+                })
+              )
             case "price_event":
               return show(site, frame, priceEvent(frame, { ...shown, terms: yield* priceEvents.get(id) }))
           }

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { decimalStep, leastSurprises, referenceScale } from "../../../scoring/macro.ts"
 import { macroCriteria, macroCriteriaChinese } from "../../../scoring/macroCriteria.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
+import { scaleBounds } from "../../../services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../../services/MacroArena.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { decimal, many, one } from "../query.ts"
@@ -81,6 +82,18 @@ export const makeMacroTerms = Effect.gen(function* () {
              trim_scale(${scale.decimal_step}::numeric)::text as decimal_step,
              trim_scale(${scoringScale(sql)})::text as scale
         from given c`)
+    const isUsable = Number(scoredWith) >= scaleBounds.minimum && Number(scoredWith) <= scaleBounds.maximum
+    if (!isUsable) {
+      return yield* terms.reference_scale === null
+        ? InvalidRequest.of(
+            "bin_edges",
+            `Expected outermost edges that are at least ${4 * scaleBounds.minimum} apart, since forecasts are scored with a quarter of that`
+          )
+        : InvalidRequest.of(
+            "reference_scale",
+            `Expected a value: what the earlier prints give, ${scoredWith}, is not between ${scaleBounds.minimum} and ${scaleBounds.maximum}`
+          )
+    }
     const texts = {
       seriesName: target.name,
       series: target.key,

@@ -1,15 +1,17 @@
 /** Recording a submission: a prediction before the deadline, a paper-trade signal after it. */
-import { Array as Arr, DateTime, Duration, Effect, Schema } from "effect"
+import { Array as Arr, BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { SqlClient } from "effect/sql"
-import type { Arenas, Submission } from "../../../services/Arenas.ts"
-import { ChallengeCancelled, DuplicatePrediction, ProvisionalLimit } from "../../../services/Challenges.ts"
+import type { SqlClient } from "effect/sql"
+import type { Arenas } from "../../../services/Arenas.ts"
+import { DuplicatePrediction, ProvisionalLimit } from "../../../services/Challenges.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
-import { TooManyRequests } from "../../../services/Limits.ts"
+import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
-import { at, decimal, maybe, orDefect } from "../query.ts"
+import { orDefect } from "../query.ts"
+import { cancelledChallenge } from "./paperSignals.ts"
+import type { makePaperSignals } from "./paperSignals.ts"
 import { isProvisionalLimit, mostLooks } from "./races.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
@@ -17,17 +19,18 @@ import { unknownChallenge } from "./unknownChallenge.ts"
 
 const lostRace: SubmissionOutcome = { position: 1, outcome: "raced", prediction_limit: null }
 
-export const makePredict = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+const positionNote = (entry: Option.Option<ObservedPrice>): string =>
+  Option.match(entry, {
+    onNone: () => "",
+    onSome: ({ price }) => ` It takes a virtual position at ${BigDecimal.format(price)}.`
+  })
+
+export const makePredict = Effect.fnUntraced(function* (
+  paperSignals: Effect.Success<typeof makePaperSignals>
+) {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const outcomesOf = Schema.decodeUnknownEffect(Schema.Array(SubmissionOutcome))
-  const lastSignal = maybe(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
-
-  const cancelled = () =>
-    new ChallengeCancelled({
-      detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
-    })
 
   const recordAll = (
     items: Arr.NonEmptyReadonlyArray<SubmissionItem>,
@@ -54,39 +57,6 @@ export const makePredict = Effect.gen(function* () {
     let outcome = yield* record(item)
     for (let look = 1; outcome.outcome === "raced" && look < mostLooks; look++) outcome = yield* record(item)
     return outcome
-  })
-
-  const paperSignal = Effect.fnUntraced(function* (id: PredictionId, submission: Submission) {
-    const { agentId, challengeId, prediction, receivedAt } = submission
-    const spacing = settings.paperSignalSpacing
-    const earliest = DateTime.subtractDuration(receivedAt, spacing)
-    const written = yield* sql`
-      with gate as (
-        insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
-        select c.id, ${agentId}::uuid, ${at(receivedAt)}
-          from challenges c where c.id = ${challengeId}::uuid and c.cancelled_at is null
-           for key share
-        on conflict (challenge_id, agent_id) do update set last_at = excluded.last_at
-          where s.last_at <= ${at(earliest)}
-        returning challenge_id, agent_id
-      )
-      insert into paper_signals (id, challenge_id, agent_id, direction, confidence, reasoning, received_at)
-      select ${id}::uuid, challenge_id, agent_id, ${prediction.direction}, ${decimal(prediction.confidence)}::numeric,
-             ${prediction.reasoning ?? null}, ${at(receivedAt)}
-        from gate
-      returning 1`.pipe(orDefect)
-    if (written.length > 0) return
-    const last = yield* lastSignal(sql`
-      select last_at from paper_signal_spacing
-       where challenge_id = ${challengeId}::uuid and agent_id = ${agentId}::uuid`)
-    if (last._tag === "None" || DateTime.isLessThanOrEqualTo(last.value.last_at, earliest))
-      return yield* cancelled()
-    const wait = DateTime.distance(receivedAt, DateTime.addDuration(last.value.last_at, spacing))
-    const seconds = Math.max(1, Math.ceil(Duration.toSeconds(wait)))
-    return yield* new TooManyRequests({
-      detail: `Paper-trade signals on one challenge are at least ${Duration.format(spacing)} apart. Try again in ${seconds} s.`,
-      retry_after: seconds
-    })
   })
 
   const predict: Arenas["Service"]["predict"] = Effect.fnUntraced(function* (submission) {
@@ -116,7 +86,7 @@ export const makePredict = Effect.gen(function* () {
       case "unknown":
         return yield* unknownChallenge(challengeId)
       case "cancelled":
-        return yield* cancelled()
+        return yield* cancelledChallenge()
       case "duplicate":
         return yield* new DuplicatePrediction({
           detail:
@@ -127,12 +97,12 @@ export const makePredict = Effect.gen(function* () {
           detail: `A provisional agent predicts at most ${outcome.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
         })
       case "closed": {
-        yield* paperSignal(id, submission)
+        const entry = yield* paperSignals.record(id, submission)
         return {
           answer: {
             ...answer,
             counts_for_score: false,
-            note: "The deadline of this challenge has passed: recorded as a paper-trade signal only.",
+            note: `The deadline of this challenge has passed: recorded as a paper-trade signal only.${positionNote(entry)}`,
             revision_count: 0,
             receipt: null
           },

@@ -1,22 +1,30 @@
-/** What is read of predictions: results, paper-trade signals, an agent's own. */
+/** What is read of predictions: results, an agent's own. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { binOf } from "../../../scoring/macro.ts"
+import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { PaperSignal, Receipt } from "../../../services/Challenges.ts"
+import { Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
-import { many, maybe, orDefect } from "../query.ts"
+import { many, maybe } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
-const { bin: _bin, predictions, next_cursor: _, settlement: __, log: ____, ...resultColumns } = Results.fields
+const {
+  bin: _bin,
+  bins: _bins,
+  predictions,
+  next_cursor: _,
+  settlement: __,
+  log: ____,
+  ...resultColumns
+} = Results.fields
 
 const ResultRow = Schema.Struct({
   ...resultColumns,
@@ -39,7 +47,6 @@ export const makeReads = Effect.gen(function* () {
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)
   const ownRows = many(OwnRow)
-  const signals = many(PaperSignal)
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -49,6 +56,8 @@ export const makeReads = Effect.gen(function* () {
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
              ${statusOf(sql, now)} as status, s.result,
+             ${iso(sql, "c.deadline")} as deadline, c.unit,
+             case c.type when 'macro' then ${iso(sql, "c.resolve_at")} end as release_at,
              c.level::float8 as level, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
@@ -80,7 +89,7 @@ export const makeReads = Effect.gen(function* () {
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
-                 b.stake, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+                 b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
                      commit
@@ -95,7 +104,7 @@ export const makeReads = Effect.gen(function* () {
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id
                limit 1) s on true
             left join lateral (
-              select k.amount / 1000000.0::float8 as stake,
+              select k.amount / 1000000.0::float8 as stake, k.bin as stake_bin,
                      case when ${pool !== null} then coalesce(r.reward, 0) / 1000000.0::float8 end as reward
                 from stakes k left join pool_rewards r on r.challenge_id = k.challenge_id and r.agent_id = k.agent_id
                where k.challenge_id = ${challengeId}::uuid and k.agent_id = p.agent_id
@@ -105,6 +114,7 @@ export const makeReads = Effect.gen(function* () {
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
     return {
       ...shown,
+      bins: bin_edges === null ? null : binsOf(bin_edges),
       bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
       settlement:
         version === null || settled_at === null || shown.resolution_source === null
@@ -117,25 +127,6 @@ export const makeReads = Effect.gen(function* () {
       next_cursor
     }
   })
-
-  const paperSignals: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
-    function* (agentId, challengeId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
-      if (after === null) return yield* invalidCursor()
-      if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
-      if (known.length === 0) return yield* unknownChallenge(challengeId)
-      const rows = yield* signals(sql`
-        select id::text as prediction_id, challenge_id::text, direction, confidence::float8 as confidence, reasoning,
-               ${iso(sql, "received_at")} as created_at
-          from paper_signals
-         where agent_id = ${agentId}::uuid and challenge_id = ${challengeId}::uuid
-           ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
-         order by id desc
-         limit ${page.limit + 1}`)
-      return cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
-    }
-  )
 
   const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
     function* (agentId, page) {
@@ -173,5 +164,5 @@ export const makeReads = Effect.gen(function* () {
     }
   )
 
-  return { results, paperSignals, ownPredictions }
+  return { results, ownPredictions }
 })

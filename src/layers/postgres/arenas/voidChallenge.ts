@@ -10,7 +10,7 @@ import { closeChallenges } from "./closeChallenges.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const settlePool = yield* makeSettlePool
+  const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
    * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
@@ -23,24 +23,31 @@ export const makeVoidChallenge = Effect.gen(function* () {
   ) {
     const now = yield* DateTime.now
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
-    return yield* settling(
+    const ended = yield* settling(
       sql,
       Effect.gen(function* () {
-        const ended = yield* sql`
+        const changed = yield* sql`
           update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}
            where id = ${challengeId}::uuid and type = ${type} and closed_at is not null and resolved_at is null
              and cancelled_at is null
           returning 1`.pipe(orDefect)
-        if (ended.length === 0) return false
+        if (changed.length === 0) return false
         if (type === "macro") yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
           yield* run(sql`
             insert into log_pending (type, challenge_id, version, entry)
             values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
         }
+        if (type === "macro") yield* returnRest(challengeId)
         return true
       })
     )
+    if (ended) {
+      yield* Effect.logInfo("a challenge was voided").pipe(
+        Effect.annotateLogs({ challenge_id: challengeId, type })
+      )
+    }
+    return ended
   })
 
   /** Ends a macro challenge that has waited for its value for as long as it does. */

@@ -46,8 +46,7 @@ export const makeOwnership = Effect.gen(function* () {
     }
     const claimed = yield* sql`
       update agents
-         set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null,
-             claim_grant = ${claimGrants.amount}
+         set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
        where id = ${agentId}::uuid and claimed_at is null
       returning 1`
     if (claimed.length === 0) return yield* alreadyClaimed()

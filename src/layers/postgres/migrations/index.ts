@@ -15,7 +15,9 @@ import { ledger } from "./0013_ledger.ts"
 import { macro } from "./0014_macro.ts"
 import { pools } from "./0015_pools.ts"
 import { amendments } from "./0016_amendments.ts"
-import { priceEvents } from "./0017_price_events.ts"
+import { priceSources } from "./0017_prices.ts"
+import { paperAndArchive } from "./0018_paper_and_archive.ts"
+import { priceEvents } from "./0019_price_events.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -34,5 +36,7 @@ export const migrations = {
   "0014_macro": macro,
   "0015_pools": pools,
   "0016_amendments": amendments,
-  "0017_price_events": priceEvents
+  "0017_prices": priceSources,
+  "0018_paper_and_archive": paperAndArchive,
+  "0019_price_events": priceEvents
 }

@@ -7,7 +7,7 @@ import { unknownChallenge } from "../arenas/unknownChallenge.ts"
 import type { StakeItem } from "./statements.ts"
 import type { StakeOutcome } from "./takeStakes.ts"
 
-type Refused = Exclude<StakeOutcome, { readonly outcome: "taken" }>
+type Refused = Exclude<StakeOutcome, { readonly outcome: "taken" | "busy" }>
 type Crowded = Extract<StakeOutcome, { readonly outcome: "bin_concentration" }>
 
 const concentration = ({ bin, held, heldByOwner, most }: Crowded, amount: bigint): string => {

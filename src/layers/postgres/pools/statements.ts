@@ -10,6 +10,7 @@
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { StakeSubmission } from "../../../services/Pools.ts"
+import { accountOf } from "../credits/transfers.ts"
 import { at, column, decimal } from "../query.ts"
 
 /** A stake as it is asked for, under the id that it will have. */
@@ -66,6 +67,8 @@ export const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeIt
          for no key update) l on true`
 
 export const StandingRow = Schema.Struct({
+  /** Of the stake, from 1. */
+  place: Schema.Int,
   owner_id: Schema.NullOr(Schema.String),
   available: Schema.BigInt,
   frozen: Schema.BigInt,
@@ -75,9 +78,12 @@ export const StandingRow = Schema.Struct({
   held_by_owner: Schema.BigInt
 })
 
-/** What stands behind each stake, in their order, with the agents' accounts locked. */
+/**
+ * What stands behind each stake, in their order, with the agents' accounts locked; nothing of those whose account
+ * another transaction holds. It may be the settlement of a large pool, and nobody else's stake is to wait for that.
+ */
 export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
-  select g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
+  select i.place::int, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
          s.position is not null as staked, coalesce(b.staked, 0)::bigint as held, o.amount as held_by_owner
     from (select * from unnest(
             ${column(
@@ -92,7 +98,7 @@ export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<Placed
             )}) with ordinality as i (challenge_id, agent_id, bin, place)
            order by agent_id) i
    cross join lateral (
-     select posted, held from accounts where id = 'agent:' || i.agent_id for no key update) a
+     select posted, held from accounts where id = 'agent:' || i.agent_id for no key update skip locked) a
    cross join lateral (select owner_id from agents where id = i.agent_id limit 1) g
     left join lateral (
       select revision from predictions where challenge_id = i.challenge_id and agent_id = i.agent_id
@@ -105,6 +111,10 @@ export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<Placed
      select coalesce(sum(t.amount), 0)::bigint as amount from stakes t
       where t.challenge_id = i.challenge_id and t.owner_id = g.owner_id and t.bin = i.bin) o
    order by i.place`
+
+/** Waits until nobody holds the account of an agent. */
+export const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
+  sql`select 1 from accounts where id = ${accountOf({ kind: "agent", id: agentId })} for no key update`
 
 /** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
 export const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake>) => sql`

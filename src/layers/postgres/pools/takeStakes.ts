@@ -16,6 +16,8 @@ type Refused = Exclude<StakeDecision, { readonly outcome: "taken" }>
 
 export type StakeOutcome =
   | { readonly outcome: "unknown" | "void" }
+  /** Another transaction holds the agent's account. */
+  | { readonly outcome: "busy" }
   | { readonly outcome: "closed"; readonly deadline: DateTime.Utc }
   | (Refused & { readonly bin: number })
   | {
@@ -55,14 +57,17 @@ export const makeTakeStakes = Effect.gen(function* () {
   const standingRows = many(StandingRow)
   const least = wholeCredits(settings.minStake)
 
-  /** Those in open pools, by the rules: writes what is taken, and answers each at its place. */
+  /** Those in open pools, by the rules: writes what is taken, and answers those whose account is free. */
   const takePlaced = Effect.fnUntraced(function* (placed: ReadonlyArray<Placed>) {
-    if (placed.length === 0) return []
-    const rows = yield* standingRows(standings(sql, placed))
-    if (rows.length < placed.length) {
-      return yield* Effect.die(new Error("a stake of an agent without an account"))
-    }
-    const known = Arr.zip(placed, rows)
+    if (placed.length === 0) return new Map<StakeItem, StakeOutcome>()
+    let rows = yield* standingRows(standings(sql, placed))
+    // Whoever locked an account sees what a claim has just paid into it, and not yet whose agent the claim made it: that needs
+    // another statement, after the lock. Else the grant could be staked as if nobody owned the agent.
+    if (rows.some(({ owner_id }) => owner_id === null)) rows = yield* standingRows(standings(sql, placed))
+    const known = rows.flatMap((row) => {
+      const each = placed[row.place - 1]
+      return each === undefined ? [] : [[each, row] as const]
+    })
     const decisions = decideStakes(
       known.map(([{ bin, item }, row]) => ({
         pool: item.challengeId,
@@ -79,13 +84,18 @@ export const makeTakeStakes = Effect.gen(function* () {
       least
     )
     const taken: Array<TakenStake & Placed> = []
-    const outcomes = Arr.zip(known, decisions).map(([[each, row], decision]): StakeOutcome => {
-      const { bin } = each
-      if (decision.outcome !== "taken") return { ...decision, bin }
+    const outcomes = new Map<StakeItem, StakeOutcome>()
+    for (const [[each, row], decision] of Arr.zip(known, decisions)) {
+      const { bin, item } = each
+      if (decision.outcome !== "taken") {
+        outcomes.set(item, { ...decision, bin })
+        continue
+      }
       taken.push({ ...each, ownerId: row.owner_id })
       const available = decision.availableAfter
-      return { outcome: "taken", bin, available, frozen: row.frozen + row.available - available }
-    })
+      const frozen = row.frozen + row.available - available
+      outcomes.set(item, { outcome: "taken", bin, available, frozen })
+    }
     if (taken.length > 0) {
       yield* run(insertStakes(sql, taken))
       yield* transfers
@@ -109,9 +119,9 @@ export const makeTakeStakes = Effect.gen(function* () {
               ? []
               : [{ item, pool, bin: binOf(pool.bin_edges, item.stake.predicted_value) }]
           })
-          const decided = yield* takePlaced(placed)
-          const outcomes = new Map(Arr.zip(placed, decided).map(([{ item }, outcome]) => [item, outcome]))
-          return items.flatMap((item, place) => refused[place] ?? outcomes.get(item) ?? [])
+          const outcomes = yield* takePlaced(placed)
+          const busy: StakeOutcome = { outcome: "busy" }
+          return items.map((item, place) => refused[place] ?? outcomes.get(item) ?? busy)
         })
       )
       .pipe(orDefect)

@@ -23,7 +23,7 @@ export const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const terms = maybe(Terms)
   const scoreForecasts = yield* makeScoreForecasts
-  const settlePool = yield* makeSettlePool
+  const { returnRest, settlePool } = yield* makeSettlePool
 
   /** Whether it did: not when the challenge has ended, or is not closed yet. */
   return Effect.fn("Scoring.settleMacro")(function* (challengeId: string, actualValue: number) {
@@ -60,6 +60,7 @@ export const makeSettleMacro = Effect.gen(function* () {
       yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${challengeId}::uuid`)
       yield* settlePool(challengeId, winning_bin, now)
       yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
+      yield* returnRest(challengeId)
       return true
     })
     return yield* settling(sql, settled)

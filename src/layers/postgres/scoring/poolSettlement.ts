@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
 import { Plan } from "../../../services/Owners.ts"
-import { poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
+import { funding, poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
 import { makeTransfers, mostPosted } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
 import { at, column, many, one, run } from "../query.ts"
@@ -52,20 +52,21 @@ export const makeSettlePool = Effect.gen(function* () {
 
   const winnersAfter = (challengeId: string, bin: number, after: string | undefined) =>
     winnerRows(sql`
-      select s.agent_id::text, s.amount, s.owner_id::text, coalesce(o.staked, s.amount) as owner_amount,
-             p.score::text, coalesce(w.plan, 'free') as plan
-        from stakes s
-        join prediction_scores p
+      select s.agent_id::text, s.amount, s.owner_id::text, p.score::text, coalesce(w.plan, 'free') as plan,
+             case when s.owner_id is null then s.amount
+                  else (select sum(o.amount)::bigint from stakes o
+                         where o.challenge_id = s.challenge_id and o.owner_id = s.owner_id) end as owner_amount
+        from (
+          select * from stakes
+           where challenge_id = ${challengeId}::uuid and bin = ${bin}
+             ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+           order by agent_id
+           limit ${page}) s
+        -- Whoever has staked has predicted, and has a score.
+        left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
         left join operators w on w.id = s.owner_id
-        left join (
-          select owner_id, sum(amount)::bigint as staked from stakes
-           where challenge_id = ${challengeId}::uuid and owner_id is not null group by owner_id) o
-          on o.owner_id = s.owner_id
-       where s.challenge_id = ${challengeId}::uuid and s.bin = ${bin}
-         ${after === undefined ? sql`` : sql`and s.agent_id > ${after}::uuid`}
-       order by s.agent_id
-       limit ${page}`)
+       order by s.agent_id`)
 
   /** Their weights depend on all of them, so they are in memory together. */
   const allWinners = Effect.fnUntraced(function* (challengeId: string, bin: number) {
@@ -149,10 +150,10 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * Settles the pool of a challenge that ends in this transaction. Without a bin, or with nobody on it, it is void, and
-   * all that happens is that everything returns.
+   * Settles the pool of a challenge that ends in this transaction, which ends with `returnRest`. Without a bin, or with
+   * nobody on it, it is void, and all that happens is that everything returns.
    */
-  return Effect.fn("Scoring.settlePool")(function* (
+  const settlePool = Effect.fn("Scoring.settlePool")(function* (
     challengeId: string,
     winningBin: number | null,
     now: DateTime.Utc
@@ -167,6 +168,8 @@ export const makeSettlePool = Effect.gen(function* () {
     const winners = winningBin === null ? [] : yield* allWinners(challengeId, winningBin)
     const earned = poolRewards(pool.reward_pool, winners)
     yield* returnStakes(challengeId)
+    // Was done when the challenge was made, unless by a replica that still runs the program from before there were pools.
+    yield* record(pool.reward_pool > 0n ? [funding(challengeId, pool.reward_pool)] : [])
     const rewards = yield* limited(winners, earned)
     const paid = rewards.reduce((sum, each) => sum + each.reward, 0n)
     yield* run(sql`
@@ -175,7 +178,16 @@ export const makeSettlePool = Effect.gen(function* () {
       values (${challengeId}::uuid, ${winners.length > 0 ? "paid" : "void"}, ${winningBin}::int, ${pool.reward_pool},
               ${pool.stakes}, ${pool.staked}, ${winners.length}, ${paid}, ${at(now)})`)
     yield* payRewards(challengeId, rewards)
+  })
+
+  /**
+   * What is not paid goes back. The last step of the transaction, after the entry of the log: whoever claims an agent or
+   * creates a challenge waits for the treasury.
+   */
+  const returnRest = Effect.fnUntraced(function* (challengeId: string) {
     const { posted } = yield* left(sql`select posted from accounts where id = ${poolAccount(challengeId)}`)
     yield* record(posted > 0n ? [remainder(challengeId, posted)] : [])
   })
+
+  return { settlePool, returnRest }
 })

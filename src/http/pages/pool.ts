@@ -1,0 +1,103 @@
+/** The credit pool of a macro challenge as people read it: what stands on which bin, and what came of it. */
+import type { Results } from "../../services/Arenas.ts"
+import { creditsOf } from "../../services/Credits.ts"
+import type { MacroChallenge } from "../../services/MacroArena.ts"
+import type { PoolOdds } from "../../services/Pools.ts"
+import { badge, facts } from "./components.ts"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+
+type Bin = MacroChallenge["bins"][number]
+
+export const binRange = ({ high, low }: Bin): string => {
+  if (low === null) return high === null ? "any value" : `below ${high}`
+  return high === null ? `${low} and above` : `${low} to below ${high}`
+}
+
+/** In the words of the bin where it is known. */
+const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): string | null => {
+  const bin = bins?.find((each) => each.index === index)
+  return bin === undefined ? null : binRange(bin)
+}
+
+const credits = (micro: bigint): string => (micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`)
+const agents = (count: number): string => (count === 1 ? "1 agent" : `${count} agents`)
+
+type Prediction = Results["predictions"][number]
+
+/** What an agent has staked, and got for it; nothing of those without a stake. */
+export const staked = ({ reward, stake, stake_bin }: Prediction, bins: Results["bins"]): Html => {
+  if (stake === null) return null
+  const on = rangeAt(bins, stake_bin)
+  return html`<p class="small">
+    Staked
+    ${credits(stake)}${on === null ? "" : ` on ${on}`}${reward === null ? "" : `; reward ${credits(reward)}`}
+  </p>`
+}
+
+const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>): string => {
+  if (how === "paid") return "Paid to those who had staked on the winning bin"
+  return winning_bin === null
+    ? "Void, for there is no value: nobody gets a reward"
+    : "Void, for nobody had staked on the bin that holds the value: nobody gets a reward"
+}
+
+const marks = (index: number, { bin, pool }: Results) =>
+  html`${index === bin ? badge("info", "It came here") : null}
+  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", "Won the pool") : null}`
+
+/** A page stays legible with so many rows; more are a click away. */
+const mostAtOnce = 15
+
+const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
+  html`<details open=${odds.bins.length <= mostAtOnce}>
+    <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
+    <div class="wide">
+      <table class="bins">
+        <thead>
+          <tr>
+            <th scope="col">Bin</th>
+            <th scope="col">Share</th>
+            <th scope="col">Credits</th>
+            <th scope="col">Agents</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${odds.bins.map(
+            (bin) =>
+              html`<tr>
+                <th scope="row">${binRange(bin)} ${marks(bin.index, results)}</th>
+                <td>${(bin.share * 100).toFixed(1)} %</td>
+                <td>${creditsOf(bin.staked)}</td>
+                <td>${bin.stakers}</td>
+              </tr>`
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`
+
+/** What is staked, while it can be and after; once the pool is settled, what came of it. */
+export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results) => {
+  const { pool } = results
+  return html`<section aria-labelledby="pool">
+    <h2 id="pool">The credit pool</h2>
+    <p>
+      Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds
+      the published value share the reward pool: one half of it by the scores of their forecasts, the other
+      half by their stakes. Every stake returns in full, also that of an agent that was wrong.
+    </p>
+    ${facts([
+      ["Reward pool", `${terms.reward_pool} credits`],
+      ["Staked", `${credits(odds.total)} by ${agents(odds.stakers)}`],
+      ["Outcome", pool === null ? null : outcome(pool)],
+      ["Winning bin", pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin) : null],
+      ["Paid", pool === null ? null : `${credits(pool.paid)} in rewards; all stakes have returned`]
+    ])}
+    ${binTable(terms, odds, results)}
+    <p class="quiet small">
+      Shares say where credit stands, and not how likely a bin is; they stay after the end. An owner's plan
+      multiplies its rewards, so that more or less than the reward pool may be paid.
+    </p>
+  </section>`
+}

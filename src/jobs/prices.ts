@@ -1,0 +1,17 @@
+/** Asks the price source for the candles that are due. Candles end on the hour, so most ticks find nothing to ask for. */
+import { Duration, Effect, Layer } from "effect"
+import { PriceIngestion } from "../services/PriceIngestion.ts"
+import { Settings } from "../services/Settings.ts"
+import { everyTick, repeatedly } from "./schedule.ts"
+
+const measureInterval = Duration.minutes(1)
+
+const start = Effect.gen(function* () {
+  const settings = yield* Settings
+  const ingestion = yield* PriceIngestion
+  yield* Effect.forkScoped(everyTick("prices", settings.jobInterval, ingestion.ingestDue))
+  yield* Effect.forkScoped(repeatedly("price gauges", measureInterval, ingestion.measure))
+})
+
+/** For instances with the role `jobs`, if there is a price source. */
+export const layer = Layer.effectDiscard(start)

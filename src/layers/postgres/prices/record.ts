@@ -1,0 +1,167 @@
+/** Puts down what a source answered, in one transaction: first readings, price points, contradictions, absences. */
+import { Array as Arr, DateTime, Duration, Effect, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import type { Candle } from "../../../services/Prices.ts"
+import type { IngestionReport } from "../../../services/PriceIngestion.ts"
+import type { Answer, Feed, Reading, Window } from "../../../services/PriceSource.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { at, column, decimal, many, orDefect } from "../query.ts"
+import { quiet, stepOf } from "./expected.ts"
+
+/** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
+const gapPause = Duration.hours(1)
+const gapsFor = Duration.hours(72)
+/** What is not there yet is asked for less and less often, but at least so often. */
+const longestPause = Duration.minutes(15)
+
+const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
+
+const columnsOf = (candles: ReadonlyArray<Candle>) => [
+  column(
+    "timestamptz",
+    candles.map(({ time }) => at(time))
+  ),
+  column(
+    "numeric",
+    candles.map(({ open }) => decimal(open))
+  ),
+  column(
+    "numeric",
+    candles.map(({ high }) => decimal(high))
+  ),
+  column(
+    "numeric",
+    candles.map(({ low }) => decimal(low))
+  ),
+  column(
+    "numeric",
+    candles.map(({ close }) => decimal(close))
+  )
+]
+
+export type Recorded = Omit<IngestionReport, "failed">
+
+export const makeRecord = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const random = yield* SecureRandom.SecureRandom
+  const counted = many(Counts)
+  const millis = (duration: Duration.Duration) =>
+    sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
+
+  /**
+   * A candle that this source shows for the first time is read again later; one that it shows as before is a price point;
+   * one that it shows otherwise waits for a decision.
+   */
+  const take = Effect.fnUntraced(function* (feed: Feed, reading: Reading, askedAt: DateTime.Utc) {
+    const { candles, fetchedAt, payloadHash, source } = reading
+    const ids = yield* Effect.forEach(candles, () => random.uuidV7())
+    const [times, opens, highs, lows, closes] = columnsOf(candles)
+    return yield* counted(sql`
+      with n as (
+        select n.*
+          from unnest(${column("uuid", ids)}, ${times}, ${opens}, ${highs}, ${lows}, ${closes})
+               as n (id, time, open, high, low, close)
+          join expected_candles e
+            on e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = n.time
+           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${at(askedAt)}
+      ),
+      compared as (
+        select n.*,
+               case when r.time is null then 'read'
+                    when (r.open, r.high, r.low, r.close) = (n.open, n.high, n.low, n.close) then 'settled'
+                    else 'contested' end as state
+          from n left join price_readings r
+            on r.source = ${source} and r.asset = ${feed.asset} and r.interval = ${feed.interval} and r.time = n.time
+      ),
+      first as (
+        insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
+        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${at(fetchedAt)}, ${payloadHash}
+          from compared where state = 'read'
+        on conflict do nothing
+      ),
+      points as (
+        insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at, payload_hash)
+        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close,
+               time + ${millis(stepOf(feed))}, ${at(fetchedAt)}, ${payloadHash}
+          from compared where state = 'settled'
+        on conflict do nothing
+      ),
+      contradictions as (
+        insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at, payload_hash)
+        select id, ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${at(fetchedAt)}, ${payloadHash}
+          from compared where state = 'contested'
+        on conflict do nothing
+      ),
+      moved as (
+        update expected_candles e
+           set state = c.state,
+               due_at = case c.state when 'read' then ${at(askedAt)}::timestamptz + ${millis(settings.priceReread)}
+                          else 'infinity' end
+          from compared c
+         where e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = c.time
+      )
+      select state, count(*)::int as count from compared group by state`)
+  })
+
+  /** What is due and in no reading: a gap or a closed market if everybody was asked in vain, else it is asked for again. */
+  const miss = Effect.fnUntraced(function* (
+    feed: Feed,
+    answer: Answer,
+    window: Window,
+    askedAt: DateTime.Utc
+  ) {
+    const shown = answer.readings.flatMap(({ candles }) => candles.map(({ time }) => time))
+    const latest = Arr.isReadonlyArrayNonEmpty(shown)
+      ? shown.reduce((left, right) => DateTime.max(left, right))
+      : window.from
+    const now = sql`${at(askedAt)}::timestamptz`
+    const known = sql`${answer.complete}::boolean
+      and ends_at + ${millis(Duration.sum(Duration.sum(feed.lag, settings.priceSettleDelay), settings.priceReread))} <= ${now}
+      and (time < ${at(latest)} or ends_at + ${millis(quiet)} <= ${now})`
+    return yield* counted(sql`
+      with missed as (
+        update expected_candles
+           set state = case when state = 'absent' or (state = 'awaited' and ${known}) then 'absent' else state end,
+               due_at = case
+                 when state = 'absent' or (state = 'awaited' and ${known}) then
+                   case when ${feed.continuous}::boolean and ends_at + ${millis(gapsFor)} > ${now}
+                        then ${now} + ${millis(gapPause)} else 'infinity' end
+                 else ${now} + least(${millis(longestPause)}, greatest(${millis(settings.priceReread)}, (${now} - ends_at) / 8))
+               end
+         where asset = ${feed.asset} and interval = ${feed.interval} and state in ('awaited', 'read', 'absent')
+           and due_at <= ${now} and time >= ${at(window.from)} and ends_at <= ${at(window.until)}
+        returning state
+      )
+      select state, count(*)::int as count from missed where state = 'absent' group by state`)
+  })
+
+  /** `askedAt` is before the source was asked: what another replica put down since is not due any more. */
+  return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
+    return yield* sql
+      .withTransaction(
+        Effect.gen(function* () {
+          // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
+          yield* sql`
+            select 1 from expected_candles
+             where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(askedAt)}
+               and state in ('awaited', 'read', 'absent')
+             order by time
+               for update`
+          const taken = yield* Effect.forEach(answer.readings, (reading) => take(feed, reading, askedAt))
+          const counts = [...taken.flat(), ...(yield* miss(feed, answer, window, askedAt))]
+          const total = (state: string) =>
+            counts.filter((each) => each.state === state).reduce((sum, { count }) => sum + count, 0)
+          const recorded: Recorded = {
+            read: total("read"),
+            settled: total("settled"),
+            contested: total("contested"),
+            absent: total("absent")
+          }
+          return recorded
+        })
+      )
+      .pipe(orDefect)
+  })
+})

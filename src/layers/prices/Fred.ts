@@ -1,0 +1,110 @@
+/**
+ * First prints by FRED's API. Every vintage of an observation is asked for, and the earliest is the first print; where
+ * the figure is a change, it is computed within that vintage, since the office computed it from what was known then.
+ */
+import { createHash } from "node:crypto"
+import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
+import { MacroSource } from "../../services/MacroSource.ts"
+import { SourceFailed } from "../../services/PriceSource.ts"
+import { observationOf, seriesOf } from "./fredSeries.ts"
+import { makeRecorder } from "./recorder.ts"
+import { makeCare } from "./venue.ts"
+
+const address = "https://api.stlouisfed.org/fred/series/observations"
+/** FRED's way to say until today. */
+const endOfTime = "9999-12-31"
+
+const Day = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))
+
+/** A value is a decimal, or a point where there is none. */
+const Observations = Schema.fromJsonString(
+  Schema.Struct({
+    observations: Schema.Array(Schema.Struct({ realtime_start: Day, date: Day, value: Schema.String }))
+  })
+)
+
+const decode = Schema.decodeUnknownOption(Observations)
+
+class Refused extends Error {
+  readonly status: number
+  constructor(status: number) {
+    super(`it answered ${status}`)
+    this.status = status
+  }
+}
+
+const failed = (error: unknown) =>
+  new SourceFailed({
+    reason: error instanceof Refused ? `fred: ${error.message}` : "fred: it cannot be reached",
+    // A wrong key or an unknown series is the same next time.
+    kind: error instanceof Refused && error.status < 429 ? "unknown" : "unavailable"
+  })
+
+const rounded = (text: string, decimals: number): Option.Option<number> =>
+  Option.map(BigDecimal.fromString(text), (value) =>
+    BigDecimal.toNumberUnsafe(BigDecimal.round(value, { scale: decimals, mode: "half-from-zero" }))
+  )
+
+const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
+  const recorder = yield* makeRecorder("fred")
+  const care = yield* makeCare("fred", yield* Semaphore.make(1))
+
+  const observations = Effect.fnUntraced(function* (query: Readonly<Record<string, string>>) {
+    const parameters = new URLSearchParams({ ...query, file_type: "json", api_key: Redacted.value(key) })
+    const { payloadHash, value } = yield* recorder.during(async () => {
+      const response = await recorder.fetch(`${address}?${parameters.toString()}`)
+      if (!response.ok) throw new Refused(response.status)
+      return response.text()
+    }, failed)
+    const decoded = decode(value)
+    if (Option.isNone(decoded)) {
+      return yield* new SourceFailed({ reason: "fred: its answer has another shape", kind: "unavailable" })
+    }
+    return { rows: decoded.value.observations, payloadHash }
+  })
+
+  const firstPrint: MacroSource["Service"]["firstPrint"] = Effect.fn("MacroSource.firstPrint")(function* ({
+    asset,
+    period,
+    unit
+  }) {
+    const series = seriesOf(asset, unit)
+    const observation = observationOf(period)
+    if (series === undefined || observation === undefined) return Option.none()
+    const asked = { series_id: series.id, observation_start: observation, observation_end: observation }
+    // Nothing is published before its period begins, so no vintage is cut off.
+    const vintages = yield* care(
+      observations({ ...asked, realtime_start: observation, realtime_end: endOfTime })
+    )
+    const [first] = vintages.rows
+      .filter(({ date, value }) => date === observation && value !== ".")
+      .toSorted((left, right) => left.realtime_start.localeCompare(right.realtime_start))
+    if (first === undefined) return Option.none()
+    const released = first.realtime_start
+    const computed =
+      series.units === "lin"
+        ? vintages
+        : yield* care(
+            observations({ ...asked, realtime_start: released, realtime_end: released, units: series.units })
+          )
+    const text =
+      computed === vintages ? first.value : computed.rows.find(({ date }) => date === observation)?.value
+    const fetchedAt = yield* DateTime.now
+    return Option.map(rounded(text ?? ".", series.decimals), (value) => ({
+      value,
+      source: `FRED ${series.id} ${series.units}`,
+      observation,
+      releasedOn: released,
+      fetchedAt,
+      payloadHash: new Uint8Array(
+        createHash("sha256")
+          .update(Buffer.concat([vintages.payloadHash, computed.payloadHash]))
+          .digest()
+      )
+    }))
+  })
+
+  return MacroSource.of({ firstPrint })
+})
+
+export const layer = (key: Redacted.Redacted) => Layer.effect(MacroSource, make(key))

@@ -1,0 +1,134 @@
+/** Spot exchanges, asked through ccxt, which is loaded only here: it takes half a second and 70 MB. */
+import { createHash } from "node:crypto"
+import { DateTime, Effect, Predicate, Semaphore } from "effect"
+import { SourceFailed, PriceSourceUnusable } from "../../services/PriceSource.ts"
+import type { Window } from "../../services/PriceSource.ts"
+import type { ExchangeSetting } from "../../services/Settings.ts"
+import { makeRecorder } from "./recorder.ts"
+import { makeCare, usableCandles } from "./venue.ts"
+import type { Venue } from "./venue.ts"
+
+/** The most that all of them answer at once. */
+const pageSize = 300
+/** A window of a year. */
+const mostPages = 30
+const hour = 3_600_000
+
+/** What is used of an exchange of ccxt. */
+interface Exchange {
+  fetchImplementation: unknown
+  readonly has: Record<string, unknown>
+  readonly loadMarkets: (reload?: boolean) => Promise<unknown>
+  readonly fetchOHLCV: (
+    symbol: string,
+    timeframe: string,
+    since: number,
+    limit: number
+  ) => Promise<ReadonlyArray<ReadonlyArray<unknown>>>
+}
+
+const isClass = (value: unknown): value is new (config: object) => Exchange => typeof value === "function"
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Without the address that was asked: where a reason is read, it says nothing. */
+const reasonOf = (error: unknown): string =>
+  messageOf(error)
+    .replaceAll(/https?:\/\/\S+/g, "")
+    .slice(0, 200)
+
+/** Of one page the hash of its bytes, of several the hash of their hashes. */
+const hashOf = (pages: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const [first, ...others] = pages
+  if (first !== undefined && others.length === 0) return first
+  return new Uint8Array(createHash("sha256").update(Buffer.concat(pages)).digest())
+}
+
+const asCandle = ([time, open, high, low, close]: ReadonlyArray<unknown>) => ({
+  time: Predicate.isNumber(time) ? DateTime.makeUnsafe(time) : undefined,
+  open,
+  high,
+  low,
+  close
+})
+
+export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<ExchangeSetting>) {
+  const { default: ccxt } = yield* Effect.promise(() => import("ccxt"))
+
+  const failed = (error: unknown) =>
+    new SourceFailed({
+      reason: reasonOf(error),
+      kind:
+        error instanceof ccxt.NetworkError || !(error instanceof ccxt.BaseError) ? "unavailable" : "unknown"
+    })
+
+  const make = Effect.fnUntraced(function* ({ exchange, quote }: ExchangeSetting) {
+    const unusable = (why: string) =>
+      new PriceSourceUnusable({ message: `AUSPEX_PRICE_EXCHANGES cannot be used: ${exchange} ${why}.` })
+    const Class: unknown = Reflect.get(ccxt, exchange)
+    if (!ccxt.exchanges.includes(exchange) || !isClass(Class)) {
+      return yield* unusable("is no exchange that ccxt knows")
+    }
+    const recorder = yield* makeRecorder(exchange)
+    // The recorder keeps the distance between requests. Without a key, nothing of currencies is needed.
+    const client = new Class({ enableRateLimit: false, options: { fetchMarkets: { types: ["spot"] } } })
+    client.has["fetchCurrencies"] = false
+    if (client.has["fetchOHLCV"] !== true) return yield* unusable("has no candles")
+    client.fetchImplementation = recorder.fetch
+    const care = yield* makeCare(exchange, yield* Semaphore.make(1))
+    let areMarketsKnown = false
+
+    const ask = Effect.fnUntraced(function* (symbol: string, window: Window) {
+      if (!areMarketsKnown) {
+        yield* recorder.during(() => client.loadMarkets(true), failed)
+        areMarketsKnown = true
+      }
+      const until = DateTime.toEpochMillis(window.until)
+      const shown: Array<ReadonlyArray<unknown>> = []
+      const hashes: Array<Uint8Array> = []
+      let since = DateTime.toEpochMillis(window.from)
+      for (let page = 0; page < mostPages && since < until; page++) {
+        const start = since
+        const { payloadHash, value } = yield* recorder.during(
+          () => client.fetchOHLCV(symbol, "1h", start, pageSize),
+          failed
+        )
+        const last = Math.max(...value.map(([time]) => time).filter(Predicate.isNumber))
+        shown.push(...value)
+        hashes.push(payloadHash)
+        if (!(last >= since)) break
+        since = last + hour
+      }
+      const candles = usableCandles(shown.map(asCandle), window)
+      // These markets never close: an answer without one candle is no evidence that there was none.
+      if (candles.length === 0) {
+        return yield* new SourceFailed({
+          reason: `${exchange} shows no candle of ${symbol}`,
+          kind: "unknown"
+        })
+      }
+      return {
+        source: `${exchange} ${symbol}`,
+        candles,
+        fetchedAt: yield* DateTime.now,
+        payloadHash: hashOf(hashes)
+      }
+    })
+
+    const venue: Venue = {
+      name: exchange,
+      read: (asset, window) =>
+        care(ask(`${asset}/${quote}`, window)).pipe(
+          // A symbol may have been listed since the markets were looked up.
+          Effect.tapError(({ kind }) =>
+            Effect.sync(() => {
+              if (kind === "unknown") areMarketsKnown = false
+            })
+          )
+        )
+    }
+    return venue
+  })
+
+  return yield* Effect.forEach(wanted, make)
+})

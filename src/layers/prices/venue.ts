@@ -1,0 +1,85 @@
+/** A place that candles are asked of, and the care with which it is asked. */
+import { DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
+import type { Semaphore } from "effect"
+import { CircuitBreaker } from "effect/persistence"
+import { Candle } from "../../services/Prices.ts"
+import { SourceFailed } from "../../services/PriceSource.ts"
+import type { Reading, Window } from "../../services/PriceSource.ts"
+
+export interface Venue {
+  readonly name: string
+  readonly read: (asset: string, window: Window) => Effect.Effect<Reading, SourceFailed>
+}
+
+const firstPause = Duration.seconds(1)
+const retries = 2
+/** A place that failed so many times in a row, retries included, is left alone for a while. */
+const failuresInARow = 3
+const restFor = Duration.minutes(1)
+const longestRest = Duration.minutes(10)
+
+const isUnavailable = ({ kind }: SourceFailed): boolean => kind === "unavailable"
+
+const restless = CircuitBreaker.make({
+  tripPolicy: CircuitBreaker.consecutive(failuresInARow),
+  openDuration: restFor,
+  maxOpenDuration: longestRest
+}).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+
+/** Retries and a circuit breaker around a place that is asked one thing at a time. */
+export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaphore.Semaphore) {
+  const breaker = yield* restless
+  return <A>(ask: Effect.Effect<A, SourceFailed>): Effect.Effect<A, SourceFailed> =>
+    ask.pipe(
+      Effect.retry({
+        times: retries,
+        while: isUnavailable,
+        schedule: Schedule.jittered(Schedule.exponential(firstPause, 3))
+      }),
+      breaker.execute({
+        key: name,
+        classify: (exit) => {
+          if (exit._tag === "Success") return CircuitBreaker.success
+          const failed = exit.cause.reasons.some(
+            (reason) => reason._tag === "Fail" && isUnavailable(reason.error)
+          )
+          return failed ? CircuitBreaker.failure() : CircuitBreaker.ignored
+        }
+      }),
+      Effect.catchTag(
+        "CircuitBreakerError",
+        () =>
+          new SourceFailed({
+            reason: `${name} failed several times in a row and rests`,
+            kind: "resting"
+          })
+      ),
+      turns.withPermits(1)
+    )
+})
+
+const decodeCandle = Schema.decodeUnknownOption(Schema.toType(Candle))
+const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
+
+/**
+ * What can be used of an answer: hours that are whole, begin on the hour and lie in the window. One that the answer shows
+ * in two ways says nothing, and is asked for again.
+ */
+export const usableCandles = (
+  shown: ReadonlyArray<unknown>,
+  { from, until }: Window
+): ReadonlyArray<Candle> => {
+  const byTime = new Map<number, ReadonlyArray<Candle>>()
+  for (const each of shown) {
+    const candle = Option.getOrUndefined(decodeCandle(each))
+    if (candle === undefined) continue
+    const time = DateTime.toEpochMillis(candle.time)
+    const begins = time % 3_600_000 === 0 && time >= DateTime.toEpochMillis(from)
+    if (!begins || time + 3_600_000 > DateTime.toEpochMillis(until)) continue
+    const known = byTime.get(time) ?? []
+    if (!known.some((other) => sameCandle(other, candle))) byTime.set(time, [...known, candle])
+  }
+  return [...byTime]
+    .sort(([left], [right]) => left - right)
+    .flatMap(([, candles]) => (candles.length === 1 ? candles : []))
+}

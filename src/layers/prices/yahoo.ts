@@ -1,0 +1,98 @@
+/** Futures and the dollar index, by Yahoo's charts through yahoo-finance2, which is loaded only here. */
+import { DateTime, Effect, Predicate, Semaphore } from "effect"
+import { SourceFailed } from "../../services/PriceSource.ts"
+import type { Window } from "../../services/PriceSource.ts"
+import { makeRecorder } from "./recorder.ts"
+import { makeCare, usableCandles } from "./venue.ts"
+import type { Venue } from "./venue.ts"
+
+/** The front contracts, and the index of the Intercontinental Exchange. */
+export const yahooSymbols: Readonly<Record<string, string>> = {
+  GC: "GC=F",
+  ES: "ES=F",
+  CL: "CL=F",
+  ZN: "ZN=F",
+  HG: "HG=F",
+  NG: "NG=F",
+  ZS: "ZS=F",
+  DXY: "DX-Y.NYB"
+}
+
+const firstBrace = 0x7b
+
+/** The library prints the addresses of answers that are no JSON; they end here instead. */
+const inspect = (status: number, body: Uint8Array) => {
+  if (status >= 400 && body[0] !== firstBrace) throw new Error(`it answered ${status}`)
+}
+
+/** Yahoo's own word for a symbol that it does not have, or does not have any more. */
+const isUnknownSymbol = (message: string): boolean => /no data found|delisted|not found/i.test(message)
+
+const failed = (error: unknown) => {
+  const causes = [error, Predicate.hasProperty(error, "cause") ? error.cause : undefined]
+  const reason = causes
+    .filter((each) => each instanceof Error)
+    .map(({ message }) => message)
+    .join(": ")
+    .slice(0, 200)
+  return new SourceFailed({
+    reason: `yahoo: ${reason}`,
+    kind: isUnknownSymbol(reason) ? "unknown" : "unavailable"
+  })
+}
+
+const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {}, dir: () => {} }
+
+export const makeYahoo = Effect.gen(function* () {
+  const [{ default: createYahooFinance }, { default: chart }] = yield* Effect.promise(() =>
+    Promise.all([import("yahoo-finance2/createYahooFinance"), import("yahoo-finance2/modules/chart")])
+  )
+  const recorder = yield* makeRecorder("yahoo", inspect)
+  const Yahoo = createYahooFinance({ modules: { chart } })
+  const client = new Yahoo({
+    fetch: recorder.fetch,
+    logger: silent,
+    suppressNotices: ["yahooSurvey", "ripHistorical"],
+    versionCheck: false,
+    validation: { logErrors: false, logOptionsErrors: false, allowAdditionalProps: true }
+  })
+  const care = yield* makeCare("yahoo", yield* Semaphore.make(1))
+
+  const ask = Effect.fnUntraced(function* (symbol: string, { from, until }: Window) {
+    const { payloadHash, value } = yield* recorder.during(
+      () =>
+        client.chart(symbol, {
+          period1: DateTime.toDateUtc(from),
+          period2: DateTime.toDateUtc(until),
+          interval: "1h",
+          includePrePost: false,
+          events: "",
+          return: "array"
+        }),
+      failed
+    )
+    // Hours without a trade are there with nulls.
+    const candles = usableCandles(
+      value.quotes.map(({ close, date, high, low, open }) => ({
+        time: DateTime.makeUnsafe(date),
+        open,
+        high,
+        low,
+        close
+      })),
+      { from, until }
+    )
+    return { source: `yahoo ${symbol}`, candles, fetchedAt: yield* DateTime.now, payloadHash }
+  })
+
+  const venue: Venue = {
+    name: "yahoo",
+    read: (asset, window) => {
+      const symbol = yahooSymbols[asset]
+      return symbol === undefined
+        ? Effect.fail(new SourceFailed({ reason: `yahoo has no symbol of ${asset}`, kind: "unknown" }))
+        : care(ask(symbol, window))
+    }
+  }
+  return venue
+})

@@ -1,0 +1,27 @@
+/** How often what may be asked, and by whose word it is counted; part of the table in `src/config.ts`. */
+import { limit, parseNetworks, plain } from "./settingKinds.ts"
+import type { Setting } from "./settingKinds.ts"
+
+export const limitSettings = {
+  limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
+  limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
+  limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
+  limitRegistrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
+  limitReads: limit(
+    "AUSPEX_LIMIT_READS",
+    "600/minute",
+    "Reads, and writes without a limit of their own, per address."
+  ),
+  limitLogReads: limit(
+    "AUSPEX_LIMIT_LOG_READS",
+    "6000/minute",
+    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
+  ),
+  trustedProxies: plain({
+    name: "AUSPEX_TRUSTED_PROXIES",
+    defaultText: "",
+    takes: "addresses and CIDR blocks with commas",
+    meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
+    parse: parseNetworks
+  })
+} satisfies Record<string, Setting<unknown>>
