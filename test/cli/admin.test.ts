@@ -140,7 +140,7 @@ layer(testServer())("npm run admin", (it) => {
       const challenge = yield* newMacro({ reward_pool: 1000 })
       const [winner, loser] = [yield* staker(100), yield* staker(100)]
       for (const agent of [winner, loser]) yield* forecast(agent, challenge)
-      yield* stake(winner, challenge, 75.5)
+      yield* stake(winner, challenge, 75_500_000n)
       yield* stake(loser, challenge, 50, 2.9)
       yield* TestClock.adjust("2 hours")
       const closed = yield* run("macro", "results", challenge.id)

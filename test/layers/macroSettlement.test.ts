@@ -1,6 +1,6 @@
 /** How macro challenges are settled and void, and what is kept of their scores. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -21,6 +21,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { revealAll } from "../support/loggedWorld.ts"
+import { observed, Observed } from "../support/observed.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>
@@ -333,6 +334,26 @@ layer(testServices())("Calibration", (it) => {
       yield* sql`update calibration_figures set within_50 = within_50 + 1 where agent_id is null`
       assert.deepStrictEqual((yield* scoring.audit).differences, ["calibration: over all"])
       yield* sql`update calibration_figures set within_50 = within_50 - 1 where agent_id is null`
+    })
+  )
+})
+
+layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro challenge", (it) => {
+  it.effect("find in the log that it was settled, or voided, once each", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const [settled, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+      yield* moveTo(deadline)
+      yield* resolve(settled, 3.1)
+      yield* resolve(settled, 3.1)
+      const end = MacroArena.use((macro) => macro.void(ended.id, "never published"))
+      yield* end
+      yield* Effect.flip(end)
+      const { lines } = yield* Observed
+      const about = (message: string, { id }: { readonly id: string }) =>
+        lines.filter((line) => line.includes(`"${message}"`) && line.includes(id)).length
+      assert.strictEqual(about("a macro challenge was settled", settled), 1)
+      assert.strictEqual(about("a macro challenge was voided", ended), 1)
     })
   )
 })

@@ -40,7 +40,10 @@ const make = Effect.gen(function* () {
   const columns = sql`
     slug, title, summary, ${iso(sql, "ended_at")} as ended_at, ${iso(sql, "archived_at")} as archived_at, challenge_count`
 
-  /** The tournament and all of its challenges in one statement, unless its slug is taken. */
+  /**
+   * The tournament and all of its challenges in one statement, unless its slug is taken. Two unique keys begin with the slug,
+   * and of two imports at once the later one may meet either of them first: so no key is named in the conflict.
+   */
   const store = (wanted: TournamentImport, digest: Buffer, now: DateTime.Utc) => {
     const records = wanted.challenges.map((challenge, index) => ({
       ...challenge,
@@ -55,7 +58,7 @@ const make = Effect.gen(function* () {
         insert into archived_tournaments (slug, title, summary, ended_at, archived_at, challenge_count, digest)
         values (${wanted.slug}, ${wanted.title}, ${wanted.summary ?? null}, ${at(wanted.ended_at)}, ${at(now)},
                 ${records.length}, ${digest})
-        on conflict (slug) do nothing
+        on conflict do nothing
         returning slug, challenge_count
       )
       insert into archived_challenges
