@@ -43,8 +43,8 @@ export const makeVoidChallenge = Effect.gen(function* () {
       })
     )
     if (ended) {
-      yield* Effect.logInfo("a challenge was voided").pipe(
-        Effect.annotateLogs({ challenge_id: challengeId, type })
+      yield* Effect.logInfo(`a ${type === "macro" ? "macro challenge" : "price event"} was voided`).pipe(
+        Effect.annotateLogs({ challenge_id: challengeId })
       )
     }
     return ended
