@@ -266,7 +266,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   log("/log/checkpoint", "", (service) => service.checkpoint)
   log("/log/key", "", (service) => service.verifierKeys)
   log("/log/tile/*", "level 0", (service) => service.hashTile(0, 3, 256))
-  log("/log/tile/*", "level 1, growing", (service) => service.hashTile(1, 0, 77))
+  log("/log/tile/*", "level 1, growing", (service) => service.hashTile(1, 0, 30))
   log("/log/tile/*", "entries", (service) => service.entryBundle(3, 256))
   const stamped = LogTimeStamps.use((service) => service.find(1))
   addLog("/log/timestamp/:size", "", stamped)
