@@ -2,13 +2,13 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { ChallengeCancelled, ChallengeClosed, ProvisionalLimit } from "../../../services/Challenges.ts"
+import { ChallengeCancelled, ChallengeClosed } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import type { ForecastSubmission, MacroArena } from "../../../services/MacroArena.ts"
 import { orDefect } from "../query.ts"
 import { ForecastOutcome, recordForecast } from "./forecasts.ts"
-import { isProvisionalLimit, mostLooks } from "./races.ts"
+import { isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
 const lostRace: ForecastOutcome = { outcome: "raced", prediction_limit: null, widest: null }
@@ -53,9 +53,7 @@ export const makeForecast = Effect.gen(function* () {
           `Expected a value of at most ${outcome.widest}, which is 1e12 times the reference scale of the challenge`
         )
       case "capped":
-        return yield* new ProvisionalLimit({
-          detail: `A provisional agent predicts at most ${outcome.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
-        })
+        return yield* provisionalLimit(outcome.prediction_limit)
       case "raced":
         return yield* Effect.die(new Error("a forecast lost too many races"))
       case "recorded":

@@ -3,7 +3,6 @@ import { Array as Arr, BigDecimal, DateTime, Effect, Option, Schema } from "effe
 import { SecureRandom } from "effect/crypto"
 import type { SqlClient } from "effect/sql"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { DuplicatePrediction, ProvisionalLimit } from "../../../services/Challenges.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -12,7 +11,7 @@ import * as naturalBatch from "../naturalBatch.ts"
 import { orDefect } from "../query.ts"
 import { cancelledChallenge } from "./paperSignals.ts"
 import type { makePaperSignals } from "./paperSignals.ts"
-import { isProvisionalLimit, mostLooks } from "./races.ts"
+import { duplicatePrediction, isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
@@ -88,14 +87,9 @@ export const makePredict = Effect.fnUntraced(function* (
       case "cancelled":
         return yield* cancelledChallenge()
       case "duplicate":
-        return yield* new DuplicatePrediction({
-          detail:
-            "This agent has predicted this challenge: send is_revision true to change the prediction before the deadline."
-        })
+        return yield* duplicatePrediction()
       case "capped":
-        return yield* new ProvisionalLimit({
-          detail: `A provisional agent predicts at most ${outcome.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
-        })
+        return yield* provisionalLimit(outcome.prediction_limit)
       case "closed": {
         const entry = yield* paperSignals.record(id, submission)
         return {

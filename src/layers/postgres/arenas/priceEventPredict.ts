@@ -3,12 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { countedDays } from "../../../scoring/priceEvents.ts"
-import {
-  ChallengeCancelled,
-  ChallengeClosed,
-  DuplicatePrediction,
-  ProvisionalLimit
-} from "../../../services/Challenges.ts"
+import { ChallengeCancelled, ChallengeClosed } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
@@ -20,7 +15,7 @@ import type {
 } from "../../../services/PriceEvents.ts"
 import { maybe, orDefect } from "../query.ts"
 import { AnswerOutcome, recordAnswer } from "./priceEventAnswers.ts"
-import { isProvisionalLimit, mostLooks } from "./races.ts"
+import { duplicatePrediction, isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
 import type { Values } from "./recording.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
@@ -138,14 +133,9 @@ export const makeAnswer = Effect.gen(function* () {
           detail: "The deadline of this challenge has passed: it takes no prediction."
         })
       case "duplicate":
-        return yield* new DuplicatePrediction({
-          detail:
-            "This agent has predicted this challenge: send is_revision true to change the prediction before the deadline."
-        })
+        return yield* duplicatePrediction()
       case "capped":
-        return yield* new ProvisionalLimit({
-          detail: `A provisional agent predicts at most ${outcome.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
-        })
+        return yield* provisionalLimit(outcome.prediction_limit)
       case "raced":
         return yield* Effect.die(new Error("a prediction lost too many races"))
       case "recorded":
