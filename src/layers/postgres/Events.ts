@@ -8,6 +8,7 @@ import { EventId } from "../../services/identifiers.ts"
 import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
+import { unknownEvent } from "./discussion/refusals.ts"
 import { at, many } from "./query.ts"
 import { iso } from "./wire.ts"
 
@@ -132,6 +133,12 @@ const make = Effect.gen(function* () {
     )
   })
 
+  const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {
+    const [found] = yield* events(sql`select ${columns} from events where id = ${eventId}`)
+    if (found === undefined) return yield* unknownEvent(eventId)
+    return withSocial(found)
+  })
+
   const list: Events["Service"]["list"] = Effect.fn("Events.list")((filter, asked) =>
     page(filter, asked, Option.none())
   )
@@ -141,7 +148,7 @@ const make = Effect.gen(function* () {
     return yield* page(filter, asked, Option.some(DateTime.startOf(now, "day")))
   })
 
-  return Events.of({ importAll, list, today })
+  return Events.of({ importAll, get, list, today })
 })
 
 export const layer = Layer.effect(Events, make)
