@@ -5,7 +5,7 @@ import { InvalidRequest } from "../../services/errors.ts"
 import { Events, MarketEvent } from "../../services/Events.ts"
 import type { EventFilter } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { unknownEvent } from "./discussion/refusals.ts"
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const events = many(EventRow)
   const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
-  const cursor = cursorCodec(Schema.Struct({ published_at: InstantText, id: EventId }))
+  const cursor = (yield* Cursors).codec(Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     id as event_id, id as news_id, title, summary, url, source, ${iso(sql, "published_at")} as published_at, spaces, assets`
