@@ -282,6 +282,9 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
+        comments: yield* orDefault(settings.limitComments),
+        replies: yield* orDefault(settings.limitReplies),
+        likes: yield* orDefault(settings.limitLikes),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),

@@ -12,6 +12,7 @@ import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
+import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
@@ -40,6 +41,7 @@ const foundations = Layer.mergeAll(
   Archive.layer,
   Audit.layer,
   Credits.layer,
+  Discussion.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,
