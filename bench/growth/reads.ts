@@ -9,6 +9,7 @@ import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
@@ -21,17 +22,19 @@ import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { discussionReads } from "./discussion.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 
-type Reading = Effect.Effect<
+export type Reading = Effect.Effect<
   unknown,
   unknown,
   | AgentScopes
   | Archive
   | Arenas
   | Credits
+  | Discussion
   | Events
   | LogTimeStamps
   | MacroArena
@@ -52,7 +55,7 @@ export interface Read {
 }
 
 /** The page after the item whose key a query says. */
-interface Deep {
+export interface Deep {
   readonly page: string
   /** Selects the sort key of the item, as JSON. */
   readonly key: string
@@ -200,6 +203,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/events/today", "asset=GC", (page) =>
     Events.use((service) => service.today({ asset: "GC" }, page))
   )
+
+  yield* discussionReads(size, add)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))

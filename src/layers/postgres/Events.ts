@@ -10,7 +10,7 @@ import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { unknownEvent } from "./discussion/refusals.ts"
 import { social } from "./discussion/shown.ts"
-import { at, column, many } from "./query.ts"
+import { at, many } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const isEventId = Schema.is(EventId)
@@ -40,7 +40,6 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const events = many(MarketEvent)
-  const storedIds = many(Schema.Struct({ id: Schema.String }))
   const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
   const cursor = (yield* Cursors).codec(Schema.Struct({ published_at: InstantText, id: EventId }))
 
@@ -50,15 +49,16 @@ const make = Effect.gen(function* () {
     jsonb_build_object('comment_count', n.comment_count, 'top_comments', t.top_comments) as social`
 
   /**
-   * Upserts events of different ids. In one statement, so that an import holds its
+   * Upserts events of different ids; answers what is stored of them. In one statement, so that an import holds its
    * events for no longer than that, and in the order of their ids, so that no two wait for each other in a ring.
    */
   const store = (records: ReadonlyArray<EventRecord>, now: DateTime.Utc) =>
-    storedIds(sql`
+    events(sql`
       with sent as (
         select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
           (id text, title text, summary text, url text, source text, published_at timestamptz, spaces text[], assets text[])
-      )
+      ),
+      stored as (
       insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
       select id, title, summary, url, source, coalesce(published_at, ${at(now)}), spaces, assets, ${at(now)}, ${at(now)}
         from sent
@@ -67,7 +67,9 @@ const make = Effect.gen(function* () {
         title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
         published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
-      returning id`)
+      returning *
+      )
+      select ${columns} from stored e ${social(sql)}`)
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {
     const now = yield* DateTime.now
@@ -94,13 +96,7 @@ const make = Effect.gen(function* () {
         })
       )
     )
-    const ids = (yield* store(newestOfEach(records), now)).map(({ id }) => id)
-    const rows = yield* events(sql`
-      select ${columns}
-        from unnest(${column("text", ids)}) as i (id)
-       cross join lateral (select * from events where id = i.id limit 1) e
-       ${social(sql)}`)
-    const stored = new Map(rows.map((row) => [row.event_id, row]))
+    const stored = new Map((yield* store(newestOfEach(records), now)).map((row) => [row.event_id, row]))
     return records.flatMap(({ id }) => stored.get(id) ?? [])
   })
 
