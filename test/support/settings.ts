@@ -9,6 +9,7 @@ export const testTokenSecret = "test-token-secret-0123456789-0123456789"
 const roomy = {
   AUSPEX_LIMIT_PREDICTIONS: "100000/minute",
   AUSPEX_LIMIT_STAKES: "100000/minute",
+  AUSPEX_LIMIT_FOLLOWS: "100000/minute",
   AUSPEX_LIMIT_TOKENS: "100000/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "100000/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",

@@ -17,6 +17,7 @@ const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 const what: Record<LimitName, string> = {
   predictions: "predictions",
   stakes: "stakes",
+  follows: "follows",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",
