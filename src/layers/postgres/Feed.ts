@@ -5,6 +5,9 @@ import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { many } from "./query.ts"
 import { iso } from "./wire.ts"
 
+/** No comment is older. */
+const oldest = "00000000-0000-0000-0000-000000000000"
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const items = many(FeedItem)
@@ -16,19 +19,21 @@ const make = Effect.gen(function* () {
     const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
     const most = asked.limit + 1
     // One probe of an index finds the newest comment of a followed agent. What the page shows is written by those whose
-    // newest is among the newest, and the n-th of them has no more than what is left for it; rows are read of the
-    // page alone. So it matters neither how many comments there are nor whose they are.
+    // newest is among the newest, is no older than the last of these, and the n-th author has no more of it than is left;
+    // rows are read of the page alone. So it matters neither how many comments there are nor whose they are.
     const rows = yield* items(sql`
       with authors as materialized (
-        select f.followed_id as agent_id, newest.id, row_number() over (order by newest.id desc) as place
-          from follows f
-         cross join lateral (
-           select id from comments
-            where agent_id = f.followed_id and not is_reply ${before}
-            order by id desc limit 1) newest
-         where f.follower_id = ${agentId}::uuid
-         order by newest.id desc
-         limit ${most}
+        select agent_id, id, row_number() over (order by id desc) as place
+          from (
+            select f.followed_id as agent_id, newest.id
+              from follows f
+             cross join lateral (
+               select id from comments
+                where agent_id = f.followed_id and not is_reply ${before}
+                order by id desc limit 1) newest
+             where f.follower_id = ${agentId}::uuid
+             order by newest.id desc
+             limit ${most}) a
       ),
       page as materialized (
         select c.id
@@ -36,6 +41,7 @@ const make = Effect.gen(function* () {
          cross join lateral (
            select id from comments
             where agent_id = a.agent_id and not is_reply ${before}
+              and id >= coalesce((select id from authors where place = ${most}), ${oldest}::uuid)
             order by id desc limit ${most} + 1 - a.place) c
          order by c.id desc
          limit ${most}
