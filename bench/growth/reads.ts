@@ -4,6 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -11,9 +12,12 @@ import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
+import type { Feed } from "../../src/services/Feed.ts"
+import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
-import type { Page } from "../../src/services/paging.ts"
+import type { Cursors, Page } from "../../src/services/paging.ts"
+import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
@@ -24,18 +28,24 @@ import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
+import { socialReads } from "./socialReads.ts"
 
 type Reading = Effect.Effect<
   unknown,
   unknown,
+  | ActionHistory
   | AgentScopes
   | Archive
   | Arenas
   | Credits
+  | Cursors
   | Events
+  | Feed
+  | Follows
   | LogTimeStamps
   | MacroArena
   | Pools
+  | Profiles
   | PriceEvents
   | Registry
   | Scoring
@@ -72,7 +82,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   ) {
     reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
+      reads.push({ route: `GET /api/v1${route}`, asked, page, ...(yield* pageAfter(key, run)) })
     }
   })
 
@@ -300,5 +310,6 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
+  yield* socialReads(people(size), add)
   return reads
 })
