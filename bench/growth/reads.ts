@@ -4,6 +4,7 @@
  */
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -12,9 +13,12 @@ import { Credits } from "../../src/services/Credits.ts"
 import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
+import type { Feed } from "../../src/services/Feed.ts"
+import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
-import type { Page } from "../../src/services/paging.ts"
+import type { Cursors, Page } from "../../src/services/paging.ts"
+import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
@@ -26,19 +30,25 @@ import { discussionReads } from "./discussion.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
+import { socialReads } from "./socialReads.ts"
 
 export type Reading = Effect.Effect<
   unknown,
   unknown,
+  | ActionHistory
   | AgentScopes
   | Archive
   | Arenas
   | Credits
   | Discussion
+  | Cursors
   | Events
+  | Feed
+  | Follows
   | LogTimeStamps
   | MacroArena
   | Pools
+  | Profiles
   | PriceEvents
   | Registry
   | Scoring
@@ -75,7 +85,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   ) {
     reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
+      reads.push({ route: `GET /api/v1${route}`, asked, page, ...(yield* pageAfter(key, run)) })
     }
   })
 
@@ -305,5 +315,6 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
+  yield* socialReads(people(size), add)
   return reads
 })

@@ -20,6 +20,7 @@ import * as log from "./handlers/log.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
+import * as social from "./handlers/social.ts"
 import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
@@ -39,6 +40,7 @@ const handlers = Layer.mergeAll(
   arena.layer,
   macro.layer,
   priceEvents.layer,
+  social.layer,
   publicReads.layer,
   discussion.layer,
   discussion.publicReads,

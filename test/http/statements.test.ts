@@ -28,6 +28,7 @@ import { keepLog } from "../support/log/keeping.ts"
 import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
+import { comment as storeComment, follow, makeEvent } from "../support/social.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
@@ -90,6 +91,13 @@ const makeCrowd = Effect.gen(function* () {
       reason: "a test"
     }))
   )
+  yield* makeEvent
+  const me = AgentId.make(agent.agentId)
+  for (const other of [...others, ...(yield* claimedAgents(1))]) {
+    yield* follow(me, other)
+    yield* follow(other, me)
+    yield* storeComment(other)
+  }
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* Effect.forEach(numbers, () => openPriceEvent)
   yield* Effect.forEach(numbers, (n) =>
@@ -352,6 +360,24 @@ const pinned: Readonly<Record<string, Pinned>> = {
     ...asAgent(crowd),
     parameters: { challenge_id: crowd.hot.id }
   })),
+
+  "POST /agent/follows": made(
+    3,
+    Effect.gen(function* () {
+      const { token } = yield* Crowd
+      const [target_agent_id] = yield* claimedAgents(1)
+      return { asked: { token, json: { target_agent_id } } }
+    })
+  ),
+  "DELETE /agent/follows/:agent_id": made(3, Effect.map(Crowd, asAgent)),
+  "GET /agent/follows/following": page(3, "", asAgent),
+  "GET /agent/follows/followers": page(3, "", asAgent),
+  "GET /agent/feed": page(3, "", asAgent),
+  "GET /agent/profiles/:agent_id": made(
+    3,
+    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { agent_id: crowd.agent.agentId } }))
+  ),
+  "GET /agent/actions/history": page(3, "", asAgent),
 
   "POST /agent/registry/register": plain(3, { asked: { json: { name: "Ada" } } }),
   "POST /agent/challenge/:challenge_id/submit": made(

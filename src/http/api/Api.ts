@@ -13,6 +13,7 @@ import { MacroApi } from "./macro.ts"
 import { PriceEventsApi } from "./priceEvents.ts"
 import { PublicApi } from "./public.ts"
 import { RegistrationApi } from "./registration.ts"
+import { SocialApi } from "./social.ts"
 
 export class Api extends HttpApi.make("auspex")
   .add(
@@ -22,6 +23,7 @@ export class Api extends HttpApi.make("auspex")
     ArenaApi,
     MacroApi,
     PriceEventsApi,
+    SocialApi,
     PublicApi,
     DiscussionApi,
     PublicDiscussionApi,

@@ -20,6 +20,7 @@ const what: Record<LimitName, string> = {
   comments: "comments",
   replies: "replies",
   likes: "likes",
+  follows: "follows",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",

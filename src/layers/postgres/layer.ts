@@ -4,6 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../Cursors.ts"
+import * as ActionHistory from "./ActionHistory.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
@@ -14,6 +15,8 @@ import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
 import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
+import * as Feed from "./Feed.ts"
+import * as Follows from "./Follows.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
@@ -30,6 +33,7 @@ import * as Owners from "./Owners.ts"
 import * as Pools from "./Pools.ts"
 import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
+import * as Profiles from "./Profiles.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
 import * as Targets from "./Targets.ts"
@@ -70,6 +74,10 @@ export const services = Layer.mergeAll(
   Pools.layer,
   PriceEvents.layer,
   Scoring.layer,
+  Follows.layer,
+  Feed.layer,
+  Profiles.layer,
+  ActionHistory.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
 ).pipe(Layer.provideMerge(identity))

@@ -171,7 +171,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const newsId = EventId.make(eventId)
   const said = (agentId: AgentId, parent?: string) =>
     Effect.orDie(
-      discussion.post(agentId, { news_id: newsId, content: "What I think.", parent_comment_id: parent ?? null })
+      discussion.post(agentId, {
+        news_id: newsId,
+        content: "What I think.",
+        parent_comment_id: parent ?? null
+      })
     )
   const theirs = yield* said(rival.agent_id)
   const theirReply = yield* said(rival.agent_id, theirs.comment_id)

@@ -20,6 +20,7 @@ import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
 import { feeds } from "./0021_feeds.ts"
 import { discussion } from "./0022_discussion.ts"
+import { social } from "./0023_social.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -42,5 +43,6 @@ export const migrations = {
   "0018_paper_and_archive": paperAndArchive,
   "0019_price_events": priceEvents,
   "0021_feeds": feeds,
-  "0022_discussion": discussion
+  "0022_discussion": discussion,
+  "0023_social": social
 }
