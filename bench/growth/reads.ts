@@ -10,13 +10,14 @@ import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
 import type { Feed } from "../../src/services/Feed.ts"
 import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
-import type { Cursors, Page } from "../../src/services/paging.ts"
+import type { Page } from "../../src/services/paging.ts"
 import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
@@ -25,12 +26,13 @@ import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { discussionReads } from "./discussion.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
-import { socialReads } from "./socialReads.ts"
+import { socialReads } from "./social.ts"
 
-type Reading = Effect.Effect<
+export type Reading = Effect.Effect<
   unknown,
   unknown,
   | ActionHistory
@@ -38,7 +40,7 @@ type Reading = Effect.Effect<
   | Archive
   | Arenas
   | Credits
-  | Cursors
+  | Discussion
   | Events
   | Feed
   | Follows
@@ -62,7 +64,7 @@ export interface Read {
 }
 
 /** The page after the item whose key a query says. */
-interface Deep {
+export interface Deep {
   readonly page: string
   /** Selects the sort key of the item, as JSON. */
   readonly key: string
@@ -82,7 +84,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   ) {
     reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, ...(yield* pageAfter(key, run)) })
+      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
     }
   })
 
@@ -211,6 +213,9 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Events.use((service) => service.today({ asset: "GC" }, page))
   )
 
+  yield* discussionReads(size, add)
+  yield* socialReads(size, add)
+
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
   yield* add("/eval/btc/context", "", () => Targets.use((service) => service.get("BTC")))
@@ -310,6 +315,5 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
-  yield* socialReads(people(size), add)
   return reads
 })

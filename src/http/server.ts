@@ -13,6 +13,7 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
+import * as discussion from "./handlers/discussion.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
@@ -41,6 +42,8 @@ const handlers = Layer.mergeAll(
   priceEvents.layer,
   social.layer,
   publicReads.layer,
+  discussion.layer,
+  discussion.publicReads,
   log.layer,
   admin.layer,
   health.layer

@@ -9,8 +9,10 @@ import { derivedKey } from "./secrets.ts"
 /** What stays of SHA-256: 128 bits, as texts of this length. */
 const sealLength = 22
 
-const make = Effect.gen(function* () {
-  const settings = yield* Settings
+/** By these secrets. */
+export const cursorsOf = (
+  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
+): Cursors["Service"] => {
   const key = derivedKey(settings.tokenSecret, "cursors")
   // A change of the token secret ends nobody's walk through a list.
   const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map((old) => derivedKey(old, "cursors"))]
@@ -43,7 +45,7 @@ const make = Effect.gen(function* () {
     }
   }
 
-  return Cursors.of({ codec, ids: codec(Schema.String.check(Schema.isGUID())) })
-})
+  return { codec, ids: codec(Schema.String.check(Schema.isGUID())) }
+}
 
-export const layer = Layer.effect(Cursors, make)
+export const layer = Layer.effect(Cursors, Effect.map(Settings, cursorsOf))

@@ -3,6 +3,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminApi } from "./admin.ts"
 import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
+import { DiscussionApi, PublicDiscussionApi } from "./discussion.ts"
 import { asServed } from "./document.ts"
 import { withOAuthErrors } from "./oauthDocument.ts"
 import { DiscoveryApi } from "./discovery.ts"
@@ -24,6 +25,8 @@ export class Api extends HttpApi.make("auspex")
     PriceEventsApi,
     SocialApi,
     PublicApi,
+    DiscussionApi,
+    PublicDiscussionApi,
     LogApi,
     AdminApi,
     HealthApi

@@ -13,6 +13,7 @@ import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
+import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
 import * as Feed from "./Feed.ts"
 import * as Follows from "./Follows.ts"
@@ -44,6 +45,7 @@ const foundations = Layer.mergeAll(
   Archive.layer,
   Audit.layer,
   Credits.layer,
+  Discussion.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,

@@ -24,6 +24,8 @@ export const discussion = Effect.gen(function* () {
       constraint comments_parent foreign key (event_id, parent_is_reply, parent_id)
         references comments (event_id, is_reply, id)
     )`
+  // What an agent said of an event, which its interaction context shows.
+  yield* sql`create index comments_of_agent_on_event on comments (agent_id, event_id, id)`
   yield* sql`create index comments_replies on comments (parent_id, id) where parent_id is not null`
   yield* sql`
     create trigger comments_append_only before update or delete or truncate on comments
