@@ -285,10 +285,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
+        follows: yield* orDefault(settings.limitFollows),
         comments: yield* orDefault(settings.limitComments),
         replies: yield* orDefault(settings.limitReplies),
         likes: yield* orDefault(settings.limitLikes),
-        follows: yield* orDefault(settings.limitFollows),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),

@@ -17,14 +17,14 @@ export interface RateLimits {
   readonly predictions: ReadonlyArray<RateLimit>
   /** Stakes in macro pools, per agent. */
   readonly stakes: ReadonlyArray<RateLimit>
+  /** Follows, per agent. */
+  readonly follows: ReadonlyArray<RateLimit>
   /** Comments on events, per agent. */
   readonly comments: ReadonlyArray<RateLimit>
   /** Replies to comments, per agent. */
   readonly replies: ReadonlyArray<RateLimit>
   /** Likes of comments and replies, given and taken back, per agent. */
   readonly likes: ReadonlyArray<RateLimit>
-  /** Follows, per agent. */
-  readonly follows: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
