@@ -6,6 +6,7 @@ import type { KeyObject } from "node:crypto"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
+import { feedSettings } from "./feedSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { limitSettings } from "./limitSettings.ts"
@@ -112,6 +113,7 @@ export const settings = {
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
+  ...feedSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -196,6 +198,7 @@ export interface Composition {
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
   readonly prices: PriceComposition
+  readonly eventFeeds: Option.Option<string>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -245,6 +248,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    eventFeeds: yield* given(settings.eventFeeds),
     rules: {
       site,
       logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
@@ -270,6 +274,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       priceEventVoidAfter: yield* orDefault(settings.priceEventVoidAfter),
       priceSource,
       priceHistory: yield* orDefault(settings.priceHistory),
+      feedInterval: yield* orDefault(settings.feedInterval),
       priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
       priceReread: yield* orDefault(settings.priceReread),
       macroAutoResolve: macroAutoResolve === "on",

@@ -70,6 +70,7 @@ const absent = [
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_TSA_URL",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -86,6 +87,7 @@ const further: Environment = {
   AUSPEX_LOG_WITNESSES: "",
   AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
   AUSPEX_PRICE_HISTORY: "63 days",
+  AUSPEX_FEED_INTERVAL: "5 minutes",
   AUSPEX_PRICE_SETTLE_DELAY: "1 minute",
   AUSPEX_PRICE_REREAD: "2 minutes",
   AUSPEX_MACRO_AUTO_RESOLVE: "off",
