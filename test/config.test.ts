@@ -195,6 +195,7 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))

@@ -70,7 +70,8 @@ const webAddress = (link: string | undefined, base: string): string | null => {
 const canonical = (address: string): string => {
   const url = new URL(address)
   url.hash = ""
-  for (const name of [...url.searchParams.keys()]) if (/^utm_/i.test(name)) url.searchParams.delete(name)
+  const tracking = [...url.searchParams.keys()].filter((name) => /^utm_/i.test(name))
+  for (const name of tracking) url.searchParams.delete(name)
   return url.href
 }
 
