@@ -106,11 +106,11 @@ layer(testServices())("a feed", (it) => {
         spaces: ["finance"],
         assets: ["GC", "CL"]
       })
-      assert.deepInclude(yield* stateOf(url), { failures: 0 })
-      assert.strictEqual(
-        DateTime.distance(now, (yield* stateOf(url))?.due_at ?? now).toString().length > 0,
-        true
-      )
+      assert.deepStrictEqual(yield* stateOf(url), {
+        failures: 0,
+        failure: null,
+        due_at: plus(now, "5 minutes")
+      })
     })
   )
 
