@@ -23,6 +23,7 @@ import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as edge from "./middleware/edge.ts"
+import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
@@ -49,7 +50,8 @@ const handlers = Layer.mergeAll(
     limits.byAddress,
     limits.byAgent,
     conditional.layer,
-    requestBody.layer
+    requestBody.layer,
+    idempotency.layer
   ]),
   Layer.provide(PublicCache.layer)
 )

@@ -4,6 +4,7 @@ import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
 import { Health } from "../services/Health.ts"
+import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
@@ -35,6 +36,7 @@ const start = Effect.gen(function* () {
   const mailer = yield* Mailer
   const operators = yield* Operators
   const keeper = yield* LogKeeper
+  const idempotency = yield* Idempotency
   // Full batches follow one another at once.
   const sequence = keeper.sequence.pipe(
     Effect.repeat({ while: (entries) => entries === mostPerPass }),
@@ -59,6 +61,7 @@ const start = Effect.gen(function* () {
       Effect.all([
         limits.trim,
         credentials.trim,
+        idempotency.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,
         credits.grantEarlierClaims,

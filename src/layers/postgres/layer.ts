@@ -13,6 +13,7 @@ import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
 import * as Events from "./Events.ts"
 import * as Health from "./Health.ts"
+import * as Idempotency from "./Idempotency.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
 import * as Limits from "./Limits.ts"
@@ -41,6 +42,7 @@ const foundations = Layer.mergeAll(
   Credits.layer,
   Events.layer,
   Health.layer,
+  Idempotency.layer,
   JobRuns.layer,
   KeySets.layer,
   Limits.layer,
