@@ -26,6 +26,7 @@ const Counted = Schema.Struct({
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
   claim_grants_due: Schema.Int,
+  top_ups: Schema.BigInt,
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
@@ -107,6 +108,25 @@ export const makeLedgerCheck = Effect.gen(function* () {
         or (g.amount is not null and (g.debit, g.credit) is distinct from ('treasury', 'agent:' || a.id))
      order by 1 limit ${limit}`
 
+  /**
+   * What an owner gives an agent, it gives one that it owns by then. Claim and transfer may be stamped by the clocks of
+   * two replicas, of which neither is ready when it is 2 s off the database's.
+   */
+  const topUps = sql`
+    select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
+           || case when 'owner:' || a.owner_id is distinct from t.debit then ', who does not own it'
+                   else ', before it was claimed' end as finding
+      from transfers t left join agents a on 'agent:' || a.id = t.credit
+     where t.debit >= 'owner:' and t.debit < 'owner;' and t.credit >= 'agent:' and t.credit < 'agent;'
+       and ('owner:' || a.owner_id is distinct from t.debit or t.at < a.claimed_at - interval '4 seconds')
+    union all
+    select 'transfer ' || id || ' is no top-up of the owner that its id names'
+      from transfers
+     where id >= 'topup:' and id < 'topup;'
+       and (kind, debit, credit >= 'agent:' and credit < 'agent;', pending_id)
+           is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
+     order by 1 limit ${limit}`
+
   const unguarded = sql`
     select 'the trigger ' || g.name || ' of ' || g.on_table || ' is missing or switched off' as finding
       from unnest(${sql.literal(`array[${guards.map(([table]) => `'${table}'`).join(", ")}]`)},
@@ -136,6 +156,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
              (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+             (select coalesce(sum(amount), 0)::bigint from transfers where id >= 'topup:' and id < 'topup;') as top_ups,
              (select count(*)::int from stakes) as stakes,
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
@@ -149,6 +170,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
+        topUps,
         ...poolChecks(sql, mostReported),
         unguarded
       ],
