@@ -18,7 +18,7 @@ import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
-import { idempotency } from "./0020_idempotency.ts"
+import { idempotency } from "./0026_idempotency.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -40,5 +40,5 @@ export const migrations = {
   "0017_prices": priceSources,
   "0018_paper_and_archive": paperAndArchive,
   "0019_price_events": priceEvents,
-  "0020_idempotency": idempotency
+  "0026_idempotency": idempotency
 }
