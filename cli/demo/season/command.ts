@@ -120,6 +120,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
     `${players.map(({ name }) => name).join(", ")} predict whatever opens, morning and evening, and stake ${stake} credits on each release.\n`
   )
   yield* playSeason({
+    url,
     anyone,
     administrator,
     contestants,

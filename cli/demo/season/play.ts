@@ -1,9 +1,10 @@
 /** A season, day by day: the clock is moved to each morning and evening, and whoever finds an open challenge predicts it. */
-import { Console, DateTime, Effect, Schedule } from "effect"
+import { Console, DateTime, Effect } from "effect"
 import type { ApiClient } from "../../client/connection.ts"
 import { microCredits } from "../../../src/services/Credits.ts"
 import { EventId } from "../../../src/services/identifiers.ts"
 import type { AgentId } from "../../../src/services/identifiers.ts"
+import { jobsDone } from "./jobs.ts"
 import { answerOf, forecastOf, Memory, predictionOf } from "./players.ts"
 import type { Player } from "./players.ts"
 
@@ -17,6 +18,7 @@ export interface Contestant {
 }
 
 export interface Season {
+  readonly url: string
   readonly anyone: ApiClient
   readonly administrator: ApiClient
   readonly contestants: ReadonlyArray<Contestant>
@@ -33,23 +35,10 @@ const morning = { hours: 11, minutes: 5 }
 /** The futures have closed, and the next UTC day can be predicted. */
 const evening = { hours: 22, minutes: 5 }
 
-/** Jobs run twenty times a second here; what they do is done when two looks see the same. */
-const look = Schedule.spaced("130 millis")
-
 const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
   const count = (status: "open" | "resolved") =>
     Effect.map(anyone.public.challenges({ query: { status, limit: 1 } }), ({ total }) => total)
   return { open: yield* count("open"), resolved: yield* count("resolved") }
-})
-
-const jobsDone = Effect.fnUntraced(function* (anyone: ApiClient) {
-  let before = ""
-  yield* Effect.gen(function* () {
-    const now = JSON.stringify(yield* totals(anyone))
-    const isSame = now === before
-    before = now
-    return isSame
-  }).pipe(Effect.repeat({ schedule: look, until: (isSame) => isSame }), Effect.delay("130 millis"))
 })
 
 /** Everything that is open and that it has not predicted yet. */
@@ -115,10 +104,10 @@ const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number
 
 /** Plays every day, and tells what has happened after each week. */
 export const playSeason = Effect.fn("demo.season.play")(function* (season: Season) {
-  const { anyone, contestants, from, moveTo, stake, weeks } = season
+  const { anyone, contestants, from, moveTo, stake, url, weeks } = season
   const arrive = Effect.fnUntraced(function* (time: DateTime.Utc) {
     yield* moveTo(time)
-    yield* jobsDone(anyone)
+    yield* jobsDone(url)
   })
   const everybodyPredicts = Effect.forEach(contestants, (each) => predictAll(each, stake), {
     concurrency: "unbounded",
@@ -128,7 +117,7 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
     const date = DateTime.add(from, { days: day })
     yield* moveTo(DateTime.add(date, morning))
     yield* news(season, day)
-    yield* jobsDone(anyone)
+    yield* jobsDone(url)
     yield* everybodyPredicts
     yield* arrive(DateTime.add(date, evening))
     yield* everybodyPredicts
