@@ -43,8 +43,9 @@ const rewardPool = 300
 const stake = 100
 const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
 
-/** The whole season takes minutes: nothing that is for days may end in them, and jobs are quick. */
+/** One look a day has to find every challenge open, nothing that is for days may end in a minute, and jobs are quick. */
 const settings = (directory: string) => ({
+  AUSPEX_SESSION_LEAD: "14 hours",
   AUSPEX_PRICE_SOURCE: "replay",
   AUSPEX_PRICE_REPLAY_DIR: directory,
   AUSPEX_PRICE_SETTLE_DELAY: "1 milli",
@@ -117,7 +118,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
     })
   )
   yield* Console.log(
-    `${players.map(({ name }) => name).join(", ")} predict whatever opens, morning and evening, and stake ${stake} credits on each release.\n`
+    `${players.map(({ name }) => name).join(", ")} predict whatever is open each morning, and stake ${stake} credits on each release.\n`
   )
   yield* playSeason({
     url,

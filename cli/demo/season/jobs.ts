@@ -4,7 +4,7 @@ import { HttpClient } from "effect/http"
 
 const shape = /^auspex_job_runs_total\{(?=.*job="([^"]+)")(?=.*outcome="done").*\} (\d+)/
 
-const often = Schedule.spaced("10 millis")
+const often = Schedule.spaced("40 millis")
 
 const runsOf = Effect.fnUntraced(function* (url: string) {
   const response = yield* HttpClient.get(`${url}/metrics`)

@@ -1,4 +1,4 @@
-/** A season, day by day: the clock is moved to each morning and evening, and whoever finds an open challenge predicts it. */
+/** A season, day by day: the clock is moved to each morning, and whoever finds an open challenge predicts it. */
 import { Console, DateTime, Effect } from "effect"
 import type { ApiClient } from "../../client/connection.ts"
 import { microCredits } from "../../../src/services/Credits.ts"
@@ -30,10 +30,8 @@ export interface Season {
   readonly stake: number
 }
 
-/** The futures' challenges are open, in winter and in summer; so are those of the week on Sundays. */
+/** Sessions of futures can be predicted then, in winter and in summer, and so can the next UTC day and, on Sundays, week. */
 const morning = { hours: 11, minutes: 5 }
-/** The futures have closed, and the next UTC day can be predicted. */
-const evening = { hours: 22, minutes: 5 }
 
 const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
   const count = (status: "open" | "resolved") =>
@@ -105,23 +103,18 @@ const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number
 /** Plays every day, and tells what has happened after each week. */
 export const playSeason = Effect.fn("demo.season.play")(function* (season: Season) {
   const { anyone, contestants, from, moveTo, stake, url, weeks } = season
-  const arrive = Effect.fnUntraced(function* (time: DateTime.Utc) {
-    yield* moveTo(time)
-    yield* jobsDone(url)
-  })
   const everybodyPredicts = Effect.forEach(contestants, (each) => predictAll(each, stake), {
     concurrency: "unbounded",
     discard: true
   })
   for (let day = 0; day < weeks * 7; day++) {
     const date = DateTime.add(from, { days: day })
-    yield* moveTo(DateTime.add(date, morning))
+    const now = DateTime.add(date, morning)
+    yield* moveTo(now)
     yield* news(season, day)
     yield* jobsDone(url)
+    yield* publish(season, now)
     yield* everybodyPredicts
-    yield* arrive(DateTime.add(date, evening))
-    yield* everybodyPredicts
-    yield* publish(season, DateTime.add(date, evening))
     if (day % 7 !== 6) continue
     const { open, resolved } = yield* totals(anyone)
     const predictions = contestants.reduce((sum, { done }) => sum + done.size, 0)
@@ -130,5 +123,8 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
     )
   }
   // The last sessions close, and the last week.
-  yield* arrive(DateTime.add(from, { days: weeks * 7 + 1, hours: 1 }))
+  const end = DateTime.add(from, { days: weeks * 7 + 1, hours: 1 })
+  yield* moveTo(end)
+  yield* jobsDone(url)
+  yield* publish(season, end)
 })
