@@ -15,6 +15,7 @@ import type { OpenIdSettings } from "./openIdSettings.ts"
 import { paperSettings } from "./paperSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
+import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
@@ -111,6 +112,7 @@ export const settings = {
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
+  ...scheduleSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -271,6 +273,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
       priceReread: yield* orDefault(settings.priceReread),
       macroAutoResolve: macroAutoResolve === "on",
+      schedules: schedulesOf(yield* given(settings.schedules), priceSource),
+      sessionLead: yield* orDefault(settings.sessionLead),
+      flashTime: yield* orDefault(settings.flashTime),
+      flashWithin: yield* orDefault(settings.flashWithin),
+      weeklyLead: yield* orDefault(settings.weeklyLead),
+      releaseLead: yield* orDefault(settings.releaseLead),
+      releaseClose: yield* orDefault(settings.releaseClose),
+      scheduleNotice: yield* orDefault(settings.scheduleNotice),
+      schedulePriceWithin: yield* orDefault(settings.schedulePriceWithin),
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       paperPriceWithin: yield* orDefault(settings.paperPriceWithin),

@@ -10,6 +10,7 @@ import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
+import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
@@ -27,6 +28,7 @@ const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
+  const schedules = yield* Schedules
   const scoring = yield* Scoring
   const limits = yield* Limits
   const credentials = yield* AgentCredentials
@@ -45,6 +47,9 @@ const start = Effect.gen(function* () {
     )
   )
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
+  if (settings.schedules.length > 0) {
+    yield* Effect.forkScoped(everyTick("schedules", settings.jobInterval, schedules.makeDue))
+  }
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(repeatedly("log", busyLogInterval, sequence))
   yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
@@ -73,7 +78,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

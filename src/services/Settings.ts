@@ -4,6 +4,7 @@
  */
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
+import type { ScheduleName } from "./Schedules.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -106,6 +107,24 @@ export class Settings extends Context.Service<
     readonly priceReread: Duration.Duration
     /** Whether the first print that the macro source shows settles a challenge, without an administrator. */
     readonly macroAutoResolve: boolean
+    /** Which challenges make themselves. */
+    readonly schedules: ReadonlyArray<ScheduleName>
+    /** How long before a session begins its challenge is made. */
+    readonly sessionLead: Duration.Duration
+    /** How long a flash challenge takes predictions. */
+    readonly flashTime: Duration.Duration
+    /** How old an event may be to make flash challenges. */
+    readonly flashWithin: Duration.Duration
+    /** How long before its Monday the questions on a week are made. */
+    readonly weeklyLead: Duration.Duration
+    /** How long before its release a planned macro challenge is made. */
+    readonly releaseLead: Duration.Duration
+    /** How long before its release the predictions of a planned macro challenge end. */
+    readonly releaseClose: Duration.Duration
+    /** A scheduled challenge is not made any more when its deadline is nearer. */
+    readonly scheduleNotice: Duration.Duration
+    /** How old the latest price may be that a scheduled challenge begins from, if hourly prices are fetched. */
+    readonly schedulePriceWithin: Duration.Duration
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */

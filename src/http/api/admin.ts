@@ -15,6 +15,7 @@ import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
+import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
 import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
 import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
@@ -104,6 +105,20 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
       success: Schema.Struct({ items: Schema.Array(MacroProposal) })
     }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
+    HttpApiEndpoint.get("releaseCalendar", "/admin/release-calendar", { success: Releases }).annotate(
+      OpenApi.Summary,
+      "The macro releases that challenges are made of"
+    ),
+    HttpApiEndpoint.put("replaceReleaseCalendar", "/admin/release-calendar", {
+      payload: NewReleaseCalendar,
+      success: Releases,
+      error: InvalidRequest
+    })
+      .annotate(OpenApi.Summary, "Replace the calendar of macro releases")
+      .annotate(
+        OpenApi.Description,
+        "The whole calendar: a release that is not named is not planned any more. Takes what GET answers. Challenges that were made stay as they are."
+      ),
     HttpApiEndpoint.post("importTournament", "/admin/archive", {
       payload: TournamentImport,
       success: created(Tournament),

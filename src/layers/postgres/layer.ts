@@ -30,6 +30,8 @@ import * as Pools from "./Pools.ts"
 import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
 import * as Registry from "./Registry.ts"
+import * as ReleaseCalendar from "./ReleaseCalendar.ts"
+import * as Schedules from "./Schedules.ts"
 import * as Scoring from "./Scoring.ts"
 import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
@@ -60,15 +62,18 @@ const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.
   Layer.provideMerge(foundations)
 )
 
+const arenas = Layer.mergeAll(Arenas.layer, MacroArena.layer, PriceEvents.layer).pipe(
+  Layer.provideMerge(identity)
+)
+
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
 export const services = Layer.mergeAll(
   Registry.layer,
   Tokens.layer,
-  Arenas.layer,
-  MacroArena.layer,
   Pools.layer,
-  PriceEvents.layer,
+  ReleaseCalendar.layer,
+  Schedules.layer,
   Scoring.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
-).pipe(Layer.provideMerge(identity))
+).pipe(Layer.provideMerge(arenas))

@@ -18,6 +18,7 @@ import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
+import { schedules } from "./0020_schedules.ts"
 import { idempotency } from "./0026_idempotency.ts"
 
 export const migrations = {
@@ -40,5 +41,6 @@ export const migrations = {
   "0017_prices": priceSources,
   "0018_paper_and_archive": paperAndArchive,
   "0019_price_events": priceEvents,
+  "0020_schedules": schedules,
   "0026_idempotency": idempotency
 }
