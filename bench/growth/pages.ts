@@ -1,6 +1,7 @@
 /** The pages that are read: the first of a list, and those that begin after an item further down. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Cursors } from "../../src/services/paging.ts"
 import type { Page } from "../../src/services/paging.ts"
 
 export const pageSize = 20
@@ -9,12 +10,18 @@ export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
 
-/** The page after the item whose sort key, as JSON, this query selects; with the cursor that the service writes. */
-export const pageAfter = Effect.fnUntraced(function* (key: string) {
+/** The page after the item whose sort key, as JSON, this query selects; with the cursor that the service signs. */
+export const pageAfter = Effect.fnUntraced(function* <A, E, R>(
+  key: string,
+  read: (page: Page) => Effect.Effect<A, E, R>
+) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
-  const page: Page = { limit: pageSize, cursor: Buffer.from(String(row?.[0])).toString("base64url") }
-  return page
+  const position = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))(row?.[0])
+  const run = Effect.flatMap(Cursors, ({ codec }) =>
+    read({ limit: pageSize, cursor: codec(Schema.Json).encode(position) })
+  )
+  return { run }
 })
 
 export const best = "avg_score desc, scored desc, agent_id"

@@ -19,6 +19,9 @@ import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
 import { schedules } from "./0020_schedules.ts"
+import { feeds } from "./0021_feeds.ts"
+import { discussion } from "./0022_discussion.ts"
+import { social } from "./0023_social.ts"
 import { idempotency } from "./0026_idempotency.ts"
 
 export const migrations = {
@@ -42,5 +45,8 @@ export const migrations = {
   "0018_paper_and_archive": paperAndArchive,
   "0019_price_events": priceEvents,
   "0020_schedules": schedules,
+  "0021_feeds": feeds,
+  "0022_discussion": discussion,
+  "0023_social": social,
   "0026_idempotency": idempotency
 }
