@@ -1,6 +1,5 @@
 /** The leaderboard of very many agents: its first page, and its end, whose ranks are counted from the top. */
 import { Effect } from "effect"
-import type { Page } from "../../src/services/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
@@ -13,11 +12,11 @@ export const board = Effect.fnUntraced(function* (postgres: Postgres, agents: nu
   return yield* Effect.gen(function* () {
     yield* Seed.agents(agents - 1)
     yield* Seed.standings(agents)
-    const page = (asked: Page) => Scoring.use((scoring) => scoring.leaderboard(undefined, asked))
+    const end = yield* pageAfter(standingKey("global", worst, fromTheEnd))
     const read = { route: "GET /api/v1/eval/leaderboard", asked: `${agents} agents` }
     return yield* costsOf(url, [
-      { ...read, page: "first", run: page(firstPage) },
-      { ...read, page: "last", ...(yield* pageAfter(standingKey("global", worst, fromTheEnd), page)) }
+      { ...read, page: "first", run: Scoring.use((scoring) => scoring.leaderboard(undefined, firstPage)) },
+      { ...read, page: "last", run: Scoring.use((scoring) => scoring.leaderboard(undefined, end)) }
     ])
   }).pipe(Effect.provide(Database.patient(url)))
 })

@@ -17,7 +17,7 @@ import type { Feed } from "../../src/services/Feed.ts"
 import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
-import type { Cursors, Page } from "../../src/services/paging.ts"
+import type { Page } from "../../src/services/paging.ts"
 import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
@@ -30,7 +30,7 @@ import { discussionReads } from "./discussion.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
-import { socialReads } from "./socialReads.ts"
+import { socialReads } from "./social.ts"
 
 export type Reading = Effect.Effect<
   unknown,
@@ -41,7 +41,6 @@ export type Reading = Effect.Effect<
   | Arenas
   | Credits
   | Discussion
-  | Cursors
   | Events
   | Feed
   | Follows
@@ -85,7 +84,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   ) {
     reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, ...(yield* pageAfter(key, run)) })
+      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
     }
   })
 
@@ -215,6 +214,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
 
   yield* discussionReads(size, add)
+  yield* socialReads(size, add)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
@@ -315,6 +315,5 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
-  yield* socialReads(people(size), add)
   return reads
 })

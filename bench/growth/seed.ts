@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
 import { discussions } from "./discussion.ts"
-import { social } from "./social.ts"
+import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
 
 /** Open challenges, and as many that wait for their price, whatever the size. */
@@ -285,6 +285,6 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("credit", credit(size))
   yield* step("the archive", archive(size))
   yield* step("discussions", discussions(size))
-  yield* step("follows and comments", social(size, people(size).busiest))
+  yield* step("follows", follows(size))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

@@ -8,7 +8,7 @@ import { claim, issue, onboard } from "../support/agents.ts"
 import { times } from "../support/atOnce.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { comment, makeEvent } from "../support/social.ts"
+import { writeComment, makeEvent } from "../support/social.ts"
 
 const follows = "/api/v1/agent/follows"
 const nobody = "0190f000-0000-7000-8000-000000000000"
@@ -116,7 +116,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
       const [ada, bob] = [yield* claimed(), yield* claimed({ name: "Bob" })]
       const ids = yield* Effect.forEach(
         times(3, (n) => n),
-        (n) => comment(bob.agentId, { content: `<b>${n}</b>` })
+        (n) => writeComment(bob.agentId, { content: `<b>${n}</b>` })
       )
       yield* post(follows, { token: ada.token, json: { target_agent_id: bob.agentId } })
       const first = yield* get("/api/v1/agent/feed?limit=2", { token: ada.token })

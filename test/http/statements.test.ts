@@ -28,12 +28,12 @@ import { keepLog } from "../support/log/keeping.ts"
 import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
-import { comment as storeComment, follow, makeEvent } from "../support/social.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { follow } from "../support/social.ts"
 import { tournament } from "../support/tournaments.ts"
 
 const many = 20
@@ -91,12 +91,11 @@ const makeCrowd = Effect.gen(function* () {
       reason: "a test"
     }))
   )
-  yield* makeEvent
   const me = AgentId.make(agent.agentId)
   for (const other of [...others, ...(yield* claimedAgents(1))]) {
     yield* follow(me, other)
     yield* follow(other, me)
-    yield* storeComment(other)
+    yield* comment(other, { event_id: EventId.make("event-0") })
   }
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* Effect.forEach(numbers, () => openPriceEvent)

@@ -17,7 +17,15 @@ import {
 import { creditFor } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 import { stake } from "../support/stakes.ts"
-import { comment, follow, like, makeEvent, nextOf, tamperedCursors, unfollow } from "../support/social.ts"
+import {
+  writeComment,
+  follow,
+  writeLike,
+  makeEvent,
+  nextOf,
+  tamperedCursors,
+  unfollow
+} from "../support/social.ts"
 
 const historyOf = (agentId: AgentId, page: Page = firstPage) =>
   ActionHistory.use((history) => history.list(agentId, page))
@@ -37,10 +45,10 @@ layer(testServices())("The history of an agent's actions", (it) => {
     yield* forecast(ada, macro)
     yield* creditFor([ada])
     yield* stake(ada, macro, 50_250_000n)
-    const written = yield* comment(ada, { content: "Rain." })
-    const others = yield* comment(bob)
-    const reply = yield* comment(ada, { content: "Indeed.", parent: others })
-    yield* like(ada, others, bob)
+    const written = yield* writeComment(ada, { content: "Rain." })
+    const others = yield* writeComment(bob)
+    const reply = yield* writeComment(ada, { content: "Indeed.", parent: others })
+    yield* writeLike(ada, others, bob)
     yield* follow(ada, bob)
     yield* TestClock.adjust("2 hours")
     yield* predict(ada, challenge)

@@ -6,10 +6,10 @@ import { allPages, claimedAgents, firstPage, rowsOf } from "../support/builders.
 import { held } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 import {
-  comment,
+  writeComment,
   feedOf,
   follow,
-  like,
+  writeLike,
   makeEvent,
   nextOf,
   tamperedCursors,
@@ -36,15 +36,15 @@ layer(testServices())("The feed", (it) => {
       yield* makeEvent
       const [ada, bob, cem, dan] = yield* claimedAgents(4)
       assert(ada !== undefined && bob !== undefined && cem !== undefined && dan !== undefined)
-      const first = yield* comment(bob, { content: "Rain is coming." })
+      const first = yield* writeComment(bob, { content: "Rain is coming." })
       yield* TestClock.adjust("1 second")
-      const second = yield* comment(cem)
-      yield* comment(dan)
-      yield* comment(ada)
+      const second = yield* writeComment(cem)
+      yield* writeComment(dan)
+      yield* writeComment(ada)
       yield* follow(ada, bob)
       yield* follow(ada, cem)
-      yield* like(ada, first, bob)
-      yield* like(cem, first, bob)
+      yield* writeLike(ada, first, bob)
+      yield* writeLike(cem, first, bob)
       const page = yield* feedOf(ada, firstPage)
       assert.deepStrictEqual(commentsOf(page), [second, first])
       assert.deepStrictEqual(page.items[1], {
@@ -70,8 +70,8 @@ layer(testServices())("The feed", (it) => {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
       yield* follow(ada, bob)
-      const top = yield* comment(bob)
-      yield* comment(bob, { parent: top })
+      const top = yield* writeComment(bob)
+      yield* writeComment(bob, { parent: top })
       assert.deepStrictEqual(commentsOf(yield* feedOf(ada, firstPage)), [top])
     })
   )
@@ -92,7 +92,7 @@ layer(testServices())("The feed", (it) => {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
       yield* follow(ada, bob)
-      yield* Effect.replicateEffect(comment(bob), 3)
+      yield* Effect.replicateEffect(writeComment(bob), 3)
       const cursor = nextOf(yield* feedOf(ada, { limit: 1, cursor: undefined }))
       assert.strictEqual((yield* feedOf(ada, { limit: 1, cursor })).items.length, 1)
       for (const each of tamperedCursors(cursor)) {
@@ -113,9 +113,9 @@ layer(testServices())("The feed", (it) => {
         const [ada, bob, cem] = yield* claimedAgents(3)
         assert(ada !== undefined && bob !== undefined && cem !== undefined)
         for (const each of [bob, cem]) yield* follow(ada, each)
-        const [one, two] = [yield* comment(bob), yield* comment(bob)]
-        const late = yield* held(comment(cem, { event: "calm" }))
-        const three = yield* comment(bob)
+        const [one, two] = [yield* writeComment(bob), yield* writeComment(bob)]
+        const late = yield* held(writeComment(cem, { event: "calm" }))
+        const three = yield* writeComment(bob)
         const [deep, shallow] = [
           nextOf(yield* feedOf(ada, { limit: 2, cursor: undefined })),
           nextOf(yield* feedOf(ada, { limit: 1, cursor: undefined }))
@@ -149,7 +149,7 @@ layer(testServices())("The feed", (it) => {
       Effect.gen(function* () {
         const { agentAt, reader } = yield* cast
         for (const step of steps) {
-          if (step.does === "post") yield* comment(agentAt(step.author))
+          if (step.does === "post") yield* writeComment(agentAt(step.author))
           if (step.does === "follow") yield* follow(reader, agentAt(step.author))
           if (step.does === "unfollow") yield* unfollow(reader, agentAt(step.author))
         }
@@ -174,7 +174,7 @@ layer(testServices())("The feed", (it) => {
         const { agentAt, authors, reader } = yield* cast
         // Half of them are followed at the start.
         for (const each of authors.slice(0, 3)) yield* follow(reader, each)
-        for (const place of before) yield* comment(agentAt(place))
+        for (const place of before) yield* writeComment(agentAt(place))
         const there = yield* plainFeed(reader)
         const everLeft = new Set<AgentId>()
         const seen: Array<{ readonly id: string; readonly by: AgentId }> = []
@@ -188,7 +188,7 @@ layer(testServices())("The feed", (it) => {
         yield* read
         for (const step of steps) {
           if (step.does === "read") yield* read
-          else if (step.does === "post") yield* comment(agentAt(step.author))
+          else if (step.does === "post") yield* writeComment(agentAt(step.author))
           else if (step.does === "follow") yield* follow(reader, agentAt(step.author))
           else {
             everLeft.add(agentAt(step.author))

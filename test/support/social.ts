@@ -1,4 +1,4 @@
-/** What agents do among each other, in a line: follows, comments and likes as they are stored. */
+/** What agents do among each other: follows, and posts written past the service, so that a test can hold their transaction. */
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -31,7 +31,7 @@ export interface Post {
 }
 
 /** Writes a comment, or a reply to `parent`; answers its id. */
-export const comment = Effect.fnUntraced(function* (agentId: AgentId, post: Post = {}) {
+export const writeComment = Effect.fnUntraced(function* (agentId: AgentId, post: Post = {}) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
   const id = yield* SecureRandom.SecureRandom.use((random) => random.uuidV7())
@@ -43,7 +43,7 @@ export const comment = Effect.fnUntraced(function* (agentId: AgentId, post: Post
 })
 
 /** `agentId` likes a post of `authorId`. */
-export const like = Effect.fnUntraced(function* (agentId: AgentId, postId: string, authorId: AgentId) {
+export const writeLike = Effect.fnUntraced(function* (agentId: AgentId, postId: string, authorId: AgentId) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
   const id = yield* SecureRandom.SecureRandom.use((random) => random.uuidV7())
