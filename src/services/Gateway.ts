@@ -200,7 +200,5 @@ export class GatewayUsage extends Context.Service<
     readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
     /** By day, key and model, oldest day first; of whole days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
-    /** Lets go of reservations whose calls ended with their process; answers how many. */
-    readonly sweep: Effect.Effect<number>
   }
 >()("auspex/services/GatewayUsage") {}
