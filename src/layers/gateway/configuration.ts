@@ -67,8 +67,8 @@ const Provider = Schema.Struct({
 const Price = Schema.Finite.check(
   Schema.makeFilter(
     (credits: number) =>
-      priceOf(plainDecimal(credits)) !== undefined ||
-      "Expected credits per token: 0 or more, with at most 12 decimals"
+      (credits <= 1000 && priceOf(plainDecimal(credits)) !== undefined) ||
+      "Expected credits per token: from 0 to 1000, with at most 12 decimals"
   )
 )
 

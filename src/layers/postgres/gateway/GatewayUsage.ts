@@ -1,5 +1,5 @@
 /** What was called and charged. Totals come from sums by day, and from the calls of the two days that a range cuts. */
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
 import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../services/Gateway.ts"
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
       callCursor.encode({ at: last.created_at, id: last.id })
     )
     const totals = yield* totalsOf(of, range)
-    return { items: items.map(({ id: _, ...call }) => call), next_cursor, totals }
+    return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor, totals }
   })
 
   const days: GatewayUsage["Service"]["days"] = Effect.fn("GatewayUsage.days")((of, { since, until }) =>
