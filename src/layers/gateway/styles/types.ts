@@ -1,6 +1,7 @@
 /** What the gateway needs to know of a call, whichever style it is in: the terms between routing and the styles. */
 import type { Schema } from "effect"
 import type { Style } from "../../../services/Gateway.ts"
+import type { Outline } from "./jsonOutline.ts"
 
 export type { Style }
 
@@ -16,6 +17,8 @@ export interface Admitted {
   /** As the client sent it; what goes to a provider of the same style is spliced from it. */
   readonly bytes: Uint8Array
   readonly body: Schema.JsonObject
+  /** Where its members stand in the bytes. */
+  readonly outline: Outline
   readonly model: string
   readonly stream: boolean
   /** Whether the client asked for the usage of its stream itself (the messages style always shows it). */
@@ -50,7 +53,7 @@ export interface Target {
 export interface WholeAnswer {
   readonly bytes: Uint8Array
   readonly usage: Usage | undefined
-  /** All text that was generated, also reasoning and arguments of tools, for counting where there is no usage. */
+  /** All text that was generated, also reasoning and arguments of tools, for counting; empty where there is usage. */
   readonly generated: string
 }
 
@@ -83,6 +86,8 @@ export interface StreamReader {
   readonly end: () => Piece
   /** As reported so far; the last report counts, where there are several. */
   readonly usage: () => Usage | undefined
+  /** The size of the prompt, which the messages style reports before anything is generated. */
+  readonly promptTokens: () => number | undefined
   /** All text that was generated so far, for counting. */
   readonly generated: () => string
 }
@@ -94,6 +99,10 @@ export interface ReaderOptions {
   /** As the client named it: put back wherever the provider names its own. */
   readonly model: string
   readonly asksUsage: boolean
+  /** Names a translated answer whose provider gives none. */
+  readonly requestId: string
+  /** Seconds since 1970, which chat completions show and messages do not. */
+  readonly created: number
 }
 
 /** An error as it stands in a body of either style, beside our own `detail` and `code`. */
@@ -105,17 +114,3 @@ export interface ShownError {
   readonly param: string | null
   readonly requestId: string
 }
-
-/**
- * What the styles export, from `styles/index.ts`:
- *
- *     admit(style, bytes): Result<Admitted, Refused>
- *     admitCount(bytes): Result<Admitted, Refused>                      a body of count_tokens
- *     requestBody(admitted, target): Result<Uint8Array | string, Refused>   spliced, or translated
- *     readAnswer(bytes, options: ReaderOptions): Result<WholeAnswer, string>  the string is for our log
- *     streamReader(options: ReaderOptions): StreamReader
- *     countPrompt(admitted): number    countText(text): number           gpt-tokenizer
- *     providerRefusal(style, bytes): { message, param }                  of a 400, 413 or 422
- *     errorBody(style, error: ShownError): string
- *     streamError(style, error: ShownError): Uint8Array                  the in-band error and the end
- */
