@@ -109,6 +109,9 @@ const decodedName = (text: string): string => {
   }
 }
 
+const unknownModel = (name: string) =>
+  new UnknownModel({ detail: `There is no model ${JSON.stringify(name.slice(0, 100))}.`, status: 404 })
+
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gateway = yield* Gateway
@@ -214,16 +217,10 @@ export const layer = HttpRouter.use(
           : response
       })
 
-    yield* router.add(
-      "GET",
-      gatewayPaths.models,
-      reading((models, url) =>
-        Effect.succeed(
-          HttpServerResponse.jsonUnsafe(pageOfModels(models, new URLSearchParams(url.split("?")[1] ?? "")))
-        )
-      )
-    )
+    const list = (models: ReadonlyArray<ModelOffer>, url: string) =>
+      HttpServerResponse.jsonUnsafe(pageOfModels(models, new URLSearchParams(url.split("?")[1] ?? "")))
 
+    // Names of models have slashes in them, encoded or not; the router takes the list itself for this path, too.
     yield* router.add(
       "GET",
       gatewayPaths.model,
@@ -234,14 +231,10 @@ export const layer = HttpRouter.use(
             .join("")
             .slice(gatewayPaths.models.length + 1)
         )
+        if (name === "") return Effect.succeed(list(models, url))
         const found = models.find(({ id }) => id === name)
         return found === undefined
-          ? Effect.fail(
-              new UnknownModel({
-                detail: `There is no model ${JSON.stringify(name.slice(0, 100))}.`,
-                status: 404
-              })
-            )
+          ? Effect.fail(unknownModel(name))
           : Effect.succeed(HttpServerResponse.jsonUnsafe(shownModel(found)))
       })
     )
