@@ -3,7 +3,7 @@
  * so "a text's bytes bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes".
  * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
  */
-import { isObject, objectsIn } from "./json.ts"
+import { isObject, objectsIn, members } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 
 export interface PromptSize {
@@ -62,24 +62,12 @@ const sizeOfMessage = (message: unknown): PromptSize =>
     : ofJson(message)
 
 /** What steers a call without being a part of its prompt. Whatever is not named here counts. */
-const steering: ReadonlySet<string> = new Set([
-  ...[
-    "model",
-    "messages",
-    "system",
-    "stream",
-    "stream_options",
-    "n",
-    "seed",
-    "stop",
-    "stop_sequences",
-    "user"
-  ],
-  ...["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "frequency_penalty"],
-  ...["presence_penalty", "logit_bias", "logprobs", "top_logprobs", "metadata", "store", "service_tier"],
-  ...["parallel_tool_calls", "reasoning_effort", "thinking", "verbosity", "modalities", "prompt_cache_key"],
-  ...["prompt_cache_retention", "safety_identifier", "tool_choice"]
-])
+const steering = members(`
+  model messages system stream stream_options n seed stop stop_sequences user max_tokens
+  max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty logit_bias logprobs
+  top_logprobs metadata store service_tier parallel_tool_calls reasoning_effort thinking verbosity
+  modalities prompt_cache_key prompt_cache_retention safety_identifier tool_choice
+`)
 
 /** The bound of a request's prompt, of either style. */
 export const promptSize = (body: JsonObject): PromptSize => {
