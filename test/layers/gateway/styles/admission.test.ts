@@ -244,7 +244,7 @@ describe("what a provider of the same style gets", () => {
     ]
   ]
   for (const [name, body, expected] of table) {
-    it(name, () => assert.strictEqual(sent("openai", body), expected))
+    it(`${name}`, () => assert.strictEqual(sent("openai", body), expected))
   }
 
   it("is the very body where nothing has to be another", () => {
@@ -259,19 +259,11 @@ describe("what a provider of the same style gets", () => {
     "differs in nothing but the model, whatever else stands in the body",
     [Schema.Record(Schema.String, Schema.Json), Schema.String.check(Schema.isNonEmpty()), Schema.Boolean],
     ([others, name, atEnd]) => {
-      const { max_completion_tokens, max_tokens, n, stream, stream_options, ...rest } = others
-      const body = atEnd ? { ...rest, model: "swift-1", messages } : { model: "swift-1", messages, ...rest }
-      const expected = { ...body, model: name, messages: body.messages }
-      const input = JSON.stringify({ ...body, model: "swift-1", messages }, null, atEnd ? 1 : 0)
-      const outcome = admit("openai", Buffer.from(input))
-      if (Result.isFailure(outcome)) return assert.include(outcome.failure.message, "64")
-      const bytes = Result.getOrThrow(
-        requestBody(outcome.success, { style: "openai", model: name, maxOutputTokens: 1000 })
-      )
-      assert.deepStrictEqual(
-        JSON.parse(Buffer.from(bytes).toString()),
-        JSON.parse(JSON.stringify({ ...expected, messages }))
-      )
+      const unknown = Object.fromEntries(Object.entries(others).map(([key, value]) => [`x${key}`, value]))
+      const bodyOf = (model: string) =>
+        atEnd ? { ...unknown, messages, model } : { model, messages, ...unknown }
+      const body = JSON.stringify(bodyOf("swift-1"), null, atEnd ? 1 : 0)
+      assert.strictEqual(sent("openai", body, name), JSON.stringify(bodyOf(name), null, atEnd ? 1 : 0))
     }
   )
 })

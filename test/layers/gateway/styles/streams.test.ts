@@ -136,7 +136,7 @@ describe("Content begins", () => {
     ]
   ]
   for (const [name, style, frame, content] of begins) {
-    it(name, () => {
+    it(`${name}`, () => {
       for (const clientStyle of styles) {
         assert.strictEqual(
           streamReader(optionsOf(clientStyle, style)).push(Buffer.from(frame)).content,
