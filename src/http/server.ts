@@ -13,6 +13,8 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
+import * as gateway from "./handlers/gateway.ts"
+import * as models from "./handlers/models.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
@@ -22,6 +24,7 @@ import * as registration from "./handlers/registration.ts"
 import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
+import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
@@ -38,6 +41,7 @@ const handlers = Layer.mergeAll(
   arena.layer,
   macro.layer,
   priceEvents.layer,
+  gateway.layer,
   publicReads.layer,
   log.layer,
   admin.layer,
@@ -46,6 +50,7 @@ const handlers = Layer.mergeAll(
   Layer.provide([
     authentication.agents,
     authentication.administrators,
+    gatewayAuthentication.layer,
     limits.byAddress,
     limits.byAgent,
     conditional.layer,
@@ -61,6 +66,7 @@ const routes = Layer.mergeAll(
   pages.layer,
   tiles.layer,
   timeStamps.layer,
+  models.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer

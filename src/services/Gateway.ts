@@ -3,8 +3,8 @@
  * calling one. The gateway picks the provider, falls back to the next before anything is delivered, and charges a
  * price per token that is the same whoever served.
  */
-import { Context, Schema } from "effect"
-import type { DateTime, Effect } from "effect"
+import { Context, Effect, Schema } from "effect"
+import type { DateTime } from "effect"
 import { Credit } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
 import { errorCode } from "./errors.ts"
@@ -19,9 +19,15 @@ import { Timestamp } from "./text.ts"
 export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
-/** 400: the body is none that can be sent on. `param` names the member. */
+/** 400, or 413 or 415: the body is none that can be sent on. `param` names the member. */
 export class BadCall extends Schema.Error<BadCall>("BadCall")(
-  { detail: Schema.String, code: errorCode("invalid_request"), param: Schema.NullOr(Schema.String) },
+  {
+    detail: Schema.String,
+    code: Schema.Literals(["invalid_request", "payload_too_large", "unsupported_media_type"]).pipe(
+      Schema.withConstructorDefault(Effect.succeed("invalid_request" as const))
+    ),
+    param: Schema.NullOr(Schema.String)
+  },
   { httpApiStatus: 400 }
 ) {
   readonly _tag = "BadCall"
@@ -29,7 +35,11 @@ export class BadCall extends Schema.Error<BadCall>("BadCall")(
 
 /** 400 for a call, 404 where a model is asked for by its path: no such model is configured. */
 export class UnknownModel extends Schema.Error<UnknownModel>("UnknownModel")(
-  { detail: Schema.String, code: errorCode("unknown_model") },
+  {
+    detail: Schema.String,
+    code: errorCode("unknown_model"),
+    status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
+  },
   { httpApiStatus: 400 }
 ) {
   readonly _tag = "UnknownModel"
@@ -185,7 +195,7 @@ export class Gateway extends Context.Service<
      */
     readonly call: (call: Call, recipient: Recipient) => Effect.Effect<void, CallError>
     /** Tokens of a prompt, for a body of the messages style; reaches no provider and costs nothing. */
-    readonly countTokens: (call: Call) => Effect.Effect<number, CallError>
+    readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
     /** An error as clients of that style read it. */
     readonly refusal: (style: Style, error: CallError, requestId: string) => Answer
@@ -200,7 +210,5 @@ export class GatewayUsage extends Context.Service<
     readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
     /** By day, key and model, oldest day first; of whole days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
-    /** Lets go of reservations whose calls ended with their process; answers how many. */
-    readonly sweep: Effect.Effect<number>
   }
 >()("auspex/services/GatewayUsage") {}

@@ -5,6 +5,8 @@ import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
 import { asServed } from "./document.ts"
 import { withOAuthErrors } from "./oauthDocument.ts"
+import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
+import { withGatewayPaths } from "./gatewayDocument.ts"
 import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
@@ -21,6 +23,8 @@ export class Api extends HttpApi.make("auspex")
     ArenaApi,
     MacroApi,
     PriceEventsApi,
+    GatewayApi,
+    GatewayUsageApi,
     PublicApi,
     LogApi,
     AdminApi,
@@ -34,4 +38,4 @@ export class Api extends HttpApi.make("auspex")
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
   )
-  .annotate(OpenApi.Transform, (document) => withOAuthErrors(asServed(document))) {}
+  .annotate(OpenApi.Transform, (document) => withGatewayPaths(withOAuthErrors(asServed(document)))) {}

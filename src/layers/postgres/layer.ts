@@ -12,6 +12,9 @@ import * as Audit from "./Audit.ts"
 import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
 import * as Events from "./Events.ts"
+import * as GatewayBilling from "./gateway/GatewayBilling.ts"
+import * as GatewayKeys from "./gateway/GatewayKeys.ts"
+import * as GatewayUsage from "./gateway/GatewayUsage.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
@@ -40,6 +43,9 @@ const foundations = Layer.mergeAll(
   Audit.layer,
   Credits.layer,
   Events.layer,
+  GatewayBilling.layer,
+  GatewayKeys.layer,
+  GatewayUsage.layer,
   Health.layer,
   JobRuns.layer,
   KeySets.layer,
