@@ -21,7 +21,6 @@ interface Problem {
 
 type Admission = Result.Result<Admitted, Refused>
 
-const deepest = 64
 const longestModel = 256
 /** As many as the style allows. */
 const mostChoices = 128
@@ -43,53 +42,56 @@ const faulty = (text: string, otherwise: string) => {
 
 /** Members of all objects within a value that is not too deep. */
 const countMembers = (value: unknown): number => {
-  if (Array.isArray(value)) return value.reduce((count: number, each) => count + countMembers(each), 0)
-  if (!isObject(value)) return 0
-  return Object.values(value).reduce((count: number, each) => count + 1 + countMembers(each), 0)
-}
-
-const problemsOfModel = ({ model }: JsonObject): ReadonlyArray<Problem> =>
-  typeof model === "string" && model !== "" && model.length <= longestModel
-    ? []
-    : [
-        {
-          path: "model",
-          message: `Expected the name of a model, a text of 1 to ${longestModel} characters`
-        }
-      ]
-
-const problemsOfMessages = ({ messages }: JsonObject): ReadonlyArray<Problem> => {
-  if (!Array.isArray(messages) || messages.length === 0) {
-    return [{ path: "messages", message: "Expected a list of at least one message" }]
-  }
-  const wrong = messages.findIndex((message) => !isObject(message) || typeof message.role !== "string")
-  return wrong === -1 ? [] : [{ path: `messages.${wrong}`, message: "Expected an object with a role" }]
+  let count = 0
+  if (Array.isArray(value)) for (const each of value) count += countMembers(each)
+  else if (isObject(value)) for (const name of Object.keys(value)) count += 1 + countMembers(value[name])
+  return count
 }
 
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 1
 
-const problemsOfCounts = (style: Style, body: JsonObject): ReadonlyArray<Problem> => [
-  ...["max_tokens", "max_completion_tokens"]
-    .filter((path) => !isAbsent(body[path]) && !isCount(body[path]))
-    .map((path) => ({ path, message: "Expected a whole number of at least 1" })),
-  // the style has no default for it, and its own service refuses a call without
-  ...(style === "anthropic" && isAbsent(body.max_tokens)
-    ? [{ path: "max_tokens", message: "Expected a whole number of at least 1, got none" }]
-    : []),
-  ...(style === "anthropic" || isAbsent(body.n) || (isCount(body.n) && body.n <= mostChoices)
-    ? []
-    : [{ path: "n", message: `Expected a whole number from 1 to ${mostChoices}` }])
-]
+const modelExpected = `Expected the name of a model, a text of 1 to ${longestModel} characters`
+const choicesExpected = `Expected a whole number from 1 to ${mostChoices}`
+const countExpected = "Expected a whole number of at least 1"
 
-const problemsOfStream = ({ stream, stream_options }: JsonObject): ReadonlyArray<Problem> => [
-  ...(isAbsent(stream) || typeof stream === "boolean"
-    ? []
-    : [{ path: "stream", message: "Expected true or false" }]),
-  ...(isAbsent(stream_options) || isObject(stream_options)
-    ? []
-    : [{ path: "stream_options", message: "Expected an object" }])
-]
+/** What is wrong with the members that every call has. */
+const problemsOf = ({ messages, model }: JsonObject): Array<Problem> => {
+  const problems: Array<Problem> = []
+  if (typeof model !== "string" || model === "" || model.length > longestModel) {
+    problems.push({ path: "model", message: modelExpected })
+  }
+  if (!Array.isArray(messages) || messages.length === 0) {
+    problems.push({ path: "messages", message: "Expected a list of at least one message" })
+    return problems
+  }
+  const wrong = messages.findIndex((message) => !isObject(message) || typeof message.role !== "string")
+  if (wrong !== -1) problems.push({ path: `messages.${wrong}`, message: "Expected an object with a role" })
+  return problems
+}
+
+const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= mostChoices)
+
+/** And with those of calls that generate something. */
+const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
+  const problems = problemsOf(body)
+  const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
+  // messages have no default for it, and their own service refuses a call without
+  if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
+    problems.push({ path: "max_tokens", message: countExpected })
+  }
+  if (!isAbsent(max_completion_tokens) && !isCount(max_completion_tokens)) {
+    problems.push({ path: "max_completion_tokens", message: countExpected })
+  }
+  if (style === "openai" && !isGoodChoice(n)) problems.push({ path: "n", message: choicesExpected })
+  if (!isAbsent(stream) && typeof stream !== "boolean") {
+    problems.push({ path: "stream", message: "Expected true or false" })
+  }
+  if (!isAbsent(stream_options) && !isObject(stream_options)) {
+    problems.push({ path: "stream_options", message: "Expected an object" })
+  }
+  return problems
+}
 
 const wantsUsage = ({ stream_options }: JsonObject): boolean =>
   isObject(stream_options) && stream_options.include_usage === true
@@ -112,13 +114,13 @@ const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()
+  // looked at first, since parsing millions of levels takes seconds
+  const outline = outlineOf(bytes)
+  if (outline.isTooDeep) return faulty(text, "Malformed JSON")
   const body = parsedJson(text)
   if (body === undefined) return faulty(text, "Malformed JSON")
   if (!isObject(body)) return whole("Expected a JSON object.")
-  const outline = outlineOf(bytes)
-  if (outline.depth > deepest || outline.memberCount !== countMembers(body)) {
-    return faulty(text, "Expected each member once")
-  }
+  if (outline.memberCount !== countMembers(body)) return faulty(text, "Expected each member once")
   return Result.succeed({ bytes, body, outline })
 }
 
@@ -141,22 +143,16 @@ const admitted = (style: Style, parsed: Parsed): Admitted => {
 const admitWith = (
   style: Style,
   bytes: Uint8Array,
-  problemsOf: (body: JsonObject) => ReadonlyArray<Problem>
+  problemsIn: (body: JsonObject) => ReadonlyArray<Problem>
 ): Admission =>
   Result.flatMap(parse(bytes), (parsed) => {
-    const problems = problemsOf(parsed.body)
+    const problems = problemsIn(parsed.body)
     return problems.length === 0 ? Result.succeed(admitted(style, parsed)) : refused(problems)
   })
 
 /** Reads the body of `POST chat/completions` or `POST v1/messages`. */
 export const admit = (style: Style, bytes: Uint8Array): Admission =>
-  admitWith(style, bytes, (body) => [
-    ...problemsOfModel(body),
-    ...problemsOfMessages(body),
-    ...problemsOfCounts(style, body),
-    ...problemsOfStream(body)
-  ])
+  admitWith(style, bytes, (body) => problemsOfCall(style, body))
 
 /** Reads the body of `POST v1/messages/count_tokens`, which generates nothing. */
-export const admitCount = (style: Style, bytes: Uint8Array): Admission =>
-  admitWith(style, bytes, (body) => [...problemsOfModel(body), ...problemsOfMessages(body)])
+export const admitCount = (style: Style, bytes: Uint8Array): Admission => admitWith(style, bytes, problemsOf)

@@ -32,3 +32,6 @@ export const present = (members: { readonly [name: string]: Json | undefined }):
   for (const [name, value] of Object.entries(members)) if (value !== undefined) object[name] = value
   return object
 }
+
+/** A set of names of members, written as words. */
+export const members = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/))

@@ -1,7 +1,10 @@
 /**
  * Where the members of a JSON object stand in its bytes, so that one of them can be replaced without writing the rest
- * anew: a prompt of 200 KB is read once and never written. The bytes have been parsed before; they are taken as valid.
+ * anew: a prompt of 200 KB is read once and never written. Whether the bytes are JSON is for a parser to say; of others
+ * the outline is without meaning.
  */
+
+import { parsedJson, textOf } from "./json.ts"
 
 /** A member of the outermost object: `[keyStart, valueEnd)` is the whole of it. */
 export interface Member {
@@ -19,9 +22,11 @@ export interface Outline {
   readonly inside: number
   /** Members of all objects. Fewer in the parsed value means that some stood there twice. */
   readonly memberCount: number
-  /** Of objects and arrays within each other. */
-  readonly depth: number
+  /** Objects and arrays stand in each other more than 64 levels deep, and the outline ends there. */
+  readonly isTooDeep: boolean
 }
+
+const deepest = 64
 
 const quote = 0x22
 const comma = 0x2c
@@ -50,8 +55,7 @@ const behindString = (bytes: Buffer, start: number): number => {
 const keyOf = (bytes: Buffer, start: number, end: number): string => {
   const plain = bytes.toString("utf8", start + 1, end - 1)
   if (!plain.includes("\\")) return plain
-  const parsed: unknown = JSON.parse(bytes.toString("utf8", start, end))
-  return String(parsed)
+  return textOf(parsedJson(bytes.toString("utf8", start, end)))
 }
 
 const trimmedEnd = (bytes: Buffer, end: number): number => {
@@ -60,13 +64,12 @@ const trimmedEnd = (bytes: Buffer, end: number): number => {
   return at
 }
 
-/** The outline of a valid JSON text; without members when it is no object. */
+/** The outline of a JSON text; without members when it is no object. */
 export const outlineOf = (json: Uint8Array): Outline => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
   const members: Array<Member> = []
   let memberCount = 0
   let depth = 0
-  let deepest = 0
   let inside = 0
   let key: { readonly name: string; readonly start: number } | undefined
   let valueStart = -1
@@ -93,7 +96,7 @@ export const outlineOf = (json: Uint8Array): Outline => {
     if (byte === openBrace || byte === openBracket) {
       if (depth === 0) inside = at + 1
       depth += 1
-      if (depth > deepest) deepest = depth
+      if (depth > deepest) return { members, inside, memberCount, isTooDeep: true }
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) close(at)
       depth -= 1
@@ -106,7 +109,7 @@ export const outlineOf = (json: Uint8Array): Outline => {
     } else if (byte === comma && depth === 1) close(at)
     at += 1
   }
-  return { members, inside, memberCount, depth: deepest }
+  return { members, inside, memberCount, isTooDeep: false }
 }
 
 /** A range of bytes and what takes its place. */

@@ -2,14 +2,16 @@
  * How many tokens a prompt has at most, without a tokenizer: no tokenizer makes more tokens of a text than it has bytes,
  * so "a text's bytes bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes".
  * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
+ *
+ * Every call passes through here, so it adds up in place and makes no lists.
  */
-import { isObject, objectsIn } from "./json.ts"
+import { isAbsent, isObject, members, objectsIn } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 
 export interface PromptSize {
   /** At most so many tokens, without images. */
-  readonly text: number
-  readonly images: number
+  text: number
+  images: number
 }
 
 const tokensAMessage = 16
@@ -17,77 +19,63 @@ const tokensAMessage = 16
 /** Providers explain to a model how to call tools: up to 530 tokens, said once (Anthropic, "Tool use", pricing). */
 const tokensForTools = 600
 
-const none: PromptSize = { text: 0, images: 0 }
-
-const sum = (sizes: ReadonlyArray<PromptSize>): PromptSize =>
-  sizes.reduce((total, size) => ({ text: total.text + size.text, images: total.images + size.images }), none)
-
-const ofText = (text: string): PromptSize => ({ text: Buffer.byteLength(text), images: 0 })
-
-const ofJson = (value: unknown): PromptSize => (value === undefined ? none : ofText(JSON.stringify(value)))
-
-const ofMembers = (object: JsonObject, withoutTokens: ReadonlySet<string>): PromptSize =>
-  sum(
-    Object.entries(object)
-      .filter(([name]) => !withoutTokens.has(name))
-      .map(([, value]) => ofJson(value))
-  )
-
-const imageParts: ReadonlySet<string> = new Set(["image", "image_url", "input_image"])
-const ofImage: ReadonlySet<string> = new Set(["type", "image_url", "source", "cache_control", "detail"])
-const ofTextPart: ReadonlySet<string> = new Set(["type", "text", "cache_control"])
-const ofToolResult: ReadonlySet<string> = new Set(["type", "content", "cache_control"])
-
-const ofPart = (part: unknown): PromptSize => {
-  if (typeof part === "string") return ofText(part)
-  if (!isObject(part)) return ofJson(part)
-  if (typeof part.type === "string" && imageParts.has(part.type)) {
-    return sum([ofMembers(part, ofImage), { text: 0, images: 1 }])
-  }
-  if (part.type === "text") return sum([ofContent(part.text), ofMembers(part, ofTextPart)])
-  if (part.type === "tool_result") return sum([ofContent(part.content), ofMembers(part, ofToolResult)])
-  return ofJson(part)
+const addJson = (size: PromptSize, value: unknown) => {
+  if (!isAbsent(value)) size.text += Buffer.byteLength(JSON.stringify(value))
 }
 
-const ofContent = (content: unknown): PromptSize => {
-  if (typeof content === "string") return ofText(content)
-  return Array.isArray(content) ? sum(content.map(ofPart)) : ofJson(content ?? undefined)
+const addOthers = (size: PromptSize, object: JsonObject, withoutTokens: ReadonlySet<string>) => {
+  for (const name of Object.keys(object)) if (!withoutTokens.has(name)) addJson(size, object[name])
 }
 
-const ofMessage: ReadonlySet<string> = new Set(["role", "content"])
+const imageParts = members("image image_url input_image")
+const ofImage = members("type image_url source cache_control detail")
+const ofTextPart = members("type text cache_control")
+const ofToolResult = members("type content cache_control")
 
-const sizeOfMessage = (message: unknown): PromptSize =>
-  isObject(message)
-    ? sum([{ text: tokensAMessage, images: 0 }, ofContent(message.content), ofMembers(message, ofMessage)])
-    : ofJson(message)
+const addPart = (size: PromptSize, part: unknown) => {
+  if (typeof part === "string") size.text += Buffer.byteLength(part)
+  else if (!isObject(part)) addJson(size, part)
+  else if (typeof part.type === "string" && imageParts.has(part.type)) {
+    size.images += 1
+    addOthers(size, part, ofImage)
+  } else if (part.type === "text") {
+    addContent(size, part.text)
+    addOthers(size, part, ofTextPart)
+  } else if (part.type === "tool_result") {
+    addContent(size, part.content)
+    addOthers(size, part, ofToolResult)
+  } else addJson(size, part)
+}
+
+const addContent = (size: PromptSize, content: unknown) => {
+  if (typeof content === "string") size.text += Buffer.byteLength(content)
+  else if (Array.isArray(content)) for (const part of content) addPart(size, part)
+  else addJson(size, content)
+}
+
+const ofMessage = members("role content")
+
+const addMessage = (size: PromptSize, message: unknown) => {
+  if (!isObject(message)) return addJson(size, message)
+  size.text += tokensAMessage
+  addContent(size, message.content)
+  addOthers(size, message, ofMessage)
+}
 
 /** What steers a call without being a part of its prompt. Whatever is not named here counts. */
-const steering: ReadonlySet<string> = new Set([
-  ...[
-    "model",
-    "messages",
-    "system",
-    "stream",
-    "stream_options",
-    "n",
-    "seed",
-    "stop",
-    "stop_sequences",
-    "user"
-  ],
-  ...["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "frequency_penalty"],
-  ...["presence_penalty", "logit_bias", "logprobs", "top_logprobs", "metadata", "store", "service_tier"],
-  ...["parallel_tool_calls", "reasoning_effort", "thinking", "verbosity", "modalities", "prompt_cache_key"],
-  ...["prompt_cache_retention", "safety_identifier", "tool_choice"]
-])
+const steering = members(`
+  model messages system stream stream_options n seed stop stop_sequences user max_tokens
+  max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty logit_bias logprobs
+  top_logprobs metadata store service_tier parallel_tool_calls reasoning_effort thinking verbosity
+  modalities prompt_cache_key prompt_cache_retention safety_identifier tool_choice
+`)
 
 /** The bound of a request's prompt, of either style. */
 export const promptSize = (body: JsonObject): PromptSize => {
-  const tools = [...objectsIn(body.tools), ...objectsIn(body.functions)]
-  return sum([
-    sum(Array.isArray(body.messages) ? body.messages.map(sizeOfMessage) : []),
-    ofContent(body.system),
-    ofMembers(body, steering),
-    { text: tools.length === 0 ? 0 : tokensForTools, images: 0 }
-  ])
+  const size = { text: 0, images: 0 }
+  if (Array.isArray(body.messages)) for (const message of body.messages) addMessage(size, message)
+  addContent(size, body.system)
+  addOthers(size, body, steering)
+  if (objectsIn(body.tools).length > 0 || objectsIn(body.functions).length > 0) size.text += tokensForTools
+  return size
 }

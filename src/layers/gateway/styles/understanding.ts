@@ -37,8 +37,8 @@ const read = ({ data, event, strange }: Frame, understand: (body: JsonObject) =>
 
 /** Texts of a delta, by whatever name providers give to reasoning. */
 export const chatTexts = (delta: JsonObject): string => {
-  let text = textOf(delta.content) + textOf(delta.reasoning_content) + textOf(delta.reasoning)
-  if (delta.refusal !== undefined) text += textOf(delta.refusal)
+  let text = textOf(delta.content) + (textOf(delta.reasoning_content) || textOf(delta.reasoning))
+  text += textOf(delta.refusal)
   for (const call of objectsIn(delta.tool_calls)) text += calledText(call)
   if (isObject(delta.function_call)) text += functionText(delta.function_call)
   if (isObject(delta.audio)) text += textOf(delta.audio.transcript)
@@ -48,8 +48,8 @@ export const chatTexts = (delta: JsonObject): string => {
 const functionText = (called: JsonObject): string =>
   textOf(called.name) + textOf(called.arguments) + textOf(called.input)
 
-const calledText = ({ custom, function: called }: JsonObject): string =>
-  functionText(isObject(called) ? called : isObject(custom) ? custom : {})
+const calledText = (call: JsonObject): string =>
+  [call.function, call.custom].map((called) => (isObject(called) ? functionText(called) : "")).join("")
 
 const hasSound = ({ audio }: JsonObject): boolean => isObject(audio) && textOf(audio.data) !== ""
 

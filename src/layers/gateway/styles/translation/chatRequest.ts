@@ -2,19 +2,18 @@
  * A request for messages as one for chat completions. Members that messages know are translated, refused where the
  * answer would not be what was asked for, or left out where they are a hint; all others travel on.
  */
-import { isAbsent, isObject, present, textOf } from "../json.ts"
+import { isAbsent, isObject, present, textOf, members } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import type { Admitted, Target } from "../types.ts"
 import { chatMessages } from "./chatConversation.ts"
 import { untranslatable } from "./untranslatable.ts"
 
 /** Members of messages; none of them travels on as it is. */
-const known: ReadonlySet<string> = new Set([
-  ...["messages", "system", "model", "stream", "max_tokens", "stop_sequences", "temperature", "top_p"],
-  ...["top_k", "tools", "tool_choice", "thinking", "output_config", "metadata", "service_tier"],
-  ...["cache_control", "diagnostics", "inference_geo", "speed", "context_management", "container"],
-  ...["mcp_servers"]
-])
+const known = members(`
+  messages system model stream max_tokens stop_sequences temperature top_p top_k tools tool_choice
+  thinking output_config metadata service_tier cache_control diagnostics inference_geo speed
+  context_management container mcp_servers
+`)
 
 const toolOf = (tool: Json, index: number): JsonObject => {
   if (!isObject(tool) || (!isAbsent(tool.type) && tool.type !== "custom")) {

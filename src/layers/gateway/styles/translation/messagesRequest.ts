@@ -2,21 +2,20 @@
  * A request for chat completions as one for messages. Members that chat completions know are translated, refused where
  * the answer would not be what was asked for, or left out where they are a hint; all others travel on.
  */
-import { isAbsent, isObject, present, textOf } from "../json.ts"
+import { isAbsent, isObject, present, textOf, members } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import type { Admitted, Target } from "../types.ts"
 import { conversation } from "./messagesConversation.ts"
 import { untranslatable } from "./untranslatable.ts"
 
 /** Members of chat completions; none of them travels on as it is. */
-const known: ReadonlySet<string> = new Set([
-  ...["messages", "model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "stop"],
-  ...["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format"],
-  ...["reasoning_effort", "user", "safety_identifier", "metadata", "service_tier", "temperature", "top_p"],
-  ...["frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs", "seed", "store"],
-  ...["modalities", "audio", "prediction", "verbosity", "web_search_options", "prompt_cache_key"],
-  ...["prompt_cache_options", "prompt_cache_retention", "moderation"]
-])
+const known = members(`
+  messages model stream stream_options max_tokens max_completion_tokens n stop tools tool_choice
+  parallel_tool_calls functions function_call response_format reasoning_effort user safety_identifier
+  metadata service_tier temperature top_p frequency_penalty presence_penalty logit_bias logprobs
+  top_logprobs seed store modalities audio prediction verbosity web_search_options prompt_cache_key
+  prompt_cache_options prompt_cache_retention moderation
+`)
 
 const toolOf = (tool: Json, index: number): JsonObject => {
   const path = `tools.${index}`
