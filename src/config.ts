@@ -7,6 +7,7 @@ import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
+import { gatewaySettings } from "./gatewaySettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { limitSettings } from "./limitSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
@@ -128,6 +129,7 @@ export const settings = {
   ...settlementSettings,
   ...paperSettings,
   ...socialSettings,
+  ...gatewaySettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -198,6 +200,8 @@ export interface Composition {
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
   readonly prices: PriceComposition
+  /** The file that says which models there are and who serves them. */
+  readonly gatewayConfig: Option.Option<string>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -247,6 +251,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    gatewayConfig: yield* given(settings.gatewayConfig),
     rules: {
       site,
       logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
@@ -308,6 +313,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         reminder_mails: yield* orDefault(settings.limitReminderMails),
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
+        gateway_calls: yield* orDefault(settings.limitGatewayCalls),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)
       },

@@ -44,6 +44,8 @@ export interface RateLimits {
   readonly sign_ins: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
+  /** Calls of models through the gateway, per key. */
+  readonly gateway_calls: ReadonlyArray<RateLimit>
   /** Checkpoints, tiles and entry bundles of the public log, per address. */
   readonly log_reads: ReadonlyArray<RateLimit>
 }

@@ -27,7 +27,8 @@ const roomy = {
   AUSPEX_LIMIT_CLAIM_MAILS: "100000/minute",
   AUSPEX_LIMIT_REMINDER_MAILS: "100000/minute",
   AUSPEX_LIMIT_SIGN_IN_MAILS: "100000/minute",
-  AUSPEX_LIMIT_SIGN_INS: "100000/minute"
+  AUSPEX_LIMIT_SIGN_INS: "100000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "1000000/minute"
 }
 
 /** `environment` as an operator would set it, over the roomy limits. */

@@ -3,6 +3,7 @@ import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { InvalidRequest } from "../../services/errors.ts"
 import { IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
+import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
 import {
@@ -25,6 +26,15 @@ export class AgentAuthentication extends HttpApiMiddleware.Service<
   error: [UnauthorizedResponse, WrongSite, AgentMismatch, MissingScope],
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
+
+/** An agent by its access token, or by a gateway key of its own: for what either may read. */
+export class GatewayReader extends HttpApiMiddleware.Service<GatewayReader, { provides: CurrentAgent }>()(
+  "auspex/http/GatewayReader",
+  {
+    error: [UnauthorizedResponse, WrongSite, AgentMismatch, GatewayDisabled],
+    security: { bearer: HttpApiSecurity.bearer }
+  }
+) {}
 
 /** The administrator's bearer token; every call is written to the audit log. */
 export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(

@@ -24,7 +24,6 @@ const TransactionRow = Schema.Struct({
 
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   /** Transfers are listed in the order in which they were recorded. */

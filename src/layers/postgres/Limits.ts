@@ -30,6 +30,7 @@ const what: Record<LimitName, string> = {
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
   reads: "requests",
+  gateway_calls: "calls with this key",
   log_reads: "reads of the log"
 }
 

@@ -17,6 +17,9 @@ import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
 import * as Feed from "./Feed.ts"
 import * as Follows from "./Follows.ts"
+import * as GatewayBilling from "./gateway/GatewayBilling.ts"
+import * as GatewayKeys from "./gateway/GatewayKeys.ts"
+import * as GatewayUsage from "./gateway/GatewayUsage.ts"
 import * as Health from "./Health.ts"
 import * as Idempotency from "./Idempotency.ts"
 import * as JobRuns from "./JobRuns.ts"
@@ -50,6 +53,9 @@ const foundations = Layer.mergeAll(
   Credits.layer,
   Discussion.layer,
   Events.layer,
+  GatewayBilling.layer,
+  GatewayKeys.layer,
+  GatewayUsage.layer,
   Health.layer,
   Idempotency.layer,
   JobRuns.layer,

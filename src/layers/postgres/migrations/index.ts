@@ -22,6 +22,7 @@ import { schedules } from "./0020_schedules.ts"
 import { feeds } from "./0021_feeds.ts"
 import { discussion } from "./0022_discussion.ts"
 import { social } from "./0023_social.ts"
+import { gateway } from "./0024_gateway.ts"
 import { idempotency } from "./0026_idempotency.ts"
 
 export const migrations = {
@@ -48,5 +49,6 @@ export const migrations = {
   "0021_feeds": feeds,
   "0022_discussion": discussion,
   "0023_social": social,
+  "0024_gateway": gateway,
   "0026_idempotency": idempotency
 }
