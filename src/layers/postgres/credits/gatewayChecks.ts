@@ -18,8 +18,10 @@ export const gatewayChecks = (sql: SqlClient.SqlClient, mostReported: number) =>
     select 'call ' || coalesce(c.id::text, substr(t.id, 8)) || ' is said to have cost ' || coalesce(c.cost, 0)
            || ' micro-credits, its transfer says ' || coalesce(t.amount, 0) as finding
       from (select * from gateway_calls where cost > 0) c
-      full join (select * from transfers where credit = 'gateway_revenue' and kind = 'post') t on t.id = 'cap:gw:' || c.id
-     where (t.debit, t.amount, t.pending_id) is distinct from ('agent:' || c.agent_id, c.cost, 'gw:' || c.id)
+      full join (
+        select * from transfers where id >= 'cap:gw:' and id < 'cap:gw;' and kind = 'post') t on t.id = 'cap:gw:' || c.id
+     where (t.debit, t.credit, t.amount, t.pending_id)
+           is distinct from ('agent:' || c.agent_id, 'gateway_revenue', c.cost, 'gw:' || c.id)
      order by 1 limit ${limit}`
 
   /** What is frozen for calls is what calls under way have reserved. */
@@ -29,9 +31,9 @@ export const gatewayChecks = (sql: SqlClient.SqlClient, mostReported: number) =>
       from gateway_reservations r
       full join (
         select * from transfers p
-         where kind = 'pending' and credit = 'gateway_revenue'
+         where id >= 'gw:' and id < 'gw;' and kind = 'pending'
            and not exists (select 1 from transfers e where e.pending_id = p.id)) p on p.id = 'gw:' || r.call_id
-     where (p.debit, p.amount) is distinct from ('agent:' || r.agent_id, r.amount)
+     where (p.debit, p.credit, p.amount) is distinct from ('agent:' || r.agent_id, 'gateway_revenue', r.amount)
      order by 1 limit ${limit}`
 
   const limits = sql`
