@@ -110,13 +110,9 @@ const configured = Layer.unwrap(
   Effect.map(Providers, ({ file }) => Layer.orDie(Configured.layer(Option.some(file))))
 ).pipe(Layer.provide(keys))
 
-export const gatewayServices = (
-  models: ReadonlyArray<TestModel>,
-  environment: Readonly<Record<string, string>> = {}
-) =>
+const gatewayServices = (environment: Readonly<Record<string, string>>) =>
   Gateway.layer.pipe(
     Layer.provideMerge(configured),
-    Layer.provideMerge(providers(models)),
     Layer.provideMerge(services),
     Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
   )
@@ -124,7 +120,7 @@ export const gatewayServices = (
 export const gatewayServer = (
   models: ReadonlyArray<TestModel>,
   environment: Readonly<Record<string, string>> = {}
-) => testServer({ services: gatewayServices(models, environment) })
+) => testServer({ services: gatewayServices(environment) }).pipe(Layer.provideMerge(providers(models)))
 
 /** An agent whose owner lets it spend credit on models, with so much of it and a key. */
 export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewayKey = {}) {
