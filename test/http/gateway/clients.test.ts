@@ -1,8 +1,8 @@
 /** Programs with the official clients, of which nothing but the base address and the key was changed. */
-import Anthropic from "@anthropic-ai/sdk"
+import Anthropic, * as AnthropicErrors from "@anthropic-ai/sdk"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import OpenAI from "openai"
+import OpenAI, * as OpenAIErrors from "openai"
 import { gatewayServer, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel } from "../../support/gateway.ts"
 import { stateOf } from "../../support/ledger.ts"
@@ -172,7 +172,7 @@ layer(gatewayServer(models))("A program with the openai client", (it) => {
           })
           for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ""
         })
-        assert.instanceOf(error, OpenAI.APIError)
+        assert.instanceOf(error, OpenAIErrors.APIError)
         assert.strictEqual(member(error, "code"), "stream_failed")
         assert.isAbove(text.length, 0)
         assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n)
@@ -188,24 +188,24 @@ layer(gatewayServer(models))("A program with the openai client", (it) => {
       const ask = (model: string, more: object = {}) =>
         failed(() => openai.chat.completions.create({ model, messages: [user], ...more }))
       const unknown = yield* ask("nothing")
-      assert.instanceOf(unknown, OpenAI.BadRequestError)
+      assert.instanceOf(unknown, OpenAIErrors.BadRequestError)
       assert.strictEqual(unknown.code, "unknown_model")
       assert.strictEqual(unknown.param, "model")
       const huge = yield* ask("chat-plain", { max_tokens: 1_000_000 })
-      assert.instanceOf(huge, OpenAI.BadRequestError)
+      assert.instanceOf(huge, OpenAIErrors.BadRequestError)
       assert.strictEqual(huge.param, "max_tokens")
       const negative = yield* ask("chat-plain", { max_tokens: -1 })
-      assert.instanceOf(negative, OpenAI.BadRequestError)
-      assert.instanceOf(yield* ask("strict"), OpenAI.UnprocessableEntityError)
+      assert.instanceOf(negative, OpenAIErrors.BadRequestError)
+      assert.instanceOf(yield* ask("strict"), OpenAIErrors.UnprocessableEntityError)
       const other = new OpenAI({ baseURL: `${url}/api/v1/llm/v1`, apiKey: "aus_gw_wrong" })
       const stranger = yield* failed(() => other.models.list())
-      assert.instanceOf(stranger, OpenAI.AuthenticationError)
+      assert.instanceOf(stranger, OpenAIErrors.AuthenticationError)
       const calls = north.received.length
       const busy = yield* ask("busy")
-      assert.instanceOf(busy, OpenAI.RateLimitError)
+      assert.instanceOf(busy, OpenAIErrors.RateLimitError)
       assert.strictEqual(busy.headers.get("retry-after"), "7")
       const down = yield* ask("down")
-      assert.instanceOf(down, OpenAI.InternalServerError)
+      assert.instanceOf(down, OpenAIErrors.InternalServerError)
       assert.strictEqual(down.status, 502)
       assert.isString(down.requestID)
       assert.strictEqual(north.received.length, calls + 2)
@@ -213,7 +213,7 @@ layer(gatewayServer(models))("A program with the openai client", (it) => {
       const unpaid = yield* failed(() =>
         poor.openai.chat.completions.create({ model: "chat-plain", messages: [user] })
       )
-      assert.instanceOf(unpaid, OpenAI.APIError)
+      assert.instanceOf(unpaid, OpenAIErrors.APIError)
       assert.strictEqual(unpaid.status, 402)
       assert.strictEqual(unpaid.code, "insufficient_credit")
     })
@@ -233,7 +233,7 @@ layer(gatewayServer(models))("A program with the openai client", (it) => {
       )
       const found = yield* Effect.promise(() => openai.models.retrieve("acme/large-2"))
       assert.strictEqual(found.id, "acme/large-2")
-      assert.instanceOf(yield* failed(() => openai.models.retrieve("nothing")), OpenAI.NotFoundError)
+      assert.instanceOf(yield* failed(() => openai.models.retrieve("nothing")), OpenAIErrors.NotFoundError)
     })
   )
 })
@@ -318,7 +318,7 @@ layer(gatewayServer(models))("A program with the @anthropic-ai/sdk client", (it)
             .stream({ model: `${kind}-broken`, max_tokens: 50, messages: [user] })
             .finalMessage()
         )
-        assert.instanceOf(error, Anthropic.APIError)
+        assert.instanceOf(error, AnthropicErrors.APIError)
         assert.strictEqual(member(error, "type"), "api_error")
         assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n)
       })
@@ -352,17 +352,17 @@ layer(gatewayServer(models))("A program with the @anthropic-ai/sdk client", (it)
       const ask = (model: string, max_tokens = 50) =>
         failed(() => anthropic.messages.create({ model, max_tokens, messages: [user] }))
       const unknown = yield* ask("nothing")
-      assert.instanceOf(unknown, Anthropic.BadRequestError)
+      assert.instanceOf(unknown, AnthropicErrors.BadRequestError)
       assert.strictEqual(unknown.type, "invalid_request_error")
-      assert.instanceOf(yield* ask("chat-plain", 5000), Anthropic.BadRequestError)
+      assert.instanceOf(yield* ask("chat-plain", 5000), AnthropicErrors.BadRequestError)
       const other = new Anthropic({ baseURL: `${url}/api/v1/llm`, apiKey: "aus_gw_wrong" })
-      assert.instanceOf(yield* failed(() => other.models.list()), Anthropic.AuthenticationError)
+      assert.instanceOf(yield* failed(() => other.models.list()), AnthropicErrors.AuthenticationError)
       const calls = north.received.length
       const busy = yield* ask("busy")
-      assert.instanceOf(busy, Anthropic.RateLimitError)
+      assert.instanceOf(busy, AnthropicErrors.RateLimitError)
       assert.strictEqual(busy.headers.get("retry-after"), "7")
       const down = yield* ask("down")
-      assert.instanceOf(down, Anthropic.InternalServerError)
+      assert.instanceOf(down, AnthropicErrors.InternalServerError)
       assert.isString(down.requestID)
       assert.strictEqual(north.received.length, calls + 2)
     })
@@ -394,7 +394,10 @@ layer(gatewayServer(models))("A program with the @anthropic-ai/sdk client", (it)
       )
       const found = yield* Effect.promise(() => anthropic.models.retrieve("acme/large-2"))
       assert.strictEqual(found.display_name, "acme/large-2")
-      assert.instanceOf(yield* failed(() => anthropic.models.retrieve("nothing")), Anthropic.NotFoundError)
+      assert.instanceOf(
+        yield* failed(() => anthropic.models.retrieve("nothing")),
+        AnthropicErrors.NotFoundError
+      )
     })
   )
 })
