@@ -13,6 +13,8 @@ import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
 import { paperSettings } from "./paperSettings.ts"
+import { paymentSettings, stripeOf } from "./paymentSettings.ts"
+import type { StripeSettings } from "./paymentSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
@@ -108,6 +110,7 @@ export const settings = {
   ...openIdSettings,
   ...identitySettings,
   ...creditSettings,
+  ...paymentSettings,
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
@@ -193,6 +196,7 @@ export interface Composition {
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
+  readonly stripe: Option.Option<StripeSettings>
   readonly prices: PriceComposition
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
@@ -234,6 +238,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         clientSecret: yield* given(settings.oidcClientSecret)
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    stripe: yield* Effect.fromResult(
+      stripeOf({
+        secretKey: yield* given(settings.stripeSecretKey),
+        webhookSecret: yield* given(settings.stripeWebhookSecret),
+        packages: yield* given(settings.creditPackages),
+        api: yield* orDefault(settings.stripeApi),
+        checkout: yield* orDefault(settings.stripeCheckout)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     prices: yield* Effect.fromResult(
       priceCompositionOf({
         source: priceSource,
@@ -253,6 +266,11 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
       pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
       claimGrant: yield* orDefault(settings.claimGrant),
+      planCredit: {
+        free: yield* orDefault(settings.planCreditFree),
+        pro: yield* orDefault(settings.planCreditPro),
+        team: yield* orDefault(settings.planCreditTeam)
+      },
       minStake: yield* orDefault(settings.minStake),
       agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
       signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
@@ -290,6 +308,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         reminder_mails: yield* orDefault(settings.limitReminderMails),
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
+        purchases: yield* orDefault(settings.limitPurchases),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)
       },

@@ -10,6 +10,7 @@ import { macro } from "./macro.ts"
 import { owners } from "./owners.ts"
 import { priceEvents } from "./priceEvents.ts"
 import { prices } from "./prices.ts"
+import { purchases } from "./purchases.ts"
 import { layer, sessionFlags } from "./session.ts"
 import { audit, figures, leaderboard, targets } from "./standing.ts"
 
@@ -27,6 +28,7 @@ export const admin = Command.make("admin").pipe(
     targets,
     agents,
     owners,
+    purchases,
     audit,
     figures,
     log,

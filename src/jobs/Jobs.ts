@@ -62,6 +62,7 @@ const start = Effect.gen(function* () {
         runs.forget(tickMemory),
         claims.confirmRanks,
         credits.grantEarlierClaims,
+        credits.payPlans,
         mailer.trim,
         operators.trim,
         keeper.trim

@@ -25,6 +25,7 @@ const what: Record<LimitName, string> = {
   reminder_mails: "reminders to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
+  purchases: "purchases",
   reads: "requests",
   log_reads: "reads of the log"
 }
