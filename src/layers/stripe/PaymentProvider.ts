@@ -76,7 +76,8 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   const { api } = settings
   const stripe = new Library(Redacted.value(settings.secretKey), {
     host: api.hostname,
-    port: api.port === "" ? (api.protocol === "https:" ? 443 : 80) : Number(api.port),
+    // Of https the library knows the port by itself.
+    ...(api.port !== "" && { port: Number(api.port) }),
     protocol: api.protocol === "https:" ? "https" : "http",
     timeout: requestTimeoutMillis,
     maxNetworkRetries: 1,
