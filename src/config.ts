@@ -14,6 +14,8 @@ import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
 import { paperSettings } from "./paperSettings.ts"
+import { paymentSettings, stripeOf } from "./paymentSettings.ts"
+import type { StripeSettings } from "./paymentSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
 import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
@@ -111,6 +113,7 @@ export const settings = {
   ...openIdSettings,
   ...identitySettings,
   ...creditSettings,
+  ...paymentSettings,
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
@@ -199,6 +202,7 @@ export interface Composition {
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
+  readonly stripe: Option.Option<StripeSettings>
   readonly prices: PriceComposition
   /** The file that says which models there are and who serves them. */
   readonly gatewayConfig: Option.Option<string>
@@ -242,6 +246,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         clientSecret: yield* given(settings.oidcClientSecret)
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    stripe: yield* Effect.fromResult(
+      stripeOf({
+        secretKey: yield* given(settings.stripeSecretKey),
+        webhookSecret: yield* given(settings.stripeWebhookSecret),
+        packages: yield* given(settings.creditPackages),
+        api: yield* orDefault(settings.stripeApi),
+        checkout: yield* orDefault(settings.stripeCheckout)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     prices: yield* Effect.fromResult(
       priceCompositionOf({
         source: priceSource,
@@ -262,6 +275,11 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
       pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
       claimGrant: yield* orDefault(settings.claimGrant),
+      planCredit: {
+        free: yield* orDefault(settings.planCreditFree),
+        pro: yield* orDefault(settings.planCreditPro),
+        team: yield* orDefault(settings.planCreditTeam)
+      },
       minStake: yield* orDefault(settings.minStake),
       agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
       signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
@@ -314,6 +332,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
         gateway_calls: yield* orDefault(settings.limitGatewayCalls),
+        purchases: yield* orDefault(settings.limitPurchases),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)
       },

@@ -19,6 +19,7 @@ import * as models from "./handlers/models.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
+import * as payments from "./handlers/payments.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
@@ -71,6 +72,7 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 const routes = Layer.mergeAll(
   api,
   pages.layer,
+  payments.layer,
   tiles.layer,
   timeStamps.layer,
   models.layer,

@@ -73,6 +73,7 @@ const start = Effect.gen(function* () {
         claims.confirmRanks,
         credits.grantEarlierClaims,
         billing.sweep,
+        credits.payPlans,
         mailer.trim,
         operators.trim,
         keeper.trim

@@ -120,6 +120,17 @@ export interface TopUp {
   readonly at: DateTime.Utc
 }
 
+/** What came into an owner's account, or left it. */
+export interface OwnerMovement {
+  readonly id: string
+  /** In micro-credits, below zero of what left. */
+  readonly change: bigint
+  readonly reason: string
+  /** The agent that it went to. */
+  readonly agentName: string | null
+  readonly at: DateTime.Utc
+}
+
 /** 400: an account does not have what is asked of it. */
 export class InsufficientCredit extends Schema.Error<InsufficientCredit>("InsufficientCredit")(
   { detail: Schema.String, code: errorCode("insufficient_credit"), available: Credit },
@@ -149,6 +160,9 @@ export const LedgerCheck = Schema.Struct({
   frozen: Credit.annotate({ description: "of all that, what is held" }),
   claim_grants: Credit,
   claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
+  plan_credit: Credit.annotate({ description: "given to owners by their plans" }),
+  purchases: Credit.annotate({ description: "bought by owners" }),
+  refunds: Credit.annotate({ description: "of that, taken back again" }),
   top_ups: Credit.annotate({ description: "moved by owners to their agents" }),
   stakes: Schema.Int.annotate({ description: "in credit pools, also in those that were settled" }),
   open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
@@ -191,8 +205,15 @@ export class Credits extends Context.Service<
       agentId: string,
       topUp: NewTopUp
     ) => Effect.Effect<TopUp, NotFound | InvalidRequest | InsufficientCredit | IdempotencyKeyReused>
+    /** What moved an owner's credit, newest first. */
+    readonly movements: (
+      owner: OperatorId,
+      page: Page
+    ) => Effect.Effect<PageOf<OwnerMovement>, InvalidRequest>
     /** What an owner moved with this key. */
     readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
+    /** Pays owners what their plans give in this month, once. Safe to run anywhere, at once. */
+    readonly payPlans: Effect.Effect<void>
     /** Pays the claim grant to agents that were claimed before there was a ledger. Safe to run anywhere, at once. */
     readonly grantEarlierClaims: Effect.Effect<void>
     /** Proves every invariant of the ledger, in one snapshot; names every difference. */

@@ -5,6 +5,7 @@
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
 import type { ScheduleName } from "./Schedules.ts"
+import type { Plan } from "./Owners.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -42,6 +43,8 @@ export interface RateLimits {
   readonly sign_in_mails: ReadonlyArray<RateLimit>
   /** Sign-in mails, per address of who asks. */
   readonly sign_ins: ReadonlyArray<RateLimit>
+  /** Purchases of credit that are begun, per owner. */
+  readonly purchases: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
   /** Calls of models through the gateway, per key. */
@@ -88,6 +91,8 @@ export class Settings extends Context.Service<
     readonly pairingCodeTries: number
     /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
     readonly claimGrant: number
+    /** Credits that an owner gets each calendar month, by its plan. */
+    readonly planCredit: Readonly<Record<Plan, number>>
     /** Credits that a stake has at least. */
     readonly minStake: number
     /** Agents that one operator may own. */

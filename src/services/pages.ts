@@ -9,6 +9,9 @@ export const tokenPrefixes = {
 } as const
 
 export const accountPage = "/account"
+/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+export const creditPage = (purchase?: string) =>
+  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
 /** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
 export const topUpPage = (agentId: string, moved?: string) =>
   `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`

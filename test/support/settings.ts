@@ -23,6 +23,7 @@ const roomy = {
   // What is traced is of interest to tests that look at spans; there is no collector.
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
   OTEL_TRACES_SAMPLER_ARG: "1",
+  AUSPEX_LIMIT_PURCHASES: "100000/minute",
   AUSPEX_LIMIT_CLAIM_REFRESH: "100000/minute",
   AUSPEX_LIMIT_CLAIM_MAILS: "100000/minute",
   AUSPEX_LIMIT_REMINDER_MAILS: "100000/minute",

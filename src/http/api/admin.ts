@@ -12,6 +12,7 @@ import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
+import { Purchases } from "../../services/Payments.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
@@ -184,6 +185,14 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: created(Grant),
       error: [NotFound, InvalidRequest, IdempotencyKeyReused]
     }).annotate(OpenApi.Summary, "Give credit to an owner, once for an idempotency_key"),
+    HttpApiEndpoint.get("purchases", "/admin/purchases", {
+      query: pageQuery,
+      success: Purchases,
+      error: InvalidRequest
+    }).annotate(
+      OpenApi.Summary,
+      "Credit that owners set out to buy, newest first, and what the provider told of it"
+    ),
     HttpApiEndpoint.get("checkLedger", "/admin/ledger/check", { success: LedgerCheck }).annotate(
       OpenApi.Summary,
       "Prove every invariant of the credit ledger, in one snapshot"

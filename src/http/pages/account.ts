@@ -1,7 +1,7 @@
 /** What an operator has: agents, and the means to look after them. */
 import type { AgentStatus } from "../../services/agentStatus.ts"
 import type { Account, OwnAgent } from "../../services/Operators.ts"
-import { accountPage, topUpPage } from "../../services/pages.ts"
+import { accountPage, creditPage, topUpPage } from "../../services/pages.ts"
 import { badge, credits, day, facts, form, notice } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { holdings } from "./credit.ts"
@@ -69,10 +69,11 @@ const nothingYet = html`<div class="panel">
   </p>
 </div>`
 
-const ownCredit = ({ agents, credit }: Account) =>
+const ownCredit = (frame: Frame, { agents, credit }: Account) =>
   html`<section class="panel" aria-labelledby="credit">
     <h2 id="credit">Your credit</h2>
     <p class="amount">${credits(credit.available)}</p>
+    <p><a href=${frame.at(creditPage())}>What moved it, and where more comes from</a></p>
     <p class="quiet small">
       ${
         agents.length === 0
@@ -90,7 +91,7 @@ export const account = (frame: Frame, own: Account): Page => ({
       Signed in as <strong>${own.operator.email ?? "your account at the identity provider"}</strong>, on the
       ${own.operator.plan} plan.
     </p>
-    ${ownCredit(own)}
+    ${ownCredit(frame, own)}
     ${own.agents.length === 0 ? nothingYet : own.agents.map((agent) => ownAgent(frame, agent))}
     <p class="quiet small">
       If you write to the administrators of this service, tell them your operator id:

@@ -6,6 +6,7 @@ import { isUuid } from "../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
 import { makeClaimGrants } from "./credits/claimGrants.ts"
+import { makePlanCredit } from "./credits/planCredit.ts"
 import { orTooMuch } from "./credits/refusals.ts"
 import { makeTopUps } from "./credits/topUps.ts"
 import { accountOf, makeTransfers, treasury } from "./credits/transfers.ts"
@@ -22,6 +23,15 @@ const TransactionRow = Schema.Struct({
   seq: Schema.BigInt
 })
 
+const MovementRow = Schema.Struct({
+  id: Schema.String,
+  change: Schema.BigInt,
+  reason: Schema.String,
+  agent_name: Schema.NullOr(Schema.String),
+  at: Schema.DateTimeUtcFromDate,
+  seq: Schema.BigInt
+})
+
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
 const make = Effect.gen(function* () {
@@ -32,10 +42,12 @@ const make = Effect.gen(function* () {
   )
   const transfers = yield* makeTransfers
   const claimGrants = yield* makeClaimGrants
+  const { payPlans } = yield* makePlanCredit
   const { topUp, topUpOf } = yield* makeTopUps
   const { check } = yield* makeLedgerCheck
   const balanceRow = maybe(BalanceRow)
   const transactionRows = many(TransactionRow)
+  const movementRows = many(MovementRow)
   const grantRow = one(GrantRow)
 
   const accountRow = (account: string) =>
@@ -85,6 +97,42 @@ const make = Effect.gen(function* () {
     }
   )
 
+  const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
+    const after = Option.getOrNull(seqCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const account = accountOf({ kind: "owner", id: owner })
+    const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
+    const rows = yield* movementRows(sql`
+      with newest as (
+        (select * from transfers where debit = ${account} and kind = 'post' ${before}
+          order by seq desc limit ${page.limit + 1})
+        union all
+        (select * from transfers where credit = ${account} and kind = 'post' ${before}
+          order by seq desc limit ${page.limit + 1})
+         order by seq desc
+         limit ${page.limit + 1}
+      )
+      select t.id, case when t.debit = ${account} then -t.amount else t.amount end as change, t.reason, t.at, t.seq,
+             g.name as agent_name
+        from newest t
+        left join accounts a on a.id = t.credit
+        left join agents g on g.id = a.agent_id
+       order by t.seq desc`)
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+      seqCursor.encode({ seq: String(last.seq) })
+    )
+    return {
+      items: items.map(({ agent_name, at, change, id, reason }) => ({
+        id,
+        change,
+        reason,
+        agentName: agent_name,
+        at
+      })),
+      next_cursor
+    }
+  })
+
   const grant: Credits["Service"]["grant"] = Effect.fn("Credits.grant")(function* (to, asked) {
     const account = accountOf(to)
     const found = isUuid(to.id) ? yield* accountRow(account) : Option.none()
@@ -115,6 +163,8 @@ const make = Effect.gen(function* () {
     grant,
     topUp,
     topUpOf,
+    movements,
+    payPlans,
     grantEarlierClaims: claimGrants.payEarlier,
     check
   })

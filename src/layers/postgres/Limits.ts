@@ -29,6 +29,7 @@ const what: Record<LimitName, string> = {
   reminder_mails: "reminders to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
+  purchases: "purchases",
   reads: "requests",
   gateway_calls: "calls with this key",
   log_reads: "reads of the log"

@@ -1,18 +1,20 @@
-/** An owner's credit: moving it to an agent. */
+/** An owner's credit: what moved it, buying more, and moving it to an agent. */
 import { randomUUID } from "node:crypto"
-import { Effect, Option, Result, Schema } from "effect"
+import { Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { Credits, creditsOf, IdempotencyKey, NewTopUp } from "../../../services/Credits.ts"
 import type { InsufficientCredit, TopUp } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { Operators } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
-import { topUpPage } from "../../../services/pages.ts"
+import { creditPage, topUpPage } from "../../../services/pages.ts"
+import { Payments } from "../../../services/Payments.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
-import { goTo, query, show } from "../../browser/responses.ts"
+import { goTo, listPage, query, show, withFormsTo } from "../../browser/responses.ts"
 import { errorStatus } from "../../errorStatus.ts"
 import * as views from "../../pages/credit.ts"
+import { creditAccount as accountView } from "../../pages/creditAccount.ts"
 import type { Frame } from "../../pages/layout.ts"
 
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
@@ -21,12 +23,20 @@ const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
 const noAmount =
   "Enter an amount such as 25 or 12.5: more than nothing, at most 10000000, and with at most 6 decimals."
 
+/** What makes the form that it stands in one. */
+const keyOf = (fields: URLSearchParams) =>
+  Effect.fromOption(decodeKey(fields.get("idempotency_key"))).pipe(
+    Effect.mapError(() =>
+      InvalidRequest.of("idempotency_key", "Expected the one that the page's form holds.")
+    )
+  )
+
 const tooLittle = ({ available }: InsufficientCredit) =>
   available === 0n
     ? "Your account is empty, so there is nothing to move."
     : `Enter at most ${creditsOf(available)}: your account has no more.`
 
-export const layer = HttpRouter.use(
+const topUps = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { shown, site, submitted } = yield* Pages
     const credits = yield* Credits
@@ -74,18 +84,15 @@ export const layer = HttpRouter.use(
           const { operator } = frame
           if (operator === null) return toSignIn
           const typed = (fields.get("amount") ?? "").trim()
-          const key = decodeKey(fields.get("idempotency_key"))
-          if (Option.isNone(key)) {
-            return yield* InvalidRequest.of("idempotency_key", "Expected the one that the page's form holds.")
-          }
+          const key = yield* keyOf(fields)
           const refuse = (complaint: string, status: number) =>
             page(frame, operator, { refused: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
           if (Result.isFailure(amount)) return yield* refuse(noAmount, 400)
           const agentId = yield* agentInPath
-          const asked = { amount: amount.success, idempotency_key: key.value }
+          const asked = { amount: amount.success, idempotency_key: key }
           return yield* credits.topUp(operator.operatorId, agentId, asked).pipe(
-            Effect.as(goTo(site, site.at(topUpPage(agentId, key.value)))),
+            Effect.as(goTo(site, site.at(topUpPage(agentId, key)))),
             Effect.catchTags({
               InsufficientCredit: (error) => refuse(tooLittle(error), errorStatus(error)),
               InvalidRequest: (error) => refuse(error.detail.replace("amount: ", ""), errorStatus(error)),
@@ -97,3 +104,66 @@ export const layer = HttpRouter.use(
     )
   })
 )
+
+const account = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { shown, site, submitted } = yield* Pages
+    const credits = yield* Credits
+    const operators = yield* Operators
+    const payments = yield* Payments
+    const toSignIn = goTo(site, site.at(pagePaths.signIn))
+
+    const page = Effect.fnUntraced(function* (
+      frame: Frame,
+      operator: Operator,
+      more: { readonly complaint?: string; readonly status?: number } = {}
+    ) {
+      const { operatorId } = operator
+      const own = yield* operators.account(operatorId)
+      const movements = yield* credits.movements(operatorId, yield* listPage)
+      const purchaseId = (yield* query).get("purchase")
+      const found = purchaseId === null ? Option.none() : yield* payments.purchaseOf(operatorId, purchaseId)
+      const offers = payments.packages.map((each) => ({ package: each, key: randomUUID() }))
+      const { status = 200, ...rest } = more
+      const view = accountView(frame, {
+        own,
+        offers,
+        movements,
+        ...rest,
+        ...(Option.isSome(found) && { purchase: found.value })
+      })
+      const headers = Option.match(payments.checkoutOrigin, { onNone: () => ({}), onSome: withFormsTo })
+      return show(site, frame, view, { status, headers })
+    })
+
+    yield* router.add(
+      "GET",
+      pagePaths.credit,
+      shown(({ frame }) => (frame.operator === null ? Effect.succeed(toSignIn) : page(frame, frame.operator)))
+    )
+
+    yield* router.add(
+      "POST",
+      pagePaths.credit,
+      submitted(
+        Effect.fnUntraced(function* ({ frame }, fields) {
+          const { operator } = frame
+          if (operator === null) return toSignIn
+          const refuse = (error: { readonly detail: string }) =>
+            page(frame, operator, { complaint: error.detail, status: errorStatus(error) })
+          const key = yield* keyOf(fields)
+          return yield* payments.begin(operator, { package: fields.get("package") ?? "", key }).pipe(
+            Effect.map(({ payAt, purchaseId }) => goTo(site, payAt ?? site.at(creditPage(purchaseId)))),
+            Effect.catchTags({
+              IdempotencyKeyReused: refuse,
+              InvalidRequest: refuse,
+              PaymentsUnavailable: refuse
+            })
+          )
+        })
+      )
+    )
+  })
+)
+
+export const layer = Layer.merge(account, topUps)

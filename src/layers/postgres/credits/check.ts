@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
 import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
+import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
@@ -27,6 +28,9 @@ const Counted = Schema.Struct({
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
   claim_grants_due: Schema.Int,
+  plan_credit: Schema.BigInt,
+  purchases: Schema.BigInt,
+  refunds: Schema.BigInt,
   top_ups: Schema.BigInt,
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
@@ -45,6 +49,7 @@ const guards = [
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
+  ...incomeGuards,
   ...poolGuards,
   ...gatewayGuards
 ] as const
@@ -112,25 +117,6 @@ export const makeLedgerCheck = Effect.gen(function* () {
         or (g.amount is not null and (g.debit, g.credit) is distinct from ('treasury', 'agent:' || a.id))
      order by 1 limit ${limit}`
 
-  /**
-   * What an owner gives an agent, it gives one that it owns by then. Claim and transfer may be stamped by the clocks of
-   * two replicas, of which neither is ready when it is 2 s off the database's.
-   */
-  const topUps = sql`
-    select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
-           || case when 'owner:' || a.owner_id is distinct from t.debit then ', who does not own it'
-                   else ', before it was claimed' end as finding
-      from transfers t left join agents a on 'agent:' || a.id = t.credit
-     where t.debit >= 'owner:' and t.debit < 'owner;' and t.credit >= 'agent:' and t.credit < 'agent;'
-       and ('owner:' || a.owner_id is distinct from t.debit or t.at < a.claimed_at - interval '4 seconds')
-    union all
-    select 'transfer ' || id || ' is no top-up of the owner that its id names'
-      from transfers
-     where id >= 'topup:' and id < 'topup;'
-       and (kind, debit, credit >= 'agent:' and credit < 'agent;', pending_id)
-           is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
-     order by 1 limit ${limit}`
-
   const unguarded = sql`
     select 'the trigger ' || g.name || ' of ' || g.on_table || ' is missing or switched off' as finding
       from unnest(${sql.literal(`array[${guards.map(([table]) => `'${table}'`).join(", ")}]`)},
@@ -139,6 +125,12 @@ export const makeLedgerCheck = Effect.gen(function* () {
        select 1 from pg_trigger t
         where t.tgrelid = g.on_table::regclass and t.tgname = g.name and t.tgenabled in ('O', 'A'))
      order by 1`
+
+  /** What the transfers came to whose ids begin so. */
+  const named = (what: string) =>
+    sql.literal(
+      `(select coalesce(sum(amount), 0)::bigint from transfers where id >= '${what}:' and id < '${what};')`
+    )
 
   const snapshot = Effect.gen(function* () {
     // Whole tables are compared: row by row, as old statistics may suggest, would take for ever.
@@ -160,7 +152,8 @@ export const makeLedgerCheck = Effect.gen(function* () {
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
              (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
-             (select coalesce(sum(amount), 0)::bigint from transfers where id >= 'topup:' and id < 'topup;') as top_ups,
+             ${named("plan")} as plan_credit, ${named("purchase")} as purchases, ${named("refund")} as refunds,
+             ${named("topup")} as top_ups,
              (select count(*)::int from stakes) as stakes,
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
@@ -176,7 +169,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
-        topUps,
+        ...incomeChecks(sql, mostReported),
         ...poolChecks(sql, mostReported),
         ...gatewayChecks(sql, mostReported),
         unguarded

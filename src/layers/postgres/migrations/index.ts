@@ -23,6 +23,7 @@ import { feeds } from "./0021_feeds.ts"
 import { discussion } from "./0022_discussion.ts"
 import { social } from "./0023_social.ts"
 import { gateway } from "./0024_gateway.ts"
+import { payments } from "./0025_payments.ts"
 import { idempotency } from "./0026_idempotency.ts"
 
 export const migrations = {
@@ -50,5 +51,6 @@ export const migrations = {
   "0022_discussion": discussion,
   "0023_social": social,
   "0024_gateway": gateway,
+  "0025_payments": payments,
   "0026_idempotency": idempotency
 }
