@@ -22,7 +22,8 @@ import {
   plus
 } from "../support/builders.ts"
 import { revealAll } from "../support/loggedWorld.ts"
-import { settledByHand, walkOfPrices } from "../support/priceWalk.ts"
+import { settledByHand } from "../support/prices/byHand.ts"
+import { walkOfPrices } from "../support/priceWalk.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>
@@ -399,7 +400,18 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
         )
         const report = yield* settleDue
         assert.deepStrictEqual(report.failed, [])
-        const expected = new Map(made.map((event) => [event.id, settledByHand(event, known)]))
+        const hours = new Map(known.map((candle) => [candle.time, candle]))
+        const byHand = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
+          settledByHand(
+            {
+              kind,
+              level,
+              from: window_from === null ? null : Date.parse(window_from),
+              end: Date.parse(resolve_at)
+            },
+            hours
+          )?.outcome
+        const expected = new Map(made.map((event) => [event.id, byHand(event)]))
         const decided = made.filter(({ id }) => expected.get(id) !== undefined)
         assert.sameMembers(
           [...report.resolved],
