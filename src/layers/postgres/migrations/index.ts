@@ -18,6 +18,7 @@ import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
+import { challengeLists } from "./0020_challenge_lists.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -38,5 +39,6 @@ export const migrations = {
   "0016_amendments": amendments,
   "0017_prices": priceSources,
   "0018_paper_and_archive": paperAndArchive,
-  "0019_price_events": priceEvents
+  "0019_price_events": priceEvents,
+  "0020_challenge_lists": challengeLists
 }
