@@ -9,6 +9,9 @@ export const tokenPrefixes = {
 } as const
 
 export const accountPage = "/account"
+/** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
+export const topUpPage = (agentId: string, moved?: string) =>
+  `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
 /** Of a challenge, for everybody: its terms, its record, and from the deadline on what was predicted. */
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 /** Of an agent, for everybody: its figures and its settled predictions. */

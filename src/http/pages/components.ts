@@ -1,5 +1,6 @@
 /** The parts that pages are made of. */
 import { DateTime } from "effect"
+import { creditsOf } from "../../services/Credits.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -55,6 +56,10 @@ export const day = (at: DateTime.Utc) => {
   const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long" })
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
+
+/** An amount of credit, in words. */
+export const credits = (micro: bigint): string =>
+  micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
 
 /** Words that are somebody else's, line by line as they were written. */
 export const quoted = (text: string) => html`<blockquote class="quoted">${text}</blockquote>`

@@ -9,7 +9,7 @@ import type { NewChallenge } from "../../services/Challenges.ts"
 import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -32,6 +32,7 @@ const PrintedDecimals = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const settings = yield* Settings
   const targets = yield* Targets
   const prices = yield* Prices

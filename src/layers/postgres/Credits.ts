@@ -1,14 +1,15 @@
-import { Effect, Layer, Option, Predicate, Schema, Struct } from "effect"
+import { Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
 import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../services/Credits.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
 import { makeClaimGrants } from "./credits/claimGrants.ts"
+import { orTooMuch } from "./credits/refusals.ts"
+import { makeTopUps } from "./credits/topUps.ts"
 import { accountOf, makeTransfers, treasury } from "./credits/transfers.ts"
-import { many, maybe, one, sqlDefect } from "./query.ts"
+import { many, maybe, one } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const BalanceRow = Schema.Struct({ available: Schema.BigInt, frozen: Schema.BigInt })
@@ -23,21 +24,15 @@ const TransactionRow = Schema.Struct({
 
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
-/** Transfers are listed in the order in which they were recorded. */
-const seqCursor = cursorCodec(Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) }))
-
-const tooMuch = (error: SqlError.SqlError) =>
-  Predicate.hasProperty(error.reason.cause, "constraint") &&
-  error.reason.cause.constraint === "accounts_exact"
-    ? Effect.fail(
-        InvalidRequest.of("amount", "Expected less: no account holds more than 1 000 000 000 credits")
-      )
-    : sqlDefect(error)
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  /** Transfers are listed in the order in which they were recorded. */
+  const seqCursor = (yield* Cursors).codec(
+    Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
+  )
   const transfers = yield* makeTransfers
   const claimGrants = yield* makeClaimGrants
+  const { topUp, topUpOf } = yield* makeTopUps
   const { check } = yield* makeLedgerCheck
   const balanceRow = maybe(BalanceRow)
   const transactionRows = many(TransactionRow)
@@ -101,7 +96,7 @@ const make = Effect.gen(function* () {
     const transfer = { id, kind: "post", debit: treasury, credit: account, amount, reason } as const
     yield* transfers.record([transfer]).pipe(
       Effect.catchTags({
-        SqlError: tooMuch,
+        SqlError: orTooMuch,
         TransferDiffers: () =>
           Effect.fail(
             new IdempotencyKeyReused({
@@ -118,6 +113,8 @@ const make = Effect.gen(function* () {
     balance,
     transactions,
     grant,
+    topUp,
+    topUpOf,
     grantEarlierClaims: claimGrants.payEarlier,
     check
   })

@@ -5,6 +5,7 @@ import * as account from "./account.ts"
 import * as archive from "./archive.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
+import * as credit from "./credit.ts"
 import * as record from "./record.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
@@ -13,6 +14,7 @@ export const layer = Layer.mergeAll(
   claim.layer,
   signIn.layer,
   account.layer,
+  credit.layer,
   archive.layer,
   record.layer,
   verify.layer

@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
+import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
@@ -26,10 +27,13 @@ const Counted = Schema.Struct({
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
   claim_grants_due: Schema.Int,
+  top_ups: Schema.BigInt,
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
-  rewards: Schema.BigInt
+  rewards: Schema.BigInt,
+  gateway_calls: Schema.Int,
+  gateway_reserved: Schema.BigInt
 })
 
 /** What keeps the ledger true between two checks: triggers, by table. */
@@ -41,7 +45,8 @@ const guards = [
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
-  ...poolGuards
+  ...poolGuards,
+  ...gatewayGuards
 ] as const
 
 export const makeLedgerCheck = Effect.gen(function* () {
@@ -107,6 +112,25 @@ export const makeLedgerCheck = Effect.gen(function* () {
         or (g.amount is not null and (g.debit, g.credit) is distinct from ('treasury', 'agent:' || a.id))
      order by 1 limit ${limit}`
 
+  /**
+   * What an owner gives an agent, it gives one that it owns by then. Claim and transfer may be stamped by the clocks of
+   * two replicas, of which neither is ready when it is 2 s off the database's.
+   */
+  const topUps = sql`
+    select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
+           || case when 'owner:' || a.owner_id is distinct from t.debit then ', who does not own it'
+                   else ', before it was claimed' end as finding
+      from transfers t left join agents a on 'agent:' || a.id = t.credit
+     where t.debit >= 'owner:' and t.debit < 'owner;' and t.credit >= 'agent:' and t.credit < 'agent;'
+       and ('owner:' || a.owner_id is distinct from t.debit or t.at < a.claimed_at - interval '4 seconds')
+    union all
+    select 'transfer ' || id || ' is no top-up of the owner that its id names'
+      from transfers
+     where id >= 'topup:' and id < 'topup;'
+       and (kind, debit, credit >= 'agent:' and credit < 'agent;', pending_id)
+           is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
+     order by 1 limit ${limit}`
+
   const unguarded = sql`
     select 'the trigger ' || g.name || ' of ' || g.on_table || ' is missing or switched off' as finding
       from unnest(${sql.literal(`array[${guards.map(([table]) => `'${table}'`).join(", ")}]`)},
@@ -136,11 +160,14 @@ export const makeLedgerCheck = Effect.gen(function* () {
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
              (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+             (select coalesce(sum(amount), 0)::bigint from transfers where id >= 'topup:' and id < 'topup;') as top_ups,
              (select count(*)::int from stakes) as stakes,
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
              (select count(*)::int from pool_settlements) as pools_settled,
-             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards`)
+             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
+             (select count(*)::int from gateway_calls) as gateway_calls,
+             (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
     const found = yield* Effect.forEach(
       [
         balances,
@@ -149,7 +176,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
+        topUps,
         ...poolChecks(sql, mostReported),
+        ...gatewayChecks(sql, mostReported),
         unguarded
       ],
       findings
