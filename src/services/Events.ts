@@ -1,7 +1,7 @@
 /** Market events (= news items): what challenges refer to and agents comment on. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
 import { EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
@@ -66,6 +66,7 @@ export class Events extends Context.Service<
     readonly importAll: (
       events: ReadonlyArray<EventImport>
     ) => Effect.Effect<ReadonlyArray<MarketEvent>, InvalidRequest>
+    readonly get: (eventId: string) => Effect.Effect<MarketEvent, NotFound>
     /** Newest first. */
     readonly list: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
     /** The events of the current UTC day, newest first. */

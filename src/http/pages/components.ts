@@ -56,8 +56,55 @@ export const day = (at: DateTime.Utc) => {
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
 
+const units = [
+  ["day", "days", 86_400_000],
+  ["hour", "hours", 3_600_000],
+  ["minute", "minutes", 60_000]
+] as const
+
+/** A length of time in its two largest units, rounded down: "2 days 3 hours". */
+export const lengthOf = (millis: number): string => {
+  const parts: Array<string> = []
+  let rest = Math.max(0, millis)
+  for (const [one, many, size] of units) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0) parts.push(`${count} ${count === 1 ? one : many}`)
+    else if (parts.length > 0) break
+  }
+  return parts.length === 0 ? "less than a minute" : parts.slice(0, 2).join(" ")
+}
+
+/** How long until a moment to come, with the moment itself for machines, and for who points at it. */
+export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
+  const moment = DateTime.formatUtc(until, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+  return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
+    >${lengthOf(DateTime.toEpochMillis(until) - DateTime.toEpochMillis(now))}</time
+  >`
+}
+
+/** A name or a title that somebody else chose: whichever way it is written, what stands beside it keeps its place. */
+export const named = (text: string) => html`<bdi>${text}</bdi>`
+
+/** Ways to look at a list, of which one is chosen. */
+export const choices = (
+  label: string,
+  all: ReadonlyArray<{ readonly name: string; readonly href: string; readonly isChosen: boolean }>
+) =>
+  html`<nav aria-label=${label}>
+    <ul class="choices">
+      ${all.map(
+        ({ href, isChosen, name }) =>
+          html`<li><a href=${href} aria-current=${isChosen ? "page" : undefined}>${name}</a></li>`
+      )}
+    </ul>
+  </nav>`
+
+/** Nothing is there, and why that is so. */
+export const empty = (why: Html) => html`<p class="empty">${why}</p>`
+
 /** Words that are somebody else's, line by line as they were written. */
-export const quoted = (text: string) => html`<blockquote class="quoted">${text}</blockquote>`
+export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`
 
 export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
 

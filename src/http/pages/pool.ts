@@ -49,6 +49,18 @@ const marks = (index: number, { bin, pool }: Results) =>
 /** A page stays legible with so many rows; more are a click away. */
 const mostAtOnce = 15
 
+/** Its number stands beside it; where the value came, the bar has a border as well. */
+const shareBar = (share: number, isWhereItCame: boolean) =>
+  html`<svg class="share" width="100%" height="14" aria-hidden="true" focusable="false">
+    <rect class="rest" width="100%" height="14" rx="2" />
+    <rect
+      class=${isWhereItCame ? "bar came" : "bar"}
+      width=${`${Math.round(share * 1000) / 10}%`}
+      height="14"
+      rx="2"
+    />
+  </svg>`
+
 const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
   html`<details open=${odds.bins.length <= mostAtOnce}>
     <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
@@ -57,6 +69,7 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
         <thead>
           <tr>
             <th scope="col">Bin</th>
+            <th scope="col" class="share-column"><span class="unseen">Share, drawn</span></th>
             <th scope="col">Share</th>
             <th scope="col">Credits</th>
             <th scope="col">Agents</th>
@@ -67,6 +80,7 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
             (bin) =>
               html`<tr>
                 <th scope="row">${binRange(bin)} ${marks(bin.index, results)}</th>
+                <td class="share-column">${shareBar(bin.share, bin.index === results.bin)}</td>
                 <td>${(bin.share * 100).toFixed(1)} %</td>
                 <td>${creditsOf(bin.staked)}</td>
                 <td>${bin.stakers}</td>

@@ -1,7 +1,7 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { InvalidRequest } from "../../services/errors.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Events, MarketEvent } from "../../services/Events.ts"
 import type { EventFilter } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
@@ -13,6 +13,8 @@ import { iso } from "./wire.ts"
 
 const { social: _, ...columnsOfEvent } = MarketEvent.fields
 const EventRow = Schema.Struct(columnsOfEvent)
+
+const isEventId = Schema.is(EventId)
 
 /** Comments come with the discussion; until then an event has none. */
 const silent = { comment_count: 0, top_comments: [] }
@@ -99,6 +101,15 @@ const make = Effect.gen(function* () {
     return records.flatMap(({ id }) => stored.get(id) ?? []).map(withSocial)
   })
 
+  const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {
+    const [row] = isEventId(eventId)
+      ? yield* events(sql`select ${columns} from events where id = ${eventId}`)
+      : []
+    return row === undefined
+      ? yield* new NotFound({ detail: `There is no event ${eventId.slice(0, 128)}.` })
+      : withSocial(row)
+  })
+
   const page = Effect.fnUntraced(function* (
     filter: EventFilter,
     page: Page,
@@ -141,7 +152,7 @@ const make = Effect.gen(function* () {
     return yield* page(filter, asked, Option.some(DateTime.startOf(now, "day")))
   })
 
-  return Events.of({ importAll, list, today })
+  return Events.of({ importAll, get, list, today })
 })
 
 export const layer = Layer.effect(Events, make)
