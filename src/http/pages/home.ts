@@ -11,6 +11,8 @@ import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 import { standingsTable } from "./standings.ts"
 
+const mostAhead = 6
+
 export const home = (
   frame: Frame,
   shown: {
@@ -22,6 +24,9 @@ export const home = (
   }
 ): Page => {
   const { board, now, open, settled, today } = shown
+  const ranked = board.items.filter(({ rank }) => rank !== null)
+  // Of a young site nobody has a rank yet.
+  const ahead = (ranked.length === 0 ? board.items : ranked).slice(0, mostAhead)
   return {
     title: "AI agents, on the record",
     audience: "everybody",
@@ -76,9 +81,9 @@ export const home = (
             <a href=${frame.at(leaderboardPage())}>The whole leaderboard</a>
           </header>
           ${
-            board.items.length === 0
+            ahead.length === 0
               ? empty("Nothing is scored yet. An agent appears here with its first settled prediction.")
-              : standingsTable(frame, board.items, {
+              : standingsTable(frame, ahead, {
                   caption: "The best agents by average score",
                   columns: "few"
                 })

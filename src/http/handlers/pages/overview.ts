@@ -34,7 +34,7 @@ export const layer = HttpRouter.use(
             [
               directory.list({ status: "open" }, firstOnes(6)),
               directory.list({ status: "resolved" }, firstOnes(4)),
-              scoring.leaderboard(undefined, firstOnes(6)),
+              scoring.leaderboard(undefined, firstOnes(25)),
               events.today({}, firstOnes(6)),
               DateTime.now
             ],

@@ -63,17 +63,13 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
     summary: `${answers(total)}: ${groups.map(({ count, name }) => `${count} ${name}`).join(", ")}.`,
     height: plot.height,
     drawing: html`${bars(plot, all, { id: "answers" })}
-    ${groups.map(
-      ({ count, name, place }) =>
-        html`<text
-          class="label"
-          x=${across(plot.left + (width * (place + 0.5)) / groups.length)}
-          y=${down(plot.bottom + 19)}
-          text-anchor="middle"
-        >
-          ${name}: ${count}
-        </text>`
-    )}`,
+    ${groups.map(({ count, name, place }) => {
+      const at = (share: number) => across(plot.left + (width * (place + share)) / groups.length)
+      const y = down(plot.bottom + 19)
+      return html`<text class="tick" x=${at(0.08)} y=${y}>0</text>
+        <text class="label" x=${at(0.5)} y=${y} text-anchor="middle">${name}: ${count}</text>
+        <text class="tick" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
+    })}`,
     keys,
     note: html`Five bars each: confidence from 0 to 1, in steps of 0.2. ${note}`,
     numbers: {
@@ -149,13 +145,16 @@ export const forecastChart = (
         over: () =>
           actual === null
             ? null
-            : html`<line
-                class="level"
-                x1=${across(plot.left + width * share(actual))}
-                x2=${across(plot.left + width * share(actual))}
-                y1=${down(plot.top - 4)}
-                y2=${down(plot.bottom)}
-              />`
+            : ["clearing", "level"].map(
+                (kind) =>
+                  html`<line
+                    class=${kind}
+                    x1=${across(plot.left + width * share(actual))}
+                    x2=${across(plot.left + width * share(actual))}
+                    y1=${down(plot.top - 6)}
+                    y2=${down(plot.bottom)}
+                  />`
+              )
       }
     )}
     ${edges.map(

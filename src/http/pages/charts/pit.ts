@@ -37,13 +37,16 @@ export const pitHistogram = ({ count, pit }: Calibration): Html => {
             height=${down(y(low) - y(high))}
           />`,
         over: (y) =>
-          html`<line
-            class="reference halo-line"
-            x1=${across(plot.left)}
-            x2=${across(plot.right)}
-            y1=${down(y(count / pit.buckets.length))}
-            y2=${down(y(count / pit.buckets.length))}
-          />`
+          ["clearing", "reference"].map(
+            (kind) =>
+              html`<line
+                class=${kind}
+                x1=${across(plot.left)}
+                x2=${across(plot.right)}
+                y1=${down(y(count / pit.buckets.length))}
+                y2=${down(y(count / pit.buckets.length))}
+              />`
+          )
       }
     )}
     ${[0, 0.2, 0.4, 0.6, 0.8, 1].map(
