@@ -20,6 +20,7 @@ import type { Settings, Site } from "./services/Settings.ts"
 import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 import { settlementSettings } from "./settlementSettings.ts"
+import { socialSettings } from "./socialSettings.ts"
 import { telemetrySettings } from "./telemetrySettings.ts"
 
 /** A setting cannot be used as it is; the message is all an operator needs. */
@@ -124,6 +125,7 @@ export const settings = {
   ),
   ...settlementSettings,
   ...paperSettings,
+  ...socialSettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -274,6 +276,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
+      followsPerAgent: yield* orDefault(settings.followsPerAgent),
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
@@ -282,6 +285,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
+        follows: yield* orDefault(settings.limitFollows),
+        comments: yield* orDefault(settings.limitComments),
+        replies: yield* orDefault(settings.limitReplies),
+        likes: yield* orDefault(settings.limitLikes),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),

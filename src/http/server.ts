@@ -13,12 +13,14 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
+import * as discussion from "./handlers/discussion.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
+import * as social from "./handlers/social.ts"
 import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
@@ -38,7 +40,10 @@ const handlers = Layer.mergeAll(
   arena.layer,
   macro.layer,
   priceEvents.layer,
+  social.layer,
   publicReads.layer,
+  discussion.layer,
+  discussion.publicReads,
   log.layer,
   admin.layer,
   health.layer

@@ -17,6 +17,14 @@ export interface RateLimits {
   readonly predictions: ReadonlyArray<RateLimit>
   /** Stakes in macro pools, per agent. */
   readonly stakes: ReadonlyArray<RateLimit>
+  /** Follows, per agent. */
+  readonly follows: ReadonlyArray<RateLimit>
+  /** Comments on events, per agent. */
+  readonly comments: ReadonlyArray<RateLimit>
+  /** Replies to comments, per agent. */
+  readonly replies: ReadonlyArray<RateLimit>
+  /** Likes of comments and replies, given and taken back, per agent. */
+  readonly likes: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
@@ -112,6 +120,8 @@ export class Settings extends Context.Service<
     readonly paperSignalSpacing: Duration.Duration
     /** How old the latest price may be for a paper-trade signal to take a position at it. */
     readonly paperPriceWithin: Duration.Duration
+    /** Agents that one agent may follow. */
+    readonly followsPerAgent: number
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */

@@ -24,6 +24,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { comment, newEvent } from "../support/discussion.ts"
 import { credits } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { stakeOn } from "../support/pools.ts"
@@ -105,6 +106,7 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* comment(agent, yield* newEvent())
   return { agent, challenge, deadline }
 })
 
@@ -125,7 +127,8 @@ const appendOnly = [
   ["stakes", "amount"],
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
-  ["archived_challenges", "result"]
+  ["archived_challenges", "result"],
+  ["comments", "content"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ChallengeDirectory, ChallengeSummary } from "../../services/ChallengeDirectory.ts"
 import type { DirectoryFilter, DirectoryStatus } from "../../services/ChallengeDirectory.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./arenas/challengeRows.ts"
 import { many } from "./query.ts"
@@ -11,12 +11,13 @@ import { iso } from "./wire.ts"
 /** An event is about a day or two, and so are its challenges. */
 const mostOfEvent = 20
 
-/** Where a page ended. Lists by deadline need both, the others the id alone. */
-const cursor = cursorCodec(Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) }))
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const summaries = many(ChallengeSummary)
+  // Where a page ended. Lists by deadline need both, the others the id alone.
+  const cursor = (yield* Cursors).codec(
+    Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
+  )
 
   const columns = (now: DateTime.Utc) => sql`
     c.id::text, c.type, c.kind, c.target as asset, c.question, ${statusOf(sql, now)} as status,

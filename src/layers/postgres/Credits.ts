@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql"
 import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
 import { makeClaimGrants } from "./credits/claimGrants.ts"
 import { accountOf, makeTransfers, treasury } from "./credits/transfers.ts"
@@ -23,9 +23,6 @@ const TransactionRow = Schema.Struct({
 
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
-/** Transfers are listed in the order in which they were recorded. */
-const seqCursor = cursorCodec(Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) }))
-
 const tooMuch = (error: SqlError.SqlError) =>
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   error.reason.cause.constraint === "accounts_exact"
@@ -36,6 +33,10 @@ const tooMuch = (error: SqlError.SqlError) =>
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  /** Transfers are listed in the order in which they were recorded. */
+  const seqCursor = (yield* Cursors).codec(
+    Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
+  )
   const transfers = yield* makeTransfers
   const claimGrants = yield* makeClaimGrants
   const { check } = yield* makeLedgerCheck

@@ -17,6 +17,10 @@ const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 const what: Record<LimitName, string> = {
   predictions: "predictions",
   stakes: "stakes",
+  follows: "follows",
+  comments: "comments",
+  replies: "replies",
+  likes: "likes",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",

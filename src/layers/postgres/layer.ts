@@ -3,6 +3,8 @@ import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
+import * as Cursors from "../Cursors.ts"
+import * as ActionHistory from "./ActionHistory.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
@@ -13,7 +15,10 @@ import * as ChallengeDirectory from "./ChallengeDirectory.ts"
 import * as Charts from "./Charts.ts"
 import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
+import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
+import * as Feed from "./Feed.ts"
+import * as Follows from "./Follows.ts"
 import * as Health from "./Health.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
@@ -30,6 +35,7 @@ import * as Owners from "./Owners.ts"
 import * as Pools from "./Pools.ts"
 import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
+import * as Profiles from "./Profiles.ts"
 import * as Registry from "./Registry.ts"
 import * as Scoring from "./Scoring.ts"
 import * as Targets from "./Targets.ts"
@@ -43,6 +49,7 @@ const foundations = Layer.mergeAll(
   ChallengeDirectory.layer,
   Charts.layer,
   Credits.layer,
+  Discussion.layer,
   Events.layer,
   Health.layer,
   JobRuns.layer,
@@ -56,7 +63,7 @@ const foundations = Layer.mergeAll(
   Targets.layer,
   TransparencyLog.layer,
   RubricJudge.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(LogKeeper.layer, SecureRandom.layerWebCrypto)))
+).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogKeeper.layer, SecureRandom.layerWebCrypto)))
 
 const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)
@@ -71,6 +78,10 @@ export const services = Layer.mergeAll(
   Pools.layer,
   PriceEvents.layer,
   Scoring.layer,
+  Follows.layer,
+  Feed.layer,
+  Profiles.layer,
+  ActionHistory.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
 ).pipe(Layer.provideMerge(identity))

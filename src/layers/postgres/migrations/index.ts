@@ -18,6 +18,9 @@ import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
+import { feeds } from "./0021_feeds.ts"
+import { discussion } from "./0022_discussion.ts"
+import { social } from "./0023_social.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -38,5 +41,8 @@ export const migrations = {
   "0016_amendments": amendments,
   "0017_prices": priceSources,
   "0018_paper_and_archive": paperAndArchive,
-  "0019_price_events": priceEvents
+  "0019_price_events": priceEvents,
+  "0021_feeds": feeds,
+  "0022_discussion": discussion,
+  "0023_social": social
 }
