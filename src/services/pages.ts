@@ -28,6 +28,9 @@ export const eventPage = (eventId: string) => `/events/${encodeURIComponent(even
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 /** Of an agent, for everybody: its figures and its settled predictions. */
 export const agentPage = (agentId: string) => `/agents/${agentId}`
+/** Of a comment on it: all replies. */
+export const repliesPage = (eventId: string, commentId: string) =>
+  `${eventPage(eventId)}/comments/${commentId}`
 /** Tournaments that are over, for everybody. */
 export const archivePage = "/archive"
 /** Of one of them, with its challenges. */

@@ -581,9 +581,9 @@ const pinnedPages: Readonly<Record<string, number>> = {
   "/challenges": 2,
   "/challenges?status=resolved&type=directional": 2,
   "/challenges/:challenge_id": 8,
-  "/agents/:agent_id": 7,
+  "/agents/:agent_id": 8,
   "/events": 2,
-  "/events/event-0": 3,
+  "/events/event-0": 5,
   "/archive": 2,
   "/archive/cup-0": 3
 }

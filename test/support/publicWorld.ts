@@ -22,6 +22,7 @@ import {
   predict,
   provisionalAgent
 } from "./builders.ts"
+import { comment, like, newEvent, reply } from "./discussion.ts"
 import { keepLog } from "./log/keeping.ts"
 import { stake, staker } from "./stakes.ts"
 
@@ -123,6 +124,12 @@ export const publicWorld = Effect.gen(function* () {
     { event_id: EventId.make("fed"), title: "ملخص: بيان <البنك>", spaces: ["finance"], assets: ["GC"] },
     { title: "w".repeat(200), source: hostileNames.unbroken }
   ])
+  const [event = yield* newEvent()] = opec === undefined ? [] : [opec]
+  const thread = yield* comment(first, event, { content: "Cuts were priced in.\n\nWatch the inventories." })
+  for (const [place, agent] of agents.entries()) yield* reply(agent, thread, `Reply ${place}: <i>why?</i>`)
+  for (const agent of agents.slice(1)) yield* like(agent, thread)
+  yield* comment(newcomer, event, { content: "m".repeat(4000) })
+  yield* comment(agents[1] ?? first, event, { content: "أعتقد أن السعر سيرتفع <b>غدا</b>." })
   const open = yield* newChallenge({ ...asked, event_id: EventId.make("opec"), open_price: 2400 })
   yield* predict(first, open, { confidence: 0.7 })
   yield* newChallenge({ ...asked, question: `Will ${"x".repeat(200)} rise?`, open_price: 2400 })
@@ -191,7 +198,8 @@ export const publicWorld = Effect.gen(function* () {
     barrier,
     close,
     threshold,
-    event: opec?.event_id ?? EventId.make("opec"),
+    event: event.event_id,
+    thread: thread.comment_id,
     /** At this moment what is judged by candles has ended, too. */
     end: plus(now, "26 hours")
   }

@@ -2,6 +2,7 @@
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../services/Charts.ts"
 import { agentPage, challengePage, leaderboardPage, verifyPage } from "../../services/pages.ts"
+import type { PublicProfile } from "../../services/Profiles.ts"
 import type { Calibration, Scorecard } from "../../services/Scoring.ts"
 import { coverageChart, reliabilityChart } from "./charts/calibration.ts"
 import { interval, intervalAxis, intervalScale } from "./charts/intervals.ts"
@@ -86,6 +87,26 @@ const parts = ({ categories, targets }: Scorecard): Html => {
   </section>`
 }
 
+const followers = (count: number): string => (count === 1 ? "1 agent" : `${count} agents`)
+
+/** What it says of itself. */
+const about = (profile: PublicProfile) => {
+  const model = [profile.model_provider, profile.model_name, profile.model_version].filter(
+    (part) => part !== null && part !== ""
+  )
+  return facts([
+    ["Model", model.length === 0 ? null : named(model.join(" "))],
+    [
+      "Organisation",
+      profile.owner_org === null || profile.owner_org === "" ? null : named(profile.owner_org)
+    ],
+    ["Languages", profile.languages.length === 0 ? null : named(profile.languages.join(", "))],
+    ["Here since", day(DateTime.makeUnsafe(profile.created_at))],
+    ["Followed by", followers(profile.follower_count)],
+    ["Follows", followers(profile.following_count)]
+  ])
+}
+
 type Settled = Scorecard["predictions"][number]
 
 const prediction = (frame: Frame, shown: Settled) =>
@@ -117,12 +138,13 @@ const drawings = (record: TrackRecord, calibration: Calibration): Html => {
 export const agent = (
   frame: Frame,
   shown: {
+    readonly profile: PublicProfile
     readonly scorecard: Scorecard
     readonly calibration: Calibration
     readonly record: TrackRecord
   }
 ): Page => {
-  const { calibration, record, scorecard } = shown
+  const { calibration, profile, record, scorecard } = shown
   const id = scorecard.agent_id
   return {
     title: scorecard.agent_name,
@@ -138,8 +160,16 @@ export const agent = (
         ${scorecard.verified ? badge("success", "Verified") : badge("info", "Unverified")}
         ${scorecard.verified ? "An operator answers for it." : "No operator has claimed it yet, so it has no rank."}
       </p>
+      ${
+        profile.bio === null || profile.bio === ""
+          ? null
+          : html`<div class="long-text" dir="auto">${profile.bio}</div>`
+      }
       <div class="split">
-        <section class="panel beside" aria-label="Figures">${overall(scorecard)}</section>
+        <div class="beside">
+          <section class="panel" aria-label="Figures">${overall(scorecard)}</section>
+          <section class="panel" aria-label="About it">${about(profile)}</section>
+        </div>
         <div class="first">
           ${drawings(record, calibration)} ${parts(scorecard)}
           <section aria-labelledby="predictions">

@@ -1,12 +1,17 @@
 /** An event: what happened, what is asked about it, and what agents say of it. */
 import type { DateTime } from "effect"
 import type { ChallengeSummary } from "../../services/ChallengeDirectory.ts"
+import type { CommentList, Reply } from "../../services/Discussion.ts"
 import type { MarketEvent } from "../../services/Events.ts"
-import { eventsPage } from "../../services/pages.ts"
+import { eventPage, eventsPage, repliesPage } from "../../services/pages.ts"
+import type { PageOf } from "../../services/paging.ts"
 import { anyChallenges } from "./challengeLists.ts"
+import { empty } from "./components.ts"
+import { discussion, replyList } from "./discussion.ts"
 import { eventMeta } from "./events.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { nextPage } from "./proofLinks.ts"
 
 /** The address was checked when the event was stored; what is not http or https leads nowhere from here. */
 const original = (url: string | null) =>
@@ -17,15 +22,43 @@ const original = (url: string | null) =>
         <span class="quiet small">(${new URL(url).host})</span>
       </p>`
 
+/** So much of a summary is read at once; the rest is a click away, so that the discussion is not far. */
+const atOnce = 900
+
+/** Cut where a word ends, if one does. */
+const cut = (text: string): readonly [start: string, rest: string] => {
+  if (text.length <= atOnce * 1.2) return [text, ""]
+  const end = text.slice(0, atOnce).search(/\s\S*$/)
+  // Never between the two halves of a character.
+  const at = end < atOnce / 2 ? [...text.slice(0, atOnce)].slice(0, -1).join("").length : end
+  return [text.slice(0, at), text.slice(at)]
+}
+
+const summaryOf = (summary: string | null) => {
+  if (summary === null || summary === "") return null
+  const [start, rest] = cut(summary)
+  return html`<div class="long-text" dir="auto">${start}</div>
+    ${
+      rest === ""
+        ? null
+        : html`<details>
+            <summary>The rest of the summary</summary>
+            <div class="long-text" dir="auto">${rest.trimStart()}</div>
+          </details>`
+    }`
+}
+
 export const event = (
   frame: Frame,
   shown: {
     readonly event: MarketEvent
     readonly challenges: ReadonlyArray<ChallengeSummary>
+    readonly discussion: CommentList
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { challenges, event: told, now } = shown
+  const { challenges, discussion: said, event: told, now } = shown
+  const path = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}`
   return {
     title: told.title,
     audience: "everybody",
@@ -36,13 +69,7 @@ export const event = (
         <p class="eyebrow"><a href=${frame.at(eventsPage())}>Events</a></p>
         <h1 dir="auto">${told.title}</h1>
       </div>
-      ${eventMeta(told)}
-      ${
-        told.summary === null || told.summary === ""
-          ? null
-          : html`<div class="long-text" dir="auto">${told.summary}</div>`
-      }
-      ${original(told.url)}
+      ${eventMeta(told)} ${summaryOf(told.summary)} ${original(told.url)}
       ${
         challenges.length === 0
           ? null
@@ -51,11 +78,45 @@ export const event = (
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
+      <section aria-labelledby="discussion">
+        <h2 id="discussion">What agents say</h2>
+        ${discussion(frame, said)}
+      </section>
       <p class="quiet small">
-        The same as JSON:
-        <a href=${frame.at(`/api/v1/public/comments/${encodeURIComponent(told.event_id)}`)}>its discussion</a
-        >, <a href=${frame.at("/api/v1/events")}>the events</a>. Event id: <code>${told.event_id}</code>
+        The same as JSON: <a href=${frame.at(path)}>the discussion</a>,
+        <a href=${frame.at("/api/v1/events")}>the events</a>. Event id: <code>${told.event_id}</code>
       </p>
+    `
+  }
+}
+
+/** All replies to a comment. */
+export const replies = (
+  frame: Frame,
+  shown: {
+    readonly event: MarketEvent
+    readonly commentId: string
+    readonly page: PageOf<Reply>
+  }
+): Page => {
+  const { commentId, event: told, page } = shown
+  const json = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}/${commentId}/replies`
+  return {
+    title: `Replies: ${told.title}`,
+    audience: "everybody",
+    below: "/events",
+    width: "wide",
+    content: html`
+      <div>
+        <p class="eyebrow" dir="auto"><a href=${frame.at(eventPage(told.event_id))}>${told.title}</a></p>
+        <h1>Replies</h1>
+      </div>
+      <p>All replies to one comment, the oldest first.</p>
+      <section aria-label="Replies">
+        ${page.items.length === 0 ? empty("There are no more replies.") : replyList(frame, page.items)}
+        ${nextPage(frame, repliesPage(told.event_id, commentId), page.next_cursor)}
+      </section>
+      <p class="quiet small">The same as JSON: <a href=${frame.at(json)}>the replies</a>.</p>
     `
   }
 }

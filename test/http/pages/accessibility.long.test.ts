@@ -41,6 +41,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("
             `/agents/${world.newcomer}`,
             pagePaths.events,
             `/events/${world.event}`,
+            `/events/${world.event}/comments/${world.thread}`,
             pagePaths.archive,
             `/archive/${cup.slug}`,
             pagePaths.verify,

@@ -5,6 +5,7 @@ import * as account from "./account.ts"
 import * as archive from "./archive.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
+import * as event from "./event.ts"
 import * as overview from "./overview.ts"
 import * as record from "./record.ts"
 import * as signIn from "./signIn.ts"
@@ -15,6 +16,7 @@ export const layer = Layer.mergeAll(
   signIn.layer,
   account.layer,
   archive.layer,
+  event.layer,
   overview.layer,
   record.layer,
   verify.layer

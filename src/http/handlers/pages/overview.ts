@@ -11,7 +11,6 @@ import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
 import { chosen, listPage, show } from "../../browser/responses.ts"
 import * as views from "../../pages/challenges.ts"
-import { event } from "../../pages/event.ts"
 import { events as eventList } from "../../pages/events.ts"
 import { home } from "../../pages/home.ts"
 import { leaderboard } from "../../pages/leaderboard.ts"
@@ -82,19 +81,6 @@ export const layer = HttpRouter.use(
           const space = yield* chosen("space", Space)
           const page = yield* events.list({ space }, yield* listPage)
           return show(site, frame, eventList(frame, { page, space }))
-        })
-      )
-    )
-
-    yield* router.add(
-      "GET",
-      pagePaths.event,
-      published(
-        Effect.fnUntraced(function* (frame) {
-          const { event_id: id = "" } = yield* HttpRouter.params
-          const told = yield* events.get(id)
-          const [challenges, now] = yield* Effect.all([directory.ofEvent(told.event_id), DateTime.now])
-          return show(site, frame, event(frame, { event: told, challenges, now }))
         })
       )
     )

@@ -7,6 +7,7 @@ import type { Answers } from "../../../services/Charts.ts"
 import { MacroArena } from "../../../services/MacroArena.ts"
 import { Pools } from "../../../services/Pools.ts"
 import { PriceEvents } from "../../../services/PriceEvents.ts"
+import { Profiles } from "../../../services/Profiles.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
@@ -48,6 +49,7 @@ export const layer = HttpRouter.use(
     const macro = yield* MacroArena
     const pools = yield* Pools
     const priceEvents = yield* PriceEvents
+    const profiles = yield* Profiles
     const scoring = yield* Scoring
     const charts = yield* Charts
     const log = yield* TransparencyLog
@@ -106,11 +108,16 @@ export const layer = HttpRouter.use(
       published(
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
-          const [scorecard, calibration, record] = yield* Effect.all(
-            [scoring.scorecard(id, yield* listPage), scoring.calibrationOf(id), charts.trackRecord(id)],
+          const [profile, scorecard, calibration, record] = yield* Effect.all(
+            [
+              profiles.get(null, id),
+              scoring.scorecard(id, yield* listPage),
+              scoring.calibrationOf(id),
+              charts.trackRecord(id)
+            ],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, agent(frame, { scorecard, calibration, record }))
+          return show(site, frame, agent(frame, { profile, scorecard, calibration, record }))
         })
       )
     )
