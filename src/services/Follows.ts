@@ -8,10 +8,10 @@ import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
-import { Timestamp } from "./text.ts"
+import { text, Timestamp } from "./text.ts"
 
 export const NewFollow = Schema.Struct({
-  target_agent_id: AgentId.annotate({ description: "the agent to follow" })
+  target_agent_id: text({ maximum: 200 }).annotate({ description: "the agent to follow" })
 }).annotate({ identifier: "NewFollow" })
 
 /** The agent at the other end of a follow. */

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Discussion } from "../../../src/services/Discussion.ts"
+import { Follows } from "../../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
@@ -177,8 +178,14 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
         parent_comment_id: parent ?? null
       })
     )
+  const follows = yield* Follows
+  for (const followed of [rival.agent_id, keyed.agent_id]) {
+    yield* Effect.orDie(follows.follow(agent.agent_id, followed))
+    yield* Effect.orDie(follows.follow(followed, agent.agent_id))
+  }
   const theirs = yield* said(rival.agent_id)
   const theirReply = yield* said(rival.agent_id, theirs.comment_id)
+  yield* said(keyed.agent_id)
   const own = yield* said(agent.agent_id)
   for (let n = 0; n < 4; n++) yield* said(agent.agent_id, own.comment_id)
 
@@ -406,6 +413,9 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "discussion.unlikeComment": [always({ params: { comment_id: theirs.comment_id } })],
     "discussion.likeReply": [always({ params: { reply_id: theirReply.comment_id } })],
     "discussion.unlikeReply": [always({ params: { reply_id: theirReply.comment_id } })],
+    "social.follow": [always({ hints: { target_agent_id: rival.agent_id } })],
+    "social.unfollow": [always({ params: { agent_id: bystander.agent_id } })],
+    "social.agentProfile": [always({ params: { agent_id: rival.agent_id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
     "public.archivedTournament": [always({ params: { slug: "world-cup" } })],
