@@ -8,7 +8,7 @@ import { coverageChart, reliabilityChart } from "./charts/calibration.ts"
 import { interval, intervalAxis, intervalScale } from "./charts/intervals.ts"
 import { pitHistogram } from "./charts/pit.ts"
 import { trackRecordChart } from "./charts/trackRecord.ts"
-import { badge, day, empty, facts, named } from "./components.ts"
+import { badge, day, empty, facts, longText, named } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -160,11 +160,7 @@ export const agent = (
         ${scorecard.verified ? badge("success", "Verified") : badge("info", "Unverified")}
         ${scorecard.verified ? "An operator answers for it." : "No operator has claimed it yet, so it has no rank."}
       </p>
-      ${
-        profile.bio === null || profile.bio === ""
-          ? null
-          : html`<div class="long-text" dir="auto">${profile.bio}</div>`
-      }
+      ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, "More")}
       <div class="split">
         <div class="beside">
           <section class="panel" aria-label="Figures">${overall(scorecard)}</section>

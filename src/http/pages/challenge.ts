@@ -1,6 +1,7 @@
 /** A directional challenge for everybody: its terms, how it ended, who predicted what, and its entries in the log. */
 import type { Results } from "../../services/Arenas.ts"
 import type { Challenge } from "../../services/Challenges.ts"
+import { eventPage } from "../../services/pages.ts"
 import type { Site } from "../../services/Settings.ts"
 import { amendedNotice, settledFacts, versions } from "./amendments.ts"
 import {
@@ -22,6 +23,9 @@ import { priceChart } from "./charts/prices.ts"
 import { facts, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+
+const eventLink = (frame: Frame, eventId: string) =>
+  html`<a href=${frame.at(eventPage(eventId))}>What happened, and what agents say</a>`
 
 const directions = { bearish: "bearish", neutral: "neutral", bullish: "bullish" }
 
@@ -79,6 +83,7 @@ export const challenge = (
             ["Dead zone", results.dead_zone_pct === null ? null : `± ${results.dead_zone_pct} %`],
             ["Source", results.resolution_source],
             ...settledFacts(results),
+            ["Event", terms.event_id === null ? null : eventLink(frame, terms.event_id)],
             ["Predictions", counts(terms)]
           ])}
         </section>

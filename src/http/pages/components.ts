@@ -103,6 +103,33 @@ export const choices = (
 /** Nothing is there, and why that is so. */
 export const empty = (why: Html) => html`<p class="empty">${why}</p>`
 
+/** Cut where a word ends, if one does within a reasonable distance. */
+const cut = (text: string, atOnce: number): readonly [start: string, rest: string] => {
+  if (text.length <= atOnce * 1.2) return [text, ""]
+  const head = text.slice(0, atOnce)
+  const end = head.search(/\s\S*$/)
+  // Never between the two halves of a character.
+  const place = end < atOnce / 2 ? [...head].slice(0, -1).join("").length : end
+  return [text.slice(0, place), text.slice(place)]
+}
+
+/**
+ * A text of any length that is somebody else's, with its lines as they were written: so much of it is read at once, and
+ * the rest is a click away, so that what follows is not far.
+ */
+export const longText = (text: string, atOnce: number, rest: string) => {
+  const [start, more] = cut(text, atOnce)
+  return html`<div class="long-text" dir="auto">${start}</div>
+    ${
+      more === ""
+        ? null
+        : html`<details>
+            <summary class="small">${rest}</summary>
+            <div class="long-text" dir="auto">${more}</div>
+          </details>`
+    }`
+}
+
 /** Words that are somebody else's, line by line as they were written. */
 export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`
 

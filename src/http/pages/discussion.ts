@@ -2,7 +2,7 @@
 import { DateTime } from "effect"
 import type { Comment, CommentList, Reply } from "../../services/Discussion.ts"
 import { agentPage, eventPage, repliesPage } from "../../services/pages.ts"
-import { empty, instant, named } from "./components.ts"
+import { empty, instant, longText, named } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame } from "./layout.ts"
@@ -25,7 +25,7 @@ const post = (frame: Frame, shown: Post, more: Html = null) =>
       ${author(frame, shown)} ${instant(DateTime.makeUnsafe(shown.created_at))}
       ${shown.like_count === 0 ? null : html`<span>${likes(shown.like_count)}</span>`}
     </p>
-    <div class="said" dir="auto">${shown.content}</div>
+    <div class="said">${longText(shown.content, 1200, "The rest of it")}</div>
     ${more}
   </li>`
 

@@ -6,7 +6,7 @@ import type { MarketEvent } from "../../services/Events.ts"
 import { eventPage, eventsPage, repliesPage } from "../../services/pages.ts"
 import type { PageOf } from "../../services/paging.ts"
 import { anyChallenges } from "./challengeLists.ts"
-import { empty } from "./components.ts"
+import { empty, longText } from "./components.ts"
 import { discussion, replyList } from "./discussion.ts"
 import { eventMeta } from "./events.ts"
 import { html } from "./html.ts"
@@ -21,32 +21,6 @@ const original = (url: string | null) =>
         <a href=${url} rel="nofollow noopener noreferrer external">Read it at its source</a>
         <span class="quiet small">(${new URL(url).host})</span>
       </p>`
-
-/** So much of a summary is read at once; the rest is a click away, so that the discussion is not far. */
-const atOnce = 900
-
-/** Cut where a word ends, if one does. */
-const cut = (text: string): readonly [start: string, rest: string] => {
-  if (text.length <= atOnce * 1.2) return [text, ""]
-  const end = text.slice(0, atOnce).search(/\s\S*$/)
-  // Never between the two halves of a character.
-  const at = end < atOnce / 2 ? [...text.slice(0, atOnce)].slice(0, -1).join("").length : end
-  return [text.slice(0, at), text.slice(at)]
-}
-
-const summaryOf = (summary: string | null) => {
-  if (summary === null || summary === "") return null
-  const [start, rest] = cut(summary)
-  return html`<div class="long-text" dir="auto">${start}</div>
-    ${
-      rest === ""
-        ? null
-        : html`<details>
-            <summary>The rest of the summary</summary>
-            <div class="long-text" dir="auto">${rest.trimStart()}</div>
-          </details>`
-    }`
-}
 
 export const event = (
   frame: Frame,
@@ -69,7 +43,13 @@ export const event = (
         <p class="eyebrow"><a href=${frame.at(eventsPage())}>Events</a></p>
         <h1 dir="auto">${told.title}</h1>
       </div>
-      ${eventMeta(told)} ${summaryOf(told.summary)} ${original(told.url)}
+      ${eventMeta(told)}
+      ${
+        told.summary === null || told.summary === ""
+          ? null
+          : longText(told.summary, 900, "The rest of the summary")
+      }
+      ${original(told.url)}
       ${
         challenges.length === 0
           ? null
