@@ -6,6 +6,7 @@ import { createServer } from "node:http"
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
+import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
 
 /** What a call was sent with. */
 export interface Received {
@@ -53,6 +54,7 @@ const chat = {
   delta: (model: string, delta: object, finish: string | null = null) =>
     chat.chunk(model, { choices: [{ index: 0, delta, finish_reason: finish }] }),
   stream: (model: string, faults: Faults, asked: boolean): ReadonlyArray<string> => {
+    if (faults["tools"] !== undefined) return chatTools
     const told = chat.chunk(model, { choices: [], usage: chat.usage })
     const reports = asked && faults["nousage"] === undefined ? [told] : []
     return [
@@ -81,8 +83,9 @@ const messages = {
       usage: { input_tokens: usage.prompt, output_tokens: usage.completion }
     })
   }),
-  stream: (model: string, faults: Faults): ReadonlyArray<string> =>
-    [
+  stream: (model: string, faults: Faults): ReadonlyArray<string> => {
+    if (faults["tools"] !== undefined) return messagesTools
+    return [
       {
         type: "message_start",
         message: {
@@ -110,7 +113,8 @@ const messages = {
         ...(faults["nousage"] === undefined && { usage: { output_tokens: usage.completion } })
       },
       { type: "message_stop" }
-    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
+    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  },
   fault: () =>
     `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "upstream-secret-words" } })}\n\n`
 }
@@ -207,7 +211,9 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
     response.write('{"id":')
     return void setTimeout(() => response.destroy(), 5)
   }
-  response.end(JSON.stringify(style === "openai" ? chat.whole(model, faults) : messages.whole(model, faults)))
+  const whole = style === "openai" ? chat.whole(model, faults) : messages.whole(model, faults)
+  const withTools = style === "openai" ? wholeChatTools : wholeMessagesTools
+  response.end(JSON.stringify(faults["tools"] === undefined ? whole : withTools))
 }
 
 const listening = (server: Server) =>

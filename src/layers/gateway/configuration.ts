@@ -15,10 +15,9 @@ const Name = Schema.String.check(
   })
 )
 
+/** Whatever clients and providers call a model, without spaces. */
 const ModelName = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}$/u, {
-    message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : @ / -, beginning with a letter or digit"
-  })
+  Schema.isPattern(/^[\x21-\x7e]{1,256}$/u, { message: "Expected 1 to 256 visible ASCII characters" })
 )
 
 const units = { milli: 1, second: 1000, minute: 60_000, hour: 3_600_000 }

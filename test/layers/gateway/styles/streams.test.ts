@@ -21,7 +21,7 @@ import {
   optionsOf,
   ping,
   readAll
-} from "./streams.ts"
+} from "../../../support/providerStreams.ts"
 
 const streams = {
   openai: [chatText, chatTools],

@@ -18,7 +18,7 @@ import {
   blockStart,
   optionsOf,
   readAll
-} from "./streams.ts"
+} from "../../../support/providerStreams.ts"
 
 const other = { openai: "anthropic", anthropic: "openai" } as const
 
@@ -318,9 +318,8 @@ describe("A request in the other style", () => {
             role: "assistant",
             content: null,
             thinking_blocks: [
-              { type: "thinking", thinking: "Let " },
-              { type: "thinking", thinking: "me." },
-              { type: "thinking", thinking: "", signature: "c2ln" },
+              { index: 0, type: "thinking", thinking: "Let me.", signature: "c2ln" },
+              { type: "thinking", thinking: "not signed" },
               { type: "redacted_thinking", data: "eA==" }
             ],
             tool_calls: [call("a", "look", "")]
@@ -737,13 +736,12 @@ describe("A stream of messages for a client of chat completions", () => {
 
   it("has its thinking, with the signature, and its tools, with arguments also where there are none", () => {
     const { text } = readAll(optionsOf("openai", "anthropic", { asksUsage: false }), messagesTools)
-    const thought = (thinking: string) =>
-      chatDelta({ reasoning_content: thinking, thinking_blocks: [{ type: "thinking", thinking }] })
+    const block = { index: 0, type: "thinking", thinking: "Let me see.", signature: "c2ln" }
     assert.deepStrictEqual(dataIn(text), [
       chatDelta(first),
-      thought("Let me "),
-      thought("see."),
-      chatDelta({ thinking_blocks: [{ type: "thinking", thinking: "", signature: "c2ln" }] }),
+      chatDelta({ reasoning_content: "Let me " }),
+      chatDelta({ reasoning_content: "see." }),
+      chatDelta({ thinking_blocks: [block] }),
       chatDelta({ content: "Looking." }),
       calledIn(0, { id: "toolu_a", type: "function", function: { name: "look", arguments: "" } }),
       calledIn(0, { function: { arguments: '{"at":' } }),

@@ -21,6 +21,9 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
   let started = false
   let finish: string | undefined
   const tools = new Map<Json | undefined, Tool>()
+  /** Text of thinking that is not signed yet. */
+  let thought = ""
+  let thoughts = 0
 
   const chunk = (rest: { readonly [name: string]: Json }): string =>
     frame(JSON.stringify({ id, object: "chat.completion.chunk", created, model, ...rest }))
@@ -48,7 +51,7 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
   const blockStart = (at: Json | undefined, block: JsonObject): string => {
     if (block.type === "text") return block.text === "" ? "" : delta({ content: textOf(block.text) })
     if (block.type === "thinking") return block.thinking === "" ? "" : thinking(textOf(block.thinking))
-    if (block.type === "redacted_thinking") return delta({ thinking_blocks: [block] })
+    if (block.type === "redacted_thinking") return thinkingBlock(block)
     if (block.type !== "tool_use") return ""
     const index = tools.size
     tools.set(at, { index, input: block.input ?? {}, hasArguments: false })
@@ -56,17 +59,30 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
     return toolDelta(index, { name: textOf(block.name), arguments: "" }, head)
   }
 
-  const thinking = (text: string): string =>
-    delta({ reasoning_content: text, thinking_blocks: [{ type: "thinking", thinking: text }] })
+  /**
+   * Whole and with an index, since clients add up what comes in pieces by it, or keep the last: it has to go back to the
+   * provider as it was.
+   */
+  const thinkingBlock = (block: JsonObject): string => {
+    thoughts += 1
+    return delta({ thinking_blocks: [{ index: thoughts - 1, ...block }] })
+  }
+
+  const thinking = (text: string): string => {
+    thought += text
+    return delta({ reasoning_content: text })
+  }
+
+  const signed = (signature: string): string => {
+    const block = { type: "thinking", thinking: thought, signature }
+    thought = ""
+    return thinkingBlock(block)
+  }
 
   const blockDelta = (at: Json | undefined, change: JsonObject): string => {
     if (change.type === "text_delta") return delta({ content: textOf(change.text) })
     if (change.type === "thinking_delta") return thinking(textOf(change.thinking))
-    if (change.type === "signature_delta") {
-      return delta({
-        thinking_blocks: [{ type: "thinking", thinking: "", signature: textOf(change.signature) }]
-      })
-    }
+    if (change.type === "signature_delta") return signed(textOf(change.signature))
     const tool = tools.get(at)
     if (change.type !== "input_json_delta" || tool === undefined || change.partial_json === "") return ""
     tool.hasArguments = true

@@ -1,5 +1,5 @@
 /** The messages of chat completions as the turns, blocks and system text of messages. */
-import { isAbsent, isObject, parsedJson, present, textOf } from "../json.ts"
+import { isAbsent, isObject, objectsIn, parsedJson, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import { untranslatable } from "./untranslatable.ts"
 
@@ -85,20 +85,16 @@ const toolUses = ({ tool_calls }: JsonObject, path: string): ReadonlyArray<JsonO
     ? tool_calls.map((call, index) => toolUse(call, `${path}.tool_calls.${index}`))
     : []
 
-/** Blocks of thinking that a client got from us go back as they are, joined where they came in pieces. */
-const thinkingBlocks = ({ thinking_blocks }: JsonObject): ReadonlyArray<JsonObject> => {
-  if (!Array.isArray(thinking_blocks)) return []
-  const joined: Array<JsonObject> = []
-  for (const block of thinking_blocks) {
-    if (!isObject(block)) continue
-    const last = joined.at(-1)
-    if (block.type === "thinking" && last?.type === "thinking" && isAbsent(last.signature)) {
-      const thinking = textOf(last.thinking) + textOf(block.thinking)
-      joined[joined.length - 1] = present({ type: "thinking", thinking, signature: block.signature })
-    } else joined.push(block)
-  }
-  return joined.filter(({ signature, type }) => type !== "thinking" || !isAbsent(signature))
+const thinkingBlock = ({ data, signature, thinking, type }: JsonObject): ReadonlyArray<JsonObject> => {
+  if (type === "redacted_thinking") return [{ type, data: textOf(data) }]
+  return textOf(signature) === ""
+    ? []
+    : [{ type: "thinking", thinking: textOf(thinking), signature: textOf(signature) }]
 }
+
+/** Thinking that a client got from us goes back as it is; the provider takes none that is not signed. */
+const thinkingBlocks = ({ thinking_blocks }: JsonObject): ReadonlyArray<JsonObject> =>
+  objectsIn(thinking_blocks).flatMap(thinkingBlock)
 
 interface Turn {
   readonly role: "user" | "assistant"

@@ -1,11 +1,6 @@
 /** Streams as providers send them, and ways to read them. */
-import { streamReader } from "../../../../src/layers/gateway/styles/index.ts"
-import type {
-  Piece,
-  ReaderOptions,
-  StreamReader,
-  Style
-} from "../../../../src/layers/gateway/styles/types.ts"
+import { streamReader } from "../../src/layers/gateway/styles/index.ts"
+import type { Piece, ReaderOptions, StreamReader, Style } from "../../src/layers/gateway/styles/types.ts"
 
 export const frameOf = (data: unknown, event?: string): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`
@@ -168,3 +163,51 @@ export const dataIn = (text: string): ReadonlyArray<unknown> =>
     .flatMap((each) => each.split("\n").filter((line) => line.startsWith("data: ")))
     .map((line) => line.slice(6))
     .map((data) => (data === "[DONE]" ? data : JSON.parse(data)))
+
+const looked = { name: "look", at: { at: "fox" } }
+
+/** What `chatTools` streams, whole. */
+export const wholeChatTools = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1_700_000_000,
+  model: "swift-1-0613",
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: "assistant",
+        content: "Looking.",
+        reasoning_content: "Let me see.",
+        tool_calls: [
+          {
+            id: "call_a",
+            type: "function",
+            function: { name: looked.name, arguments: JSON.stringify(looked.at) }
+          },
+          { id: "call_b", type: "function", function: { name: "wait", arguments: "{}" } }
+        ]
+      },
+      logprobs: null,
+      finish_reason: "tool_calls"
+    }
+  ],
+  usage: chatUsage
+}
+
+/** What `messagesTools` streams, whole. */
+export const wholeMessagesTools = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "swift-1-0613",
+  content: [
+    { type: "thinking", thinking: "Let me see.", signature: "c2ln" },
+    { type: "text", text: "Looking." },
+    { type: "tool_use", id: "toolu_a", name: looked.name, input: looked.at },
+    { type: "tool_use", id: "toolu_b", name: "wait", input: {} }
+  ],
+  stop_reason: "tool_use",
+  stop_sequence: null,
+  usage: { input_tokens: 25, output_tokens: 50 }
+}
