@@ -108,7 +108,25 @@ const make = Effect.gen(function* () {
     const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
-  yield* Effect.forkScoped(Effect.repeat(sayAlive, Schedule.spaced(aliveInterval)))
+  let isWatching = false
+  /** Runs only while there are calls. */
+  const watch = sayAlive.pipe(
+    Effect.delay(aliveInterval),
+    Effect.repeat({
+      while: () => {
+        isWatching = underWay.size > 0
+        return isWatching
+      }
+    })
+  )
+  const begun = ({ callId, createdAt, reserved }: OpenCall) =>
+    Effect.suspend(() => {
+      if (reserved === 0n) return Effect.void
+      underWay.set(callId, DateTime.toEpochMillis(createdAt))
+      if (isWatching) return Effect.void
+      isWatching = true
+      return Effect.asVoid(Effect.forkIn(watch, scope))
+    })
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
@@ -186,10 +204,7 @@ const make = Effect.gen(function* () {
       createdAt: yield* DateTime.now
     }
     const course = newCourse()
-    const reserve = Effect.tap(billing.reserve(open), () => {
-      if (open.reserved > 0n) underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
-      return Effect.void
-    })
+    const reserve = Effect.tap(billing.reserve(open), begun(open))
     const ending = yield* Effect.acquireUseRelease(
       reserve,
       () => route(asked, allowed, course, recipient),
