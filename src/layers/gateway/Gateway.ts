@@ -108,7 +108,10 @@ const make = Effect.gen(function* () {
     const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
-  yield* Effect.forkScoped(Effect.repeat(sayAlive, Schedule.spaced(aliveInterval)))
+  // An instance without a gateway has no calls, and wakes up for none.
+  if (Option.isSome(yield* configured.current)) {
+    yield* Effect.forkScoped(Effect.repeat(sayAlive, Schedule.spaced(aliveInterval)))
+  }
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
