@@ -71,6 +71,14 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+/** What a schedule writes beside a challenge that it makes. */
+const scheduled = SqlClient.SqlClient.use(
+  (sql) => sql`
+    insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
+    select 'session', target, '2026-01-05', id, created_at from challenges where type = 'directional' limit 1
+    on conflict do nothing`
+)
+
 const over = {
   slug: "over",
   title: "Over",
@@ -105,6 +113,7 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* scheduled
   return { agent, challenge, deadline }
 })
 
@@ -125,7 +134,8 @@ const appendOnly = [
   ["stakes", "amount"],
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
-  ["archived_challenges", "result"]
+  ["archived_challenges", "result"],
+  ["scheduled_challenges", "period"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {
