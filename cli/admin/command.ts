@@ -11,6 +11,7 @@ import { owners } from "./owners.ts"
 import { priceEvents } from "./priceEvents.ts"
 import { prices } from "./prices.ts"
 import { releaseCalendar } from "./releaseCalendar.ts"
+import { purchases } from "./purchases.ts"
 import { layer, sessionFlags } from "./session.ts"
 import { audit, figures, leaderboard, targets } from "./standing.ts"
 
@@ -29,6 +30,7 @@ export const admin = Command.make("admin").pipe(
     targets,
     agents,
     owners,
+    purchases,
     audit,
     figures,
     log,

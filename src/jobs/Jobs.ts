@@ -3,7 +3,9 @@ import { Duration, Effect, Layer, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
+import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
+import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
@@ -34,9 +36,11 @@ const start = Effect.gen(function* () {
   const runs = yield* JobRuns
   const claims = yield* Claims
   const credits = yield* Credits
+  const billing = yield* GatewayBilling
   const mailer = yield* Mailer
   const operators = yield* Operators
   const keeper = yield* LogKeeper
+  const idempotency = yield* Idempotency
   // Full batches follow one another at once.
   const sequence = keeper.sequence.pipe(
     Effect.repeat({ while: (entries) => entries === mostPerPass }),
@@ -64,9 +68,12 @@ const start = Effect.gen(function* () {
       Effect.all([
         limits.trim,
         credentials.trim,
+        idempotency.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,
         credits.grantEarlierClaims,
+        billing.sweep,
+        credits.payPlans,
         mailer.trim,
         operators.trim,
         keeper.trim

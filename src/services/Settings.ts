@@ -5,6 +5,7 @@
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
 import type { ScheduleName } from "./Schedules.ts"
+import type { Plan } from "./Owners.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -18,6 +19,14 @@ export interface RateLimits {
   readonly predictions: ReadonlyArray<RateLimit>
   /** Stakes in macro pools, per agent. */
   readonly stakes: ReadonlyArray<RateLimit>
+  /** Comments on events, per agent. */
+  readonly comments: ReadonlyArray<RateLimit>
+  /** Replies to comments, per agent. */
+  readonly replies: ReadonlyArray<RateLimit>
+  /** Likes of comments and replies, given and taken back, per agent. */
+  readonly likes: ReadonlyArray<RateLimit>
+  /** Follows, per agent. */
+  readonly follows: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
@@ -34,8 +43,12 @@ export interface RateLimits {
   readonly sign_in_mails: ReadonlyArray<RateLimit>
   /** Sign-in mails, per address of who asks. */
   readonly sign_ins: ReadonlyArray<RateLimit>
+  /** Purchases of credit that are begun, per owner. */
+  readonly purchases: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
+  /** Calls of models through the gateway, per key. */
+  readonly gateway_calls: ReadonlyArray<RateLimit>
   /** Checkpoints, tiles and entry bundles of the public log, per address. */
   readonly log_reads: ReadonlyArray<RateLimit>
 }
@@ -78,6 +91,8 @@ export class Settings extends Context.Service<
     readonly pairingCodeTries: number
     /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
     readonly claimGrant: number
+    /** Credits that an owner gets each calendar month, by its plan. */
+    readonly planCredit: Readonly<Record<Plan, number>>
     /** Credits that a stake has at least. */
     readonly minStake: number
     /** Agents that one operator may own. */
@@ -131,6 +146,8 @@ export class Settings extends Context.Service<
     readonly paperSignalSpacing: Duration.Duration
     /** How old the latest price may be for a paper-trade signal to take a position at it. */
     readonly paperPriceWithin: Duration.Duration
+    /** Agents that one agent may follow. */
+    readonly followsPerAgent: number
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */

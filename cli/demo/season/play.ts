@@ -61,6 +61,7 @@ const predictAll = Effect.fnUntraced(function* ({ client, done, memory, player }
     yield* client.macro.forecast({ params, payload })
     yield* client.macro.stake({
       params,
+      headers: {},
       payload: { predicted_value: payload.predicted_value, amount: microCredits(stake) }
     })
     done.add(challenge.id)

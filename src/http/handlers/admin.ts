@@ -11,6 +11,7 @@ import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
+import { Payments } from "../../services/Payments.ts"
 import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
@@ -33,6 +34,7 @@ export const layer = HttpApiBuilder.group(
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
     const owners = yield* Owners
+    const payments = yield* Payments
     const priceEvents = yield* PriceEvents
     const proposals = yield* MacroProposals
     const prices = yield* Prices
@@ -52,7 +54,7 @@ export const layer = HttpApiBuilder.group(
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
+        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
       voidMacroChallenge: ({ params, payload }) =>
         longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       createPriceEvent: ({ payload }) => priceEvents.create(payload),
@@ -73,6 +75,7 @@ export const layer = HttpApiBuilder.group(
       changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
       grantAgent: ({ params, payload }) => credits.grant({ kind: "agent", id: params.agent_id }, payload),
       grantOwner: ({ params, payload }) => credits.grant({ kind: "owner", id: params.owner_id }, payload),
+      purchases: ({ query }) => payments.list(pageOf(query)),
       checkLedger: () => credits.check,
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,

@@ -71,7 +71,7 @@ export const client = (
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n
 
-export const latestMigration = Object.keys(migrations).length
+export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
 
