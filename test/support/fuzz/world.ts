@@ -476,6 +476,17 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       })
     ],
     "admin.importTournament": [newTournament],
+    "admin.replaceReleaseCalendar": [
+      always({
+        hints: {
+          "releases.*.asset": "CPI",
+          "releases.*.release_at": tomorrow,
+          "releases.*.deadline": tomorrow,
+          "releases.*.bin_edges": [3, 3.1],
+          "releases.*.reward_pool": 1.5
+        }
+      })
+    ],
     "admin.importPrices": [
       always({
         hints: {
