@@ -11,7 +11,7 @@ import type { Page, PageOf } from "./paging.ts"
 import { pageSchema } from "./paging.ts"
 import { Space } from "./Registry.ts"
 import type { Scope } from "./Scopes.ts"
-import { Timestamp, trimmedText } from "./text.ts"
+import { text, Timestamp, trimmedText } from "./text.ts"
 
 /** "Public comment list: up to 3 replies shown per comment." */
 export const shownReplies = 3
@@ -75,7 +75,9 @@ export const NewPost = Schema.Struct({
   content,
   space_id: Schema.optional(Schema.NullOr(Space)),
   parent_comment_id: Schema.optional(
-    Schema.NullOr(Schema.String).annotate({ description: "makes the post a reply to this comment" })
+    Schema.NullOr(text({ minimum: 1, maximum: 64 })).annotate({
+      description: "makes the post a reply to this comment"
+    })
   )
 }).annotate({ identifier: "NewPost" })
 export type NewPost = typeof NewPost.Type

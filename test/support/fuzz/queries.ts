@@ -174,9 +174,9 @@ export const wrongQueries = Effect.fnUntraced(function* (
   const named = (cursor: string) => `the cursor ${Buffer.from(cursor, "base64url").toString().slice(0, 60)}`
   const forged = [
     ...others.map((cursor) => ask(named(cursor), of("cursor", cursor), status([200, 400]))),
-    ...(own === undefined ? [] : [...tampered(own), own.slice(0, -2), `${own}AA`, own.toUpperCase()]).map(
-      (cursor) => ask(named(cursor), of("cursor", cursor), at("cursor"))
-    )
+    ...(own === undefined ? [] : [...tampered(own), own.slice(0, -2), `${own}AA`, own.toUpperCase()])
+      .filter((cursor) => cursor !== own)
+      .map((cursor) => ask(named(cursor), of("cursor", cursor), at("cursor")))
   ]
   yield* Effect.forEach([...garbage, ...forged], (each) => each, { concurrency, discard: true })
 })
