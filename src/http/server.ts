@@ -15,6 +15,7 @@ import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
 import * as discussion from "./handlers/discussion.ts"
 import * as discovery from "./handlers/discovery.ts"
+import * as guide from "./handlers/guide.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as pages from "./handlers/pages/layer.ts"
@@ -66,6 +67,7 @@ const routes = Layer.mergeAll(
   pages.layer,
   tiles.layer,
   timeStamps.layer,
+  guide.layer,
   HttpApiScalar.layer(Api, { path: documents.docs }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer
