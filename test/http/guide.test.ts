@@ -237,12 +237,11 @@ layer(server)("A language model that knows nothing but /skill.md", (it) => {
       })
 
       const operator = makeVisitor()
-      const claimPage = yield* signInFrom(
-        operator,
-        new URL(memory.get("CLAIM_URL") ?? "").pathname,
-        "operator@example.com"
-      )
-      yield* operator.fill(claimPage, "pairing_code", { pairing_code: memory.get("PAIRING_CODE") ?? "" })
+      const { pathname } = new URL(memory.get("CLAIM_URL") ?? "")
+      const signedIn = yield* signInFrom(operator, pathname, "operator@example.com")
+      yield* operator.fill(yield* operator.follow(signedIn), "pairing_code", {
+        pairing_code: memory.get("PAIRING_CODE") ?? ""
+      })
       assert.deepStrictEqual(yield* goThrough, {})
 
       const history = yield* get("/api/v1/agent/actions/history", { token: memory.get("ACCESS_TOKEN") ?? "" })
