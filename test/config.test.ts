@@ -74,6 +74,7 @@ const absent = [
   "AUSPEX_STRIPE_WEBHOOK_SECRET",
   "AUSPEX_CREDIT_PACKAGES",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -90,6 +91,7 @@ const further: Environment = {
   AUSPEX_LOG_WITNESSES: "",
   AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
   AUSPEX_PRICE_HISTORY: "63 days",
+  AUSPEX_FEED_INTERVAL: "5 minutes",
   AUSPEX_PRICE_SETTLE_DELAY: "1 minute",
   AUSPEX_PRICE_REREAD: "2 minutes",
   AUSPEX_SESSION_LEAD: "2 hours",
@@ -245,6 +247,7 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))
