@@ -3,6 +3,7 @@ import { Duration, Effect, Layer, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
+import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
@@ -32,6 +33,7 @@ const start = Effect.gen(function* () {
   const runs = yield* JobRuns
   const claims = yield* Claims
   const credits = yield* Credits
+  const billing = yield* GatewayBilling
   const mailer = yield* Mailer
   const operators = yield* Operators
   const keeper = yield* LogKeeper
@@ -62,6 +64,7 @@ const start = Effect.gen(function* () {
         runs.forget(tickMemory),
         claims.confirmRanks,
         credits.grantEarlierClaims,
+        billing.sweep,
         mailer.trim,
         operators.trim,
         keeper.trim

@@ -136,7 +136,10 @@ export const gatewayServer = (
   models: ReadonlyArray<TestModel>,
   environment: Readonly<Record<string, string>> = {},
   times: Timeouts = "short"
-) => testServer({ services: gatewayServices(environment) }).pipe(Layer.provideMerge(providers(models, times)))
+) =>
+  testServer({ services: gatewayServices(environment) }).pipe(
+    Layer.provideMerge(Layer.fresh(providers(models, times)))
+  )
 
 /** An agent whose owner lets it spend credit on models, with so much of it and a key. */
 export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewayKey = {}) {

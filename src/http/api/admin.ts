@@ -129,10 +129,18 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotate(OpenApi.Summary, "An agent as it sees itself"),
     HttpApiEndpoint.patch("changeAgent", "/admin/agents/:agent_id", {
       params: { agent_id: Schema.String },
-      payload: Schema.Struct({ suspended: Schema.optionalKey(Schema.Boolean) }),
+      payload: Schema.Struct({
+        suspended: Schema.optionalKey(Schema.Boolean),
+        credit_arena_enabled: Schema.optionalKey(Schema.Boolean).annotate({
+          description: "whether the agent's credit may be spent on language models"
+        })
+      }),
       success: SelfProfile,
       error: [NotFound, InvalidRequest]
-    }).annotate(OpenApi.Summary, "Suspend or restore an agent; suspension ends its tokens within 5 s"),
+    }).annotate(
+      OpenApi.Summary,
+      "Suspend or restore an agent (suspension ends its tokens within 5 s), or let it use the language-model gateway"
+    ),
     HttpApiEndpoint.post("rotateSecret", "/admin/agents/:agent_id/rotate-secret", {
       params: { agent_id: Schema.String },
       success: HttpApiSchema.WithHeaders(RotatedSecret, { "cache-control": Schema.Literal("no-store") }),

@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
+import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
@@ -29,7 +30,9 @@ const Counted = Schema.Struct({
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
-  rewards: Schema.BigInt
+  rewards: Schema.BigInt,
+  gateway_calls: Schema.Int,
+  gateway_reserved: Schema.BigInt
 })
 
 /** What keeps the ledger true between two checks: triggers, by table. */
@@ -41,7 +44,8 @@ const guards = [
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
-  ...poolGuards
+  ...poolGuards,
+  ...gatewayGuards
 ] as const
 
 export const makeLedgerCheck = Effect.gen(function* () {
@@ -140,7 +144,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
              (select count(*)::int from pool_settlements) as pools_settled,
-             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards`)
+             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
+             (select count(*)::int from gateway_calls) as gateway_calls,
+             (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
     const found = yield* Effect.forEach(
       [
         balances,
@@ -150,6 +156,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
         withoutAccount,
         claimGrants,
         ...poolChecks(sql, mostReported),
+        ...gatewayChecks(sql, mostReported),
         unguarded
       ],
       findings
