@@ -21,6 +21,8 @@ import {
   settlementSummary,
   settlementTable
 } from "./report.ts"
+import { gatewayTable } from "./gateway/report.ts"
+import { gateway } from "./scenarios/gateway.ts"
 import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { log } from "./scenarios/log.ts"
@@ -54,6 +56,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   const staked = only.includes("stakes") ? yield* stakes(postgres, load, plan) : undefined
   const pooled = only.includes("pool-settlement") ? yield* poolSettlement(postgres, plan.staked) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
+  const gatewayed = only.includes("gateway") ? yield* gateway(postgres, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
@@ -76,6 +79,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
   if (pooled !== undefined) yield* Console.log(`\n${poolTable(pooled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
+  if (gatewayed !== undefined) yield* Console.log(`\n${gatewayTable(gatewayed)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
@@ -91,6 +95,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       staked: staked ?? null,
       pooled: pooled ?? null,
       logged: logged ?? null,
+      gateway: gatewayed ?? null,
       grown: grown ?? null,
       seconds
     }
