@@ -12,6 +12,7 @@ import type { Options } from "./options.ts"
 import { profiled } from "./profile.ts"
 import {
   casesTable,
+  feedTable,
   growthTable,
   logTable,
   machineLines,
@@ -21,6 +22,7 @@ import {
   settlementSummary,
   settlementTable
 } from "./report.ts"
+import { feed } from "./scenarios/feed.ts"
 import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { log } from "./scenarios/log.ts"
@@ -55,6 +57,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   const pooled = only.includes("pool-settlement") ? yield* poolSettlement(postgres, plan.staked) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
+  const fed = only.includes("feed") ? yield* feed(postgres, plan) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
   const statements = {
@@ -77,6 +80,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (pooled !== undefined) yield* Console.log(`\n${poolTable(pooled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
+  if (fed !== undefined) yield* Console.log(`\n${feedTable(fed)}\n(aim: under 6 ms)`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
   if (json !== undefined) {
@@ -92,6 +96,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       pooled: pooled ?? null,
       logged: logged ?? null,
       grown: grown ?? null,
+      fed: fed ?? null,
       seconds
     }
     writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)

@@ -7,6 +7,7 @@ import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
+import { gatewaySettings } from "./gatewaySettings.ts"
 import { identitySettings } from "./identitySettings.ts"
 import { limitSettings } from "./limitSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
@@ -17,11 +18,13 @@ import { paymentSettings, stripeOf } from "./paymentSettings.ts"
 import type { StripeSettings } from "./paymentSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
+import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 import { settlementSettings } from "./settlementSettings.ts"
+import { socialSettings } from "./socialSettings.ts"
 import { telemetrySettings } from "./telemetrySettings.ts"
 
 /** A setting cannot be used as it is; the message is all an operator needs. */
@@ -114,6 +117,7 @@ export const settings = {
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
+  ...scheduleSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -127,6 +131,8 @@ export const settings = {
   ),
   ...settlementSettings,
   ...paperSettings,
+  ...socialSettings,
+  ...gatewaySettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -198,6 +204,8 @@ export interface Composition {
   readonly openId: Option.Option<OpenIdSettings>
   readonly stripe: Option.Option<StripeSettings>
   readonly prices: PriceComposition
+  /** The file that says which models there are and who serves them. */
+  readonly gatewayConfig: Option.Option<string>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
   readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
 }
@@ -256,6 +264,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    gatewayConfig: yield* given(settings.gatewayConfig),
     rules: {
       site,
       logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
@@ -289,9 +298,19 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
       priceReread: yield* orDefault(settings.priceReread),
       macroAutoResolve: macroAutoResolve === "on",
+      schedules: schedulesOf(yield* given(settings.schedules), priceSource),
+      sessionLead: yield* orDefault(settings.sessionLead),
+      flashTime: yield* orDefault(settings.flashTime),
+      flashWithin: yield* orDefault(settings.flashWithin),
+      weeklyLead: yield* orDefault(settings.weeklyLead),
+      releaseLead: yield* orDefault(settings.releaseLead),
+      releaseClose: yield* orDefault(settings.releaseClose),
+      scheduleNotice: yield* orDefault(settings.scheduleNotice),
+      schedulePriceWithin: yield* orDefault(settings.schedulePriceWithin),
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
+      followsPerAgent: yield* orDefault(settings.followsPerAgent),
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
@@ -300,6 +319,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
+        comments: yield* orDefault(settings.limitComments),
+        replies: yield* orDefault(settings.limitReplies),
+        likes: yield* orDefault(settings.limitLikes),
+        follows: yield* orDefault(settings.limitFollows),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),
@@ -308,6 +331,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         reminder_mails: yield* orDefault(settings.limitReminderMails),
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
+        gateway_calls: yield* orDefault(settings.limitGatewayCalls),
         purchases: yield* orDefault(settings.limitPurchases),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)

@@ -4,16 +4,21 @@
  */
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
+import type { Feed } from "../../src/services/Feed.ts"
+import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
+import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
@@ -21,21 +26,28 @@ import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { discussionReads } from "./discussion.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
+import { socialReads } from "./social.ts"
 
-type Reading = Effect.Effect<
+export type Reading = Effect.Effect<
   unknown,
   unknown,
+  | ActionHistory
   | AgentScopes
   | Archive
   | Arenas
   | Credits
+  | Discussion
   | Events
+  | Feed
+  | Follows
   | LogTimeStamps
   | MacroArena
   | Pools
+  | Profiles
   | PriceEvents
   | Registry
   | Scoring
@@ -52,7 +64,7 @@ export interface Read {
 }
 
 /** The page after the item whose key a query says. */
-interface Deep {
+export interface Deep {
   readonly page: string
   /** Selects the sort key of the item, as JSON. */
   readonly key: string
@@ -200,6 +212,9 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/events/today", "asset=GC", (page) =>
     Events.use((service) => service.today({ asset: "GC" }, page))
   )
+
+  yield* discussionReads(size, add)
+  yield* socialReads(size, add)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))

@@ -5,6 +5,8 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
+import { discussions } from "./discussion.ts"
+import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
 
 /** Open challenges, and as many that wait for their price, whatever the size. */
@@ -282,5 +284,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("signals and subscriptions", habits(size))
   yield* step("credit", credit(size))
   yield* step("the archive", archive(size))
+  yield* step("discussions", discussions(size))
+  yield* step("follows", follows(size))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

@@ -168,6 +168,8 @@ export const LedgerCheck = Schema.Struct({
   open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
   pools_settled: Schema.Int,
   rewards: Credit.annotate({ description: "paid by all of these" }),
+  gateway_calls: Schema.Int.annotate({ description: "of models, also those that cost nothing" }),
+  gateway_reserved: Credit.annotate({ description: "frozen for calls that are under way" }),
   differences: Schema.Array(Schema.String).annotate({
     description: "whatever is not as it must be, at most 100 of each kind"
   })

@@ -42,6 +42,8 @@ export const EventId = Schema.String.check(
   .pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
 
+export const CommentId = described("identifier of a comment or a reply").pipe(Schema.brand("CommentId"))
+export type CommentId = typeof CommentId.Type
 export const PurchaseId = described("identifier of a purchase of credit").pipe(Schema.brand("PurchaseId"))
 export type PurchaseId = typeof PurchaseId.Type
 

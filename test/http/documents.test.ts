@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { allScopes } from "../../src/services/Scopes.ts"
-import { onboard } from "../support/agents.ts"
-import { pathOf, routes } from "../support/routes.ts"
+import { onboardClaimed } from "../support/agents.ts"
+import { gatewayRoutes, pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, send, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -20,7 +20,7 @@ layer(testServer())("Documents", (it) => {
         Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`)
       )
       const served = routes.map((route) => `${route.method} ${documentedPath(route)}`)
-      assert.deepStrictEqual(listed.sort(), served.sort())
+      assert.deepStrictEqual(listed.sort(), [...served, ...gatewayRoutes].sort())
     })
   )
 
@@ -53,13 +53,15 @@ layer(testServer())("Documents", (it) => {
 
   it.effect("every route it lists answers", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: allScopes })
+      const { token } = yield* onboardClaimed({ requested_scopes: allScopes })
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
       for (const route of routes) {
         const answer = yield* send(route.method, pathOf(route), {
           ...credentials[route.caller],
           ...(route.takesBody && { json: {} })
         })
+        // Nobody has enabled the gateway for this agent.
+        if (answer.json["code"] === "gateway_disabled") continue
         assert.notInclude([401, 403, 405, 429], answer.status, route.name)
         assert.isBelow(answer.status, 500, route.name)
         if (answer.status === 404) assert.notInclude(answer.json["detail"], "There is nothing at this path")

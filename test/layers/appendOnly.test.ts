@@ -24,6 +24,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { comment, newEvent } from "../support/discussion.ts"
 import { credits } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { stakeOn } from "../support/pools.ts"
@@ -125,6 +126,7 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* comment(agent, yield* newEvent())
   yield* bought
   return { agent, challenge, deadline }
 })
@@ -147,6 +149,7 @@ const appendOnly = [
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
   ["archived_challenges", "result"],
+  ["comments", "content"],
   ["purchases", "credits"],
   ["checkout_sessions", "url"],
   ["payment_events", "outcome"],

@@ -505,6 +505,8 @@ layer(testServices())("The check", (it) => {
         open_stakes: 0n,
         pools_settled: 0,
         rewards: 0n,
+        gateway_calls: 0,
+        gateway_reserved: 0n,
         differences: []
       })
     })

@@ -9,6 +9,10 @@ export const testTokenSecret = "test-token-secret-0123456789-0123456789"
 const roomy = {
   AUSPEX_LIMIT_PREDICTIONS: "100000/minute",
   AUSPEX_LIMIT_STAKES: "100000/minute",
+  AUSPEX_LIMIT_COMMENTS: "100000/minute",
+  AUSPEX_LIMIT_REPLIES: "100000/minute",
+  AUSPEX_LIMIT_LIKES: "100000/minute",
+  AUSPEX_LIMIT_FOLLOWS: "100000/minute",
   AUSPEX_LIMIT_TOKENS: "100000/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "100000/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",
@@ -24,7 +28,8 @@ const roomy = {
   AUSPEX_LIMIT_CLAIM_MAILS: "100000/minute",
   AUSPEX_LIMIT_REMINDER_MAILS: "100000/minute",
   AUSPEX_LIMIT_SIGN_IN_MAILS: "100000/minute",
-  AUSPEX_LIMIT_SIGN_INS: "100000/minute"
+  AUSPEX_LIMIT_SIGN_INS: "100000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "1000000/minute"
 }
 
 /** `environment` as an operator would set it, over the roomy limits. */

@@ -15,6 +15,7 @@ import { Payments } from "../../services/Payments.ts"
 import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
+import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
@@ -38,6 +39,7 @@ export const layer = HttpApiBuilder.group(
     const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
+    const calendar = yield* ReleaseCalendar
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
@@ -58,6 +60,8 @@ export const layer = HttpApiBuilder.group(
       createPriceEvent: ({ payload }) => priceEvents.create(payload),
       voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
+      releaseCalendar: () => calendar.list,
+      replaceReleaseCalendar: ({ payload }) => calendar.replace(payload.releases),
       importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),

@@ -8,7 +8,7 @@ import { Challenge, ChallengeState, TargetPaused } from "../../services/Challeng
 import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -31,6 +31,7 @@ const PrintedDecimals = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const settings = yield* Settings
   const targets = yield* Targets
   const prices = yield* Prices

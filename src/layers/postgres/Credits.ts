@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../services/Credits.ts"
 import { NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
 import { makeClaimGrants } from "./credits/claimGrants.ts"
 import { makePlanCredit } from "./credits/planCredit.ts"
@@ -34,11 +34,12 @@ const MovementRow = Schema.Struct({
 
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
-/** Transfers are listed in the order in which they were recorded. */
-const seqCursor = cursorCodec(Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) }))
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  /** Transfers are listed in the order in which they were recorded. */
+  const seqCursor = (yield* Cursors).codec(
+    Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
+  )
   const transfers = yield* makeTransfers
   const claimGrants = yield* makeClaimGrants
   const { payPlans } = yield* makePlanCredit

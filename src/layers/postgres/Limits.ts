@@ -17,6 +17,10 @@ const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 const what: Record<LimitName, string> = {
   predictions: "predictions",
   stakes: "stakes",
+  comments: "comments",
+  replies: "replies",
+  likes: "likes",
+  follows: "follows",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",
@@ -27,6 +31,7 @@ const what: Record<LimitName, string> = {
   sign_ins: "sign-in mails asked for",
   purchases: "purchases",
   reads: "requests",
+  gateway_calls: "calls with this key",
   log_reads: "reads of the log"
 }
 

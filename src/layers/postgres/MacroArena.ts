@@ -7,7 +7,7 @@ import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../services/MacroArena.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
 import { hasStatus } from "./arenas/challengeRows.ts"
@@ -30,6 +30,7 @@ const Ending = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const settings = yield* Settings
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom

@@ -5,7 +5,7 @@ import { IdempotencyKeyReused, wholeCredits } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { isUuid, PurchaseId } from "../../services/identifiers.ts"
 import { Limits } from "../../services/Limits.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { cutPage, Cursors, invalidCursor } from "../../services/paging.ts"
 import { PaymentProvider } from "../../services/PaymentProvider.ts"
 import { packageName, Payments } from "../../services/Payments.ts"
 import { mostPosted } from "./credits/transfers.ts"
@@ -25,6 +25,7 @@ const nothingSold = () => new NotFound({ detail: "Nothing is sold here." })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const random = yield* SecureRandom.SecureRandom
   const limits = yield* Limits
   const provider = yield* PaymentProvider

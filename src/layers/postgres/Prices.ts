@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -47,6 +47,7 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const observed = maybe(PriceRow)

@@ -112,6 +112,17 @@ export interface Operation extends Schema.Schema.Type<typeof PathOperation> {
   readonly secured: boolean
 }
 
+/** Deleting what is not there is no error, so nothing is unknown to these. */
+const takesAnything: ReadonlySet<string> = new Set([
+  "discussion.unlikeComment",
+  "discussion.unlikeReply",
+  "social.unfollow"
+])
+
+export const knowsIds = (operation: Operation): boolean =>
+  operation.parameters.some((parameter) => parameter.in === "path") &&
+  !takesAnything.has(operation.operationId)
+
 export const parseDocument = (text: string) =>
   Schema.decodeEffect(Schema.fromJsonString(Document), { onExcessProperty: "error" })(text).pipe(Effect.orDie)
 

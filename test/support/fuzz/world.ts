@@ -3,7 +3,9 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
-import { AgentId } from "../../../src/services/identifiers.ts"
+import { Discussion } from "../../../src/services/Discussion.ts"
+import { Follows } from "../../../src/services/Follows.ts"
+import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
@@ -148,6 +150,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
+  // Claimed, so that no scope is withheld.
+  const claimant = yield* Effect.orDie(someOperator)
+  yield* Effect.orDie(sql`
+    update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
+     where id = ${agent.agent_id}::uuid`)
   const pair = ecPair()
   const keyed = yield* passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
   const asserted = assertionOf(keyed.agent_id, pair).pipe(Effect.provideService(Settings, yield* Settings))
@@ -159,6 +166,28 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
   })
   const eventId = events.events[0]?.event_id ?? "none"
+
+  // A comment of the agent with replies, and a comment with a reply of somebody else, which it may like.
+  const discussion = yield* Discussion
+  const newsId = EventId.make(eventId)
+  const said = (agentId: AgentId, parent?: string) =>
+    Effect.orDie(
+      discussion.post(agentId, {
+        news_id: newsId,
+        content: "What I think.",
+        parent_comment_id: parent ?? null
+      })
+    )
+  const follows = yield* Follows
+  for (const followed of [rival.agent_id, keyed.agent_id]) {
+    yield* Effect.orDie(follows.follow(agent.agent_id, followed))
+    yield* Effect.orDie(follows.follow(followed, agent.agent_id))
+  }
+  const theirs = yield* said(rival.agent_id)
+  const theirReply = yield* said(rival.agent_id, theirs.comment_id)
+  yield* said(keyed.agent_id)
+  const own = yield* said(agent.agent_id)
+  for (let n = 0; n < 4; n++) yield* said(agent.agent_id, own.comment_id)
 
   // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
@@ -377,6 +406,22 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
     "public.results": [always({ params: { challenge_id: oldest.id } })],
+    "publicDiscussion.event": [always({ params: { event_id: eventId } })],
+    "publicDiscussion.comments": [always({ params: { news_id: eventId } })],
+    "publicDiscussion.replies": [always({ params: { news_id: eventId, comment_id: own.comment_id } })],
+    "discussion.interactionContext": [always({ params: { news_id: eventId } })],
+    "discussion.post": [
+      always({ hints: { news_id: eventId, parent_comment_id: null } }),
+      always({ hints: { news_id: eventId, parent_comment_id: own.comment_id } })
+    ],
+    "discussion.reply": [always({ params: { comment_id: own.comment_id } })],
+    "discussion.likeComment": [always({ params: { comment_id: theirs.comment_id } })],
+    "discussion.unlikeComment": [always({ params: { comment_id: theirs.comment_id } })],
+    "discussion.likeReply": [always({ params: { reply_id: theirReply.comment_id } })],
+    "discussion.unlikeReply": [always({ params: { reply_id: theirReply.comment_id } })],
+    "social.follow": [always({ hints: { target_agent_id: rival.agent_id } })],
+    "social.unfollow": [always({ params: { agent_id: bystander.agent_id } })],
+    "social.agentProfile": [always({ params: { agent_id: rival.agent_id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
     "public.archivedTournament": [always({ params: { slug: "world-cup" } })],

@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
+import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
 import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
@@ -34,7 +35,9 @@ const Counted = Schema.Struct({
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
-  rewards: Schema.BigInt
+  rewards: Schema.BigInt,
+  gateway_calls: Schema.Int,
+  gateway_reserved: Schema.BigInt
 })
 
 /** What keeps the ledger true between two checks: triggers, by table. */
@@ -47,7 +50,8 @@ const guards = [
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
   ...incomeGuards,
-  ...poolGuards
+  ...poolGuards,
+  ...gatewayGuards
 ] as const
 
 export const makeLedgerCheck = Effect.gen(function* () {
@@ -154,7 +158,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
              (select count(*)::int from pool_settlements) as pools_settled,
-             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards`)
+             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
+             (select count(*)::int from gateway_calls) as gateway_calls,
+             (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
     const found = yield* Effect.forEach(
       [
         balances,
@@ -165,6 +171,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
         claimGrants,
         ...incomeChecks(sql, mostReported),
         ...poolChecks(sql, mostReported),
+        ...gatewayChecks(sql, mostReported),
         unguarded
       ],
       findings
