@@ -2,13 +2,16 @@
  * Every read of the API whose data grow, as the service answers it, with the parameters that matter: rare and common
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
+import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
+import { Charts } from "../../src/services/Charts.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
@@ -39,6 +42,8 @@ export type Reading = Effect.Effect<
   | AgentScopes
   | Archive
   | Arenas
+  | ChallengeDirectory
+  | Charts
   | Credits
   | Discussion
   | Events
@@ -56,7 +61,7 @@ export type Reading = Effect.Effect<
 >
 
 export interface Read {
-  /** As the API names it: `GET /api/v1/eval/challenges`. */
+  /** As the API names it: `GET /api/v1/eval/challenges`; a page's path where only pages read it. */
   readonly route: string
   readonly asked: string
   readonly page: string
@@ -312,6 +317,55 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
             from (select seq from transfers where 'agent:${busiest}' in (debit, credit)
                    order by seq offset ${fromTheEnd} limit 1) as k`
   })
+  const page = (route: string, asked: string, run: Reading, which = "first") =>
+    reads.push({ route: `GET ${route}`, asked, page: which, run })
+  const directory = Effect.fnUntraced(function* (asked: string, filter: DirectoryFilter, from?: string) {
+    const list = (wanted: Page) => ChallengeDirectory.use((service) => service.list(filter, wanted))
+    page("/challenges", asked, list(firstPage))
+    if (from === undefined) return
+    const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
+      from (select deadline, id from challenges where ${from} order by id offset ${fromTheEnd} limit 1) as k`
+    page("/challenges", asked, list(yield* pageAfter(key)), "last")
+  })
+  yield* directory("open", { status: "open" })
+  yield* directory("open, macro", { status: "open", type: "macro" })
+  yield* directory("closed", { status: "closed" })
+  yield* directory("resolved", { status: "resolved" }, "resolved_at is not null")
+  yield* directory("resolved, macro", { status: "resolved", type: "macro" })
+  yield* directory("resolved, directional", { status: "resolved", type: "directional" })
+  yield* directory("ended", { status: "ended" }, "cancelled_at is not null")
+  page(
+    "/events/:event_id",
+    "",
+    Events.use((service) => service.get(event))
+  )
+  page(
+    "/events/:event_id",
+    "its challenges",
+    ChallengeDirectory.use((service) => service.ofEvent(EventId.make(event)))
+  )
+  const now = yield* DateTime.now
+  for (const [asked, days] of [
+    ["prices of a day", 1],
+    ["prices of a year", 365]
+  ] as const) {
+    page(
+      "/challenges/:challenge_id",
+      asked,
+      Charts.use((charts) => charts.prices("GC", DateTime.subtract(now, { days }), now))
+    )
+  }
+  page(
+    "/challenges/:challenge_id",
+    "answers, everybody's",
+    Charts.use((charts) => charts.answers(hot))
+  )
+  page(
+    "/agents/:agent_id",
+    "the busiest agent's record",
+    Charts.use((charts) => charts.trackRecord(busiest))
+  )
+
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))

@@ -88,6 +88,16 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
     select target, count(*), count(resolved_at), count(cancelled_at) from challenges group by target`
 })
 
+/** A price of gold every minute, as many as there are predictions. */
+const prices = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into price_points (source, asset, interval, time, close, observed_at, fetched_at)
+    select 'bench', 'GC', 'quote', at, 2000 + n % 97, at, at
+      from generate_series(1, ${size.predictions}::int) as n
+     cross join lateral (select date_trunc('minute', now()) - n * interval '1 minute' as at) as moment`
+})
+
 /** Macro challenges that are open, of which all bins are staked on. */
 const pools = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
@@ -276,6 +286,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   })
   yield* step("agents", Seed.agents(size.agents - 1))
   yield* step("events and challenges", challenges(size))
+  yield* step("prices", prices(size))
   yield* step("pools", pools(size))
   yield* step("predictions", predictions(size))
   yield* step("settlements and scores", settlements)

@@ -71,12 +71,13 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 
 const routes = Layer.mergeAll(
   api,
-  pages.layer,
+  pages.layer.pipe(Layer.provide(PublicCache.layer)),
   payments.layer,
   tiles.layer,
   timeStamps.layer,
   models.layer,
-  HttpApiScalar.layer(Api, { path: documents.docs }),
+  // Its default fonts would come from elsewhere.
+  HttpApiScalar.layer(Api, { path: documents.docs, scalar: { withDefaultFonts: false } }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer
 )

@@ -32,7 +32,7 @@ export type PublicProfile = typeof PublicProfile.Type
 export class Profiles extends Context.Service<
   Profiles,
   {
-    /** Any agent, as `viewer` may see it. */
-    readonly get: (viewer: AgentId, agentId: string) => Effect.Effect<PublicProfile, NotFound>
+    /** Any agent, as `viewer` may see it; without one as everybody does. */
+    readonly get: (viewer: AgentId | null, agentId: string) => Effect.Effect<PublicProfile, NotFound>
   }
 >()("auspex/services/Profiles") {}

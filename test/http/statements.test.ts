@@ -578,6 +578,21 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/log/audit": plain(41)
 }
 
+/** Of pages for everybody, whose lists hold what the crowd has made. */
+const pinnedPages: Readonly<Record<string, number>> = {
+  "/": 5,
+  "/leaderboard": 2,
+  "/leaderboard?category=commodities": 2,
+  "/challenges": 2,
+  "/challenges?status=resolved&type=directional": 2,
+  "/challenges/:challenge_id": 8,
+  "/agents/:agent_id": 8,
+  "/events": 2,
+  "/events/event-0": 5,
+  "/archive": 2,
+  "/archive/cup-0": 3
+}
+
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
 
 /** Statements of the request that has this id; `begin` and `commit` are not counted. */
@@ -626,6 +641,17 @@ layer(crowd)("The number of SQL statements", (it) => {
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(yield* sentWith(id), 2)
       })
+  )
+
+  it.effect.each(Object.entries(pinnedPages))("of the page %s is what it was", ([path, statements]) =>
+    Effect.gen(function* () {
+      const { agent, hot } = yield* Crowd
+      const id = `page-${path.replaceAll(/\W/g, "-")}`
+      const known = path.replace(":challenge_id", hot.id).replace(":agent_id", agent.agentId)
+      const answer = yield* get(known, { headers: { "x-request-id": id } })
+      assert.strictEqual(answer.status, 200, path)
+      assert.strictEqual(yield* sentWith(id), statements)
+    })
   )
 
   it.effect.each(routes)("of $name is what it was, for one item and for twenty", (route) =>

@@ -11,6 +11,8 @@ import * as Amendments from "./Amendments.ts"
 import * as Archive from "./Archive.ts"
 import * as Arenas from "./Arenas.ts"
 import * as Audit from "./Audit.ts"
+import * as ChallengeDirectory from "./ChallengeDirectory.ts"
+import * as Charts from "./Charts.ts"
 import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
 import * as Discussion from "./Discussion.ts"
@@ -50,6 +52,8 @@ const foundations = Layer.mergeAll(
   Amendments.layer,
   Archive.layer,
   Audit.layer,
+  ChallengeDirectory.layer,
+  Charts.layer,
   Credits.layer,
   Discussion.layer,
   Events.layer,

@@ -203,6 +203,15 @@ const policy =
 const scriptsOfOurs =
   "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+const everybodysPages: ReadonlySet<string> = new Set([
+  pagePaths.home,
+  pagePaths.leaderboard,
+  pagePaths.challenges,
+  pagePaths.events,
+  pagePaths.archive,
+  pagePaths.verify
+])
+
 layer(testServer())("Every page", (it) => {
   const paths = Object.entries(pageMethods).map(([template, methods]) => ({
     path: template.replace(/:[a-z_]+/, "x"),
@@ -223,7 +232,9 @@ layer(testServer())("Every page", (it) => {
             )
             assert.strictEqual(headers.get("x-frame-options"), "DENY")
             assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
-            assert.strictEqual(headers.get("cache-control"), "no-store")
+            // What everybody sees alike may be kept, when the service says for how long; nothing else may.
+            const isForAll = status === 200 && everybodysPages.has(path)
+            assert.strictEqual(headers.get("cache-control"), isForAll ? "no-cache" : "no-store")
             assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
             assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
             assert.isNull(headers.get("access-control-allow-origin"))
