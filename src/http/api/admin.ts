@@ -84,7 +84,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { challenge_id: Schema.String },
       payload: MacroValue,
       success: MacroChallenge,
-      error: [NotFound, ChallengeState]
+      error: [NotFound, InvalidRequest, ChallengeState]
     }).annotate(OpenApi.Summary, "Record the published value and settle; the same value again is a no-op"),
     HttpApiEndpoint.post("voidMacroChallenge", "/admin/macro/challenges/:challenge_id/void", {
       params: { challenge_id: Schema.String },

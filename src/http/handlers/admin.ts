@@ -54,7 +54,7 @@ export const layer = HttpApiBuilder.group(
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
+        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
       voidMacroChallenge: ({ params, payload }) =>
         longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       createPriceEvent: ({ payload }) => priceEvents.create(payload),

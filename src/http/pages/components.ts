@@ -60,7 +60,6 @@ export const day = (at: DateTime.Utc) => {
 /** An amount of credit, in words. */
 export const credits = (micro: bigint): string =>
   micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
-
 const units = [
   ["day", "days", 86_400_000],
   ["hour", "hours", 3_600_000],

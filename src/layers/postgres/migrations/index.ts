@@ -25,6 +25,7 @@ import { social } from "./0023_social.ts"
 import { gateway } from "./0024_gateway.ts"
 import { payments } from "./0025_payments.ts"
 import { idempotency } from "./0026_idempotency.ts"
+import { challengeLists } from "./0027_challenge_lists.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -52,5 +53,6 @@ export const migrations = {
   "0023_social": social,
   "0024_gateway": gateway,
   "0025_payments": payments,
-  "0026_idempotency": idempotency
+  "0026_idempotency": idempotency,
+  "0027_challenge_lists": challengeLists
 }
