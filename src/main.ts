@@ -14,12 +14,16 @@ import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
+import * as Configured from "./layers/gateway/Configured.ts"
+import * as Gateway from "./layers/gateway/Gateway.ts"
 import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
+import * as Payments from "./layers/postgres/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
+import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
@@ -147,6 +151,20 @@ const keptLog = Effect.gen(function* () {
   ]
 })
 
+/** What the gateway's file says; an operator has it read again by SIGHUP. */
+const gatewayFile = ({ gatewayConfig }: Composition) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { reload } = yield* Configured.Configured
+      const hangUp = Effect.callback<void>((resume) => {
+        const listener = () => resume(Effect.void)
+        process.once("SIGHUP", listener)
+        return Effect.sync(() => process.off("SIGHUP", listener))
+      })
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(hangUp, reload)))
+    })
+  ).pipe(Layer.provideMerge(Configured.layer(gatewayConfig)))
+
 const application = (config: Composition) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -176,7 +194,11 @@ const application = (config: Composition) =>
         )
       )
       return Layer.unwrap(announced).pipe(
+        Layer.provide(Gateway.layer),
+        Layer.provide(gatewayFile(config)),
         Layer.provide(IdentityProvider.layer(config.openId)),
+        Layer.provide(Payments.layer),
+        Layer.provide(PaymentProvider.layer(config.stripe)),
         Layer.provide(services),
         Layer.provide(mail.layer),
         Layer.provide(
@@ -208,7 +230,13 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
     const why = refusal instanceof Error ? refusal.message : error.message
     return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
   }
-  const tags = ["SettingError", "EmbeddedPostgresError", "DatabaseMismatch", "PriceSourceUnusable"]
+  const tags = [
+    "SettingError",
+    "EmbeddedPostgresError",
+    "DatabaseMismatch",
+    "PriceSourceUnusable",
+    "GatewayConfigUnusable"
+  ]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`

@@ -128,6 +128,9 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/eval/macro/challenges", "status=open", (page) =>
     MacroArena.use((macro) => macro.list("open", page))
   )
+  yield* add("/eval/macro/challenges", "status=resolved", (page) =>
+    MacroArena.use((macro) => macro.list("resolved", page))
+  )
   yield* add("/eval/price-events/challenges", "", (page) =>
     PriceEvents.use((events) => events.list(undefined, page))
   )

@@ -14,6 +14,7 @@ const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
 const poolPrefix = "0190b000"
+const questionPrefix = "0190f000"
 /** As many as a challenge may have, less one. */
 const binsOfPool = 200
 
@@ -116,6 +117,25 @@ const pools = Effect.fnUntraced(function* (size: Size) {
      where type = 'macro' order by id, bin`
 })
 
+/** Price events: the oldest are open or wait for their candles, as questions about a whole year do, the others have ended. */
+const questions = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into challenges
+      (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+       resolution_criteria, resolution_criteria_zh, level, closed_at, resolved_at, cancelled_at, cancel_reason)
+    select ${sql.literal(uuidText(questionPrefix, "n"))}::uuid, 'price_event', 'threshold', 'BTC', 'Will BTC close above it?',
+           now() - interval '1 year', deadline, deadline, deadline, deadline, 'criteria', 'criteria', 60000,
+           case when state in ('resolved', 'void') then deadline end, case state when 'resolved' then deadline end,
+           case state when 'void' then deadline end, case state when 'void' then 'No candles.' end
+      from generate_series(0, ${size.challenges / 2 - 1}::int) as n
+     cross join lateral (
+       select case when n < ${openNow}::int then 'open' when n < ${2 * openNow}::int then 'closed'
+                   when n % 7 = 3 then 'void' else 'resolved' end as state) as s
+     cross join lateral (
+       select now() + case state when 'open' then interval '1 day' else interval '-1 day' end as deadline) as d`
+})
+
 /** Of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
 const predictions = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
@@ -157,7 +177,12 @@ const settlements = Effect.gen(function* () {
     insert into settlements
       (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
     select id, 1, 'bullish', 2000, 2050, 0.3, 'bench quote', resolve_at, resolved_at, current_date
-      from challenges where resolved_at is not null`
+      from challenges where resolved_at is not null and type = 'directional'`
+  yield* sql`
+    insert into settlements
+      (challenge_id, version, result, close_price, level, source, observed_at, settled_at, day)
+    select id, 1, 'bullish', level, level, 'bench 1h candle', resolve_at, resolved_at, current_date
+      from challenges where resolved_at is not null and type = 'price_event'`
   yield* sql`
     insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
     select p.challenge_id, 1, p.agent_id, p.revision, p.direction = 'bullish',
@@ -288,6 +313,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("events and challenges", challenges(size))
   yield* step("prices", prices(size))
   yield* step("pools", pools(size))
+  yield* step("price events", questions(size))
   yield* step("predictions", predictions(size))
   yield* step("settlements and scores", settlements)
   yield* step("the log", log)

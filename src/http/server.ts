@@ -14,9 +14,12 @@ import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
 import * as discussion from "./handlers/discussion.ts"
+import * as gateway from "./handlers/gateway.ts"
+import * as models from "./handlers/models.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
+import * as payments from "./handlers/payments.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
@@ -24,7 +27,9 @@ import * as social from "./handlers/social.ts"
 import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
+import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
+import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
@@ -41,6 +46,7 @@ const handlers = Layer.mergeAll(
   macro.layer,
   priceEvents.layer,
   social.layer,
+  gateway.layer,
   publicReads.layer,
   discussion.layer,
   discussion.publicReads,
@@ -51,10 +57,12 @@ const handlers = Layer.mergeAll(
   Layer.provide([
     authentication.agents,
     authentication.administrators,
+    gatewayAuthentication.layer,
     limits.byAddress,
     limits.byAgent,
     conditional.layer,
-    requestBody.layer
+    requestBody.layer,
+    idempotency.layer
   ]),
   Layer.provide(PublicCache.layer)
 )
@@ -64,8 +72,10 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 const routes = Layer.mergeAll(
   api,
   pages.layer.pipe(Layer.provide(PublicCache.layer)),
+  payments.layer,
   tiles.layer,
   timeStamps.layer,
+  models.layer,
   // Its default fonts would come from elsewhere.
   HttpApiScalar.layer(Api, { path: documents.docs, scalar: { withDefaultFonts: false } }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),

@@ -26,6 +26,20 @@ export const makeClientSecret = (): string => {
   return body + checksum(body)
 }
 
+const gatewayKeyShape = /^aus_gw_[0-9A-Za-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/
+
+/** A new key of the gateway: `aus_gw_`, eight characters that it is known by, 32 random bytes, a checksum. */
+export const makeGatewayKey = (): { readonly key: string; readonly prefix: string } => {
+  const id = Array.from({ length: 8 }, () => base62.charAt(randomInt(base62.length))).join("")
+  const prefix = `aus_gw_${id}`
+  const body = `${prefix}_${randomBytes(32).toString("base64url")}`
+  return { key: body + checksum(body), prefix }
+}
+
+/** Whether this could be a key of the gateway at all: what was mistyped is refused without asking the database. */
+export const isGatewayKey = (text: string): boolean =>
+  gatewayKeyShape.test(text) && checksum(text.slice(0, -6)) === text.slice(-6)
+
 /** A new secret for a link or a cookie: its prefix and 32 random bytes in base64url. */
 export const makeToken = (kind: keyof typeof tokenPrefixes): string =>
   `${tokenPrefixes[kind]}${randomBytes(32).toString("base64url")}`

@@ -189,10 +189,10 @@ export class Registry extends Context.Service<
     readonly profile: (agentId: string) => Effect.Effect<SelfProfile, NotFound>
     /** Administration: a new secret; every token held ends. */
     readonly rotateSecret: (agentId: string) => Effect.Effect<RotatedSecret, NotFound>
-    /** Administration: suspends or restores an agent; suspension ends every token held. */
+    /** Administration: suspends or restores an agent (suspension ends every token held), or lets it use the gateway. */
     readonly amend: (
       agentId: string,
-      change: { readonly suspended?: boolean }
+      change: { readonly suspended?: boolean; readonly credit_arena_enabled?: boolean }
     ) => Effect.Effect<SelfProfile, NotFound | InvalidRequest>
   }
 >()("auspex/services/Registry") {}

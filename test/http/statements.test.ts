@@ -97,6 +97,10 @@ const makeCrowd = Effect.gen(function* () {
     yield* follow(other, me)
     yield* comment(other, { event_id: EventId.make("event-0") })
   }
+  yield* sql`
+    insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+    select uuidv7(), owner_id, 'key-' || n, 1, 1, 'eur', ${DateTime.toDateUtc(now)}
+      from agents cross join generate_series(0, ${many}::int) n where agents.id = ${agent.agentId}::uuid`
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* Effect.forEach(numbers, () => openPriceEvent)
   yield* Effect.forEach(numbers, (n) =>
@@ -484,7 +488,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 28,
+    statements: 29,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -561,12 +565,13 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 4,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(19),
+  "GET /admin/ledger/check": plain(23),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
+  "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.

@@ -72,6 +72,26 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+/** What is recorded of a purchase that was paid. */
+const bought = SqlClient.SqlClient.use((sql) =>
+  Effect.gen(function* () {
+    const id = "0190f000-0000-7000-8000-0000000000aa"
+    const time = "1970-01-01T00:00:00Z"
+    yield* sql`
+      insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+      values (${id}::uuid, ${yield* someOperator}::uuid, 'k', 1, 1, 'eur', ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into checkout_sessions (purchase_id, session_id, url, created_at)
+      values (${id}::uuid, 'cs_1', 'https://checkout.example', ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into payment_events (event_id, kind, purchase_id, outcome, happened_at, received_at)
+      values ('evt_1', 'paid', ${id}::uuid, 'credited', ${time}::timestamptz, ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into payments (purchase_id, session_id, event_id, paid_at)
+      values (${id}::uuid, 'cs_1', 'evt_1', ${time}::timestamptz) on conflict do nothing`
+  })
+)
+
 const over = {
   slug: "over",
   title: "Over",
@@ -107,6 +127,7 @@ const records = Effect.gen(function* () {
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
   yield* comment(agent, yield* newEvent())
+  yield* bought
   return { agent, challenge, deadline }
 })
 
@@ -128,7 +149,11 @@ const appendOnly = [
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
   ["archived_challenges", "result"],
-  ["comments", "content"]
+  ["comments", "content"],
+  ["purchases", "credits"],
+  ["checkout_sessions", "url"],
+  ["payment_events", "outcome"],
+  ["payments", "paid_at"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

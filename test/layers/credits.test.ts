@@ -497,10 +497,16 @@ layer(testServices())("The check", (it) => {
         frozen: credits(9),
         claim_grants: credits(1000),
         claim_grants_due: 0,
+        plan_credit: 0n,
+        purchases: 0n,
+        refunds: 0n,
+        top_ups: 0n,
         stakes: 0,
         open_stakes: 0n,
         pools_settled: 0,
         rewards: 0n,
+        gateway_calls: 0,
+        gateway_reserved: 0n,
         differences: []
       })
     })

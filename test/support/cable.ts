@@ -7,6 +7,7 @@ import { services } from "../../src/layers/postgres/layer.ts"
 import { freshDatabase } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
+import { gatewayOf } from "./services.ts"
 import { settings } from "./settings.ts"
 
 export class Cable extends Context.Service<
@@ -68,7 +69,8 @@ const make = Effect.gen(function* () {
 export const cable = Layer.effect(Cable, make)
 
 /** Every service, on the database at the end of the cable. */
-export const cabledServices = services.pipe(
+export const cabledServices = gatewayOf().pipe(
+  Layer.provideMerge(services),
   Layer.provideMerge(
     Layer.mergeAll(
       Layer.unwrap(Effect.map(Cable, ({ url }) => Database.client(url))),

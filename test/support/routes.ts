@@ -3,7 +3,12 @@ import { HttpApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
 import { RequiredScope } from "../../src/http/middleware/annotations.ts"
-import { AdminAuthentication, AgentAuthentication } from "../../src/http/middleware/definitions.ts"
+import {
+  AdminAuthentication,
+  AgentAuthentication,
+  GatewayReader
+} from "../../src/http/middleware/definitions.ts"
+import { gatewayPaths } from "../../src/http/gatewayPaths.ts"
 import type { Scope } from "../../src/services/Scopes.ts"
 
 export interface Route {
@@ -17,7 +22,7 @@ export interface Route {
 }
 
 const callerOf = (middleware: ReadonlySet<unknown>): Route["caller"] => {
-  if (middleware.has(AgentAuthentication)) return "agent"
+  if (middleware.has(AgentAuthentication) || middleware.has(GatewayReader)) return "agent"
   return middleware.has(AdminAuthentication) ? "administrator" : "anybody"
 }
 
@@ -38,6 +43,11 @@ export const routes: ReadonlyArray<Route> = (() => {
   })
   return found
 })()
+
+/** Calls of models, which answer in the shapes of two styles and so are not of the HttpApi, as the document has them. */
+export const gatewayRoutes: ReadonlyArray<string> = Object.values(gatewayPaths).map(
+  (path) => `${path.startsWith(gatewayPaths.models) ? "GET" : "POST"} ${path.replace("*", "{model}")}`
+)
 
 export const agentRoutes = routes.filter(({ caller }) => caller === "agent")
 export const adminRoutes = routes.filter(({ caller }) => caller === "administrator")

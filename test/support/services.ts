@@ -1,14 +1,28 @@
 /** Every service on a fresh database: `layer(testServices())("Arenas", (it) => ...)`. */
 import { Layer, Option } from "effect"
+import * as Configured from "../../src/layers/gateway/Configured.ts"
+import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
+import * as Payments from "../../src/layers/postgres/Payments.ts"
+import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
 import { database } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
 
+/** The gateway over services that were put together: what this file says it serves, or nothing. */
+export const gatewayOf = (file: Option.Option<string> = Option.none()) =>
+  Gateway.layer.pipe(Layer.provideMerge(Layer.orDie(Configured.layer(file))))
+
 export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
-  services.pipe(Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner())))
+  gatewayOf().pipe(
+    Layer.provideMerge(services),
+    Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
+  )
 
 /** As when none is configured; a test swaps in its own. */
 export const noIdentityProvider = IdentityProvider.layer(Option.none())
+
+/** Nothing is sold; a test that sells swaps in a provider of its own. */
+export const nothingSold = Payments.layer.pipe(Layer.provide(PaymentProvider.layer(Option.none())))

@@ -6,6 +6,8 @@ import { ArenaApi } from "./arena.ts"
 import { DiscussionApi, PublicDiscussionApi } from "./discussion.ts"
 import { asServed } from "./document.ts"
 import { withOAuthErrors } from "./oauthDocument.ts"
+import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
+import { withGatewayPaths } from "./gatewayDocument.ts"
 import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
@@ -24,6 +26,8 @@ export class Api extends HttpApi.make("auspex")
     MacroApi,
     PriceEventsApi,
     SocialApi,
+    GatewayApi,
+    GatewayUsageApi,
     PublicApi,
     DiscussionApi,
     PublicDiscussionApi,
@@ -39,4 +43,4 @@ export class Api extends HttpApi.make("auspex")
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
   )
-  .annotate(OpenApi.Transform, (document) => withOAuthErrors(asServed(document))) {}
+  .annotate(OpenApi.Transform, (document) => withGatewayPaths(withOAuthErrors(asServed(document)))) {}

@@ -2,6 +2,8 @@
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { InvalidRequest } from "../../services/errors.ts"
+import { IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
+import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
 import {
@@ -25,6 +27,15 @@ export class AgentAuthentication extends HttpApiMiddleware.Service<
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
+/** An agent by its access token, or by a gateway key of its own: for what either may read. */
+export class GatewayReader extends HttpApiMiddleware.Service<GatewayReader, { provides: CurrentAgent }>()(
+  "auspex/http/GatewayReader",
+  {
+    error: [UnauthorizedResponse, WrongSite, AgentMismatch, GatewayDisabled],
+    security: { bearer: HttpApiSecurity.bearer }
+  }
+) {}
+
 /** The administrator's bearer token; every call is written to the audit log. */
 export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(
   "auspex/http/AdminAuthentication",
@@ -46,6 +57,12 @@ export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
   error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
 }) {}
+
+/** A request that names an `Idempotency-Key` does what it asks for once, however often it is sent. Innermost. */
+export class OnceOnly extends HttpApiMiddleware.Service<OnceOnly, { requires: CurrentAgent }>()(
+  "auspex/http/OnceOnly",
+  { error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch] }
+) {}
 
 /** ETags and caching of what everybody may read. */
 export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}

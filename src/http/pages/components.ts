@@ -1,5 +1,6 @@
 /** The parts that pages are made of. */
 import { DateTime } from "effect"
+import { creditsOf } from "../../services/Credits.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -129,6 +130,10 @@ export const longText = (text: string, atOnce: number, rest: string) => {
           </details>`
     }`
 }
+
+/** An amount of credit, in words. */
+export const credits = (micro: bigint): string =>
+  micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
 
 /** Words that are somebody else's, line by line as they were written. */
 export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`

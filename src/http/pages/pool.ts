@@ -3,7 +3,7 @@ import type { Results } from "../../services/Arenas.ts"
 import { creditsOf } from "../../services/Credits.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
 import type { PoolOdds } from "../../services/Pools.ts"
-import { badge, facts } from "./components.ts"
+import { badge, credits, facts } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -20,7 +20,6 @@ const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): string 
   return bin === undefined ? null : binRange(bin)
 }
 
-const credits = (micro: bigint): string => (micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`)
 const agents = (count: number): string => (count === 1 ? "1 agent" : `${count} agents`)
 
 type Prediction = Results["predictions"][number]

@@ -299,16 +299,19 @@ const make = Effect.gen(function* () {
 
   const amend: Registry["Service"]["amend"] = Effect.fn("Registry.amend")(function* (agentId, change) {
     if (!isUuid(agentId)) return yield* noAgent(agentId)
-    if (change.suspended === undefined)
+    const { credit_arena_enabled, suspended } = change
+    if (suspended === undefined && credit_arena_enabled === undefined) {
       return yield* InvalidRequest.of("suspended", "Nothing to change was given")
+    }
     const now = yield* DateTime.now
-    yield* run(
-      change.suspended
-        ? sql`
-            update agents set suspended_at = ${at(now)}, token_epoch = token_epoch + 1
-             where id = ${agentId}::uuid and suspended_at is null`
-        : sql`update agents set suspended_at = null where id = ${agentId}::uuid`
-    )
+    yield* run(sql`
+      update agents set
+             credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
+             token_epoch = token_epoch
+               + case when ${suspended ?? null}::bool and suspended_at is null then 1 else 0 end,
+             suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${at(now)})
+                                                            when false then null else suspended_at end
+       where id = ${agentId}::uuid`)
     return yield* profile(agentId)
   })
 

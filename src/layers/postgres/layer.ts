@@ -19,7 +19,11 @@ import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
 import * as Feed from "./Feed.ts"
 import * as Follows from "./Follows.ts"
+import * as GatewayBilling from "./gateway/GatewayBilling.ts"
+import * as GatewayKeys from "./gateway/GatewayKeys.ts"
+import * as GatewayUsage from "./gateway/GatewayUsage.ts"
 import * as Health from "./Health.ts"
+import * as Idempotency from "./Idempotency.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
 import * as Limits from "./Limits.ts"
@@ -37,6 +41,8 @@ import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
 import * as Profiles from "./Profiles.ts"
 import * as Registry from "./Registry.ts"
+import * as ReleaseCalendar from "./ReleaseCalendar.ts"
+import * as Schedules from "./Schedules.ts"
 import * as Scoring from "./Scoring.ts"
 import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
@@ -51,7 +57,11 @@ const foundations = Layer.mergeAll(
   Credits.layer,
   Discussion.layer,
   Events.layer,
+  GatewayBilling.layer,
+  GatewayKeys.layer,
+  GatewayUsage.layer,
   Health.layer,
+  Idempotency.layer,
   JobRuns.layer,
   KeySets.layer,
   Limits.layer,
@@ -69,14 +79,17 @@ const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.
   Layer.provideMerge(foundations)
 )
 
+const arenas = Layer.mergeAll(Arenas.layer, MacroArena.layer, PriceEvents.layer).pipe(
+  Layer.provideMerge(identity)
+)
+
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
 export const services = Layer.mergeAll(
   Registry.layer,
   Tokens.layer,
-  Arenas.layer,
-  MacroArena.layer,
   Pools.layer,
-  PriceEvents.layer,
+  ReleaseCalendar.layer,
+  Schedules.layer,
   Scoring.layer,
   Follows.layer,
   Feed.layer,
@@ -84,4 +97,4 @@ export const services = Layer.mergeAll(
   ActionHistory.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
-).pipe(Layer.provideMerge(identity))
+).pipe(Layer.provideMerge(arenas))

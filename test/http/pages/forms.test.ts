@@ -6,9 +6,11 @@ import { pageMethods, pagePaths } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
 import { Claims } from "../../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../../src/services/errors.ts"
+import { topUpPage } from "../../../src/services/pages.ts"
 import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
 import { get, post, send, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
+import { fundOwnerOf } from "../../support/topUps.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../../support/visitor.ts"
 import type { Form } from "../../support/visitor.ts"
 
@@ -28,6 +30,8 @@ const everyForm = Effect.gen(function* () {
   const rotator = makeVisitor()
   const mailed = (yield* linksMailedTo("rotator@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   yield* rotator.fill(yield* rotator.open(mailed), "Claim")
+  const [, owned = ""] = /agents\/([^/]+)\/topup/.exec((yield* rotator.open("/account")).text) ?? []
+  yield* fundOwnerOf(owned, 20)
   const claimMail =
     (yield* linksMailedTo("mailed@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   const signIn = formOf(yield* stranger.open("/sign-in"), "email")
@@ -54,7 +58,8 @@ const everyForm = Effect.gen(function* () {
     ],
     ["the claim mail", stranger, formOf(yield* stranger.open(claimMail), "Claim"), {}],
     ["sign-out", operator, formOf(account, "Sign out"), {}],
-    ["a new secret", rotator, formOf(yield* rotator.open("/account"), "Replace"), {}]
+    ["a new secret", rotator, formOf(yield* rotator.open("/account"), "Replace"), {}],
+    ["a top-up", rotator, formOf(yield* rotator.open(topUpPage(owned)), "amount"), { amount: "5" }]
   ] as const
 })
 

@@ -7,6 +7,7 @@ import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
 import * as event from "./event.ts"
 import * as overview from "./overview.ts"
+import * as credit from "./credit.ts"
 import * as record from "./record.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
@@ -15,6 +16,7 @@ export const layer = Layer.mergeAll(
   claim.layer,
   signIn.layer,
   account.layer,
+  credit.layer,
   archive.layer,
   event.layer,
   overview.layer,

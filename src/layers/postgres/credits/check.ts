@@ -6,6 +6,8 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
+import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
+import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
@@ -26,10 +28,16 @@ const Counted = Schema.Struct({
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
   claim_grants_due: Schema.Int,
+  plan_credit: Schema.BigInt,
+  purchases: Schema.BigInt,
+  refunds: Schema.BigInt,
+  top_ups: Schema.BigInt,
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
-  rewards: Schema.BigInt
+  rewards: Schema.BigInt,
+  gateway_calls: Schema.Int,
+  gateway_reserved: Schema.BigInt
 })
 
 /** What keeps the ledger true between two checks: triggers, by table. */
@@ -41,7 +49,9 @@ const guards = [
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
-  ...poolGuards
+  ...incomeGuards,
+  ...poolGuards,
+  ...gatewayGuards
 ] as const
 
 export const makeLedgerCheck = Effect.gen(function* () {
@@ -116,6 +126,12 @@ export const makeLedgerCheck = Effect.gen(function* () {
         where t.tgrelid = g.on_table::regclass and t.tgname = g.name and t.tgenabled in ('O', 'A'))
      order by 1`
 
+  /** What the transfers came to whose ids begin so. */
+  const named = (what: string) =>
+    sql.literal(
+      `(select coalesce(sum(amount), 0)::bigint from transfers where id >= '${what}:' and id < '${what};')`
+    )
+
   const snapshot = Effect.gen(function* () {
     // Whole tables are compared: row by row, as old statistics may suggest, would take for ever.
     yield* sql`
@@ -136,11 +152,15 @@ export const makeLedgerCheck = Effect.gen(function* () {
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
              (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+             ${named("plan")} as plan_credit, ${named("purchase")} as purchases, ${named("refund")} as refunds,
+             ${named("topup")} as top_ups,
              (select count(*)::int from stakes) as stakes,
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
              (select count(*)::int from pool_settlements) as pools_settled,
-             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards`)
+             (select coalesce(sum(paid), 0)::bigint from pool_settlements) as rewards,
+             (select count(*)::int from gateway_calls) as gateway_calls,
+             (select coalesce(sum(amount), 0)::bigint from gateway_reservations) as gateway_reserved`)
     const found = yield* Effect.forEach(
       [
         balances,
@@ -149,7 +169,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
+        ...incomeChecks(sql, mostReported),
         ...poolChecks(sql, mostReported),
+        ...gatewayChecks(sql, mostReported),
         unguarded
       ],
       findings

@@ -1,0 +1,61 @@
+/** Keys of the language-model gateway, and what was called with them. Calls themselves are in `gatewayDocument.ts`. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { UsagePage } from "../../services/Gateway.ts"
+import {
+  CreatedGatewayKey,
+  GatewayDisabled,
+  GatewayKeyList,
+  NewGatewayKey
+} from "../../services/GatewayKeys.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { Instant } from "../../services/text.ts"
+import { AgentAuthentication, AgentLimit, GatewayReader, RequestBody } from "../middleware/definitions.ts"
+
+export class GatewayApi extends HttpApiGroup.make("gateway")
+  .add(
+    HttpApiEndpoint.post("createKey", "/llm/keys", {
+      payload: NewGatewayKey,
+      success: HttpApiSchema.WithHeaders(CreatedGatewayKey.pipe(HttpApiSchema.status(201)), {
+        "cache-control": Schema.Literal("no-store")
+      }),
+      error: [GatewayDisabled, NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit"),
+    HttpApiEndpoint.get("listKeys", "/llm/keys", {
+      query: pageQuery,
+      success: GatewayKeyList,
+      error: InvalidRequest
+    }).annotate(OpenApi.Summary, "This agent's gateway keys, newest first; of each only how it begins"),
+    HttpApiEndpoint.delete("revokeKey", "/llm/keys/:key_id", {
+      params: { key_id: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "Revoke a gateway key, at once on every replica")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Language models") {}
+
+export class GatewayUsageApi extends HttpApiGroup.make("gatewayUsage")
+  .add(
+    HttpApiEndpoint.get("usage", "/llm/usage", {
+      query: {
+        ...pageQuery,
+        since: Schema.optional(Instant).annotate({ description: "calls from this instant on" }),
+        until: Schema.optional(Instant).annotate({ description: "calls before this instant" })
+      },
+      success: UsagePage,
+      error: InvalidRequest
+    }).annotate(
+      OpenApi.Summary,
+      "Calls of models and what they cost, newest first, with totals of the asked range"
+    )
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(GatewayReader)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Usage of language models") {}

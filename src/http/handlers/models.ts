@@ -1,0 +1,242 @@
+/** Calls of models, as clients of either style make them: what they get is in that style, errors too. */
+import type { ServerResponse } from "node:http"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { ByteSize, DateTime, Effect } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
+import type { CallError, ModelOffer, Recipient, Style } from "../../services/Gateway.ts"
+import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
+import { Limits } from "../../services/Limits.ts"
+import { Tokens } from "../../services/Tokens.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { gatewayCredential } from "../gatewayCredential.ts"
+import { mediaType } from "../middleware/requestBody.ts"
+import { gatewayPaths } from "../gatewayPaths.ts"
+
+const largestBody = ByteSize.mebibytes(10)
+
+const noKey = () =>
+  new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
+
+/** What clients of the messages style say, and only they. */
+const styleOf = ({ headers }: HttpServerRequest.HttpServerRequest): Style =>
+  headers["anthropic-version"] === undefined ? "openai" : "anthropic"
+
+const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  if (mediaType(request.headers["content-type"]) !== "application/json") {
+    return yield* new BadCall({
+      detail: "Expected a body of type application/json.",
+      code: "unsupported_media_type",
+      param: null
+    })
+  }
+  const bytes = yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, largestBody),
+    Effect.mapError((error) =>
+      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+        ? new BadCall({
+            detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
+            code: "payload_too_large",
+            param: null
+          })
+        : new BadCall({ detail: "The body could not be read to its end.", param: null })
+    )
+  )
+  return new Uint8Array(bytes)
+})
+
+const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {
+  const version = headers["anthropic-version"]
+  const beta = headers["anthropic-beta"]
+  return {
+    ...(version !== undefined && { "anthropic-version": version }),
+    ...(beta !== undefined && { "anthropic-beta": beta })
+  }
+}
+
+/** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
+const recipientOf = (response: ServerResponse, headers: Readonly<Record<string, string>>): Recipient => ({
+  begin: (contentType) => {
+    if (!response.destroyed) response.writeHead(200, { ...headers, "content-type": contentType })
+  },
+  write: (bytes) => response.destroyed || response.write(bytes),
+  whenDrained: (proceed) => void response.once("drain", proceed)
+})
+
+const usualHeaders = (style: Style, requestId: string) => ({
+  "x-request-id": requestId,
+  ...(style === "anthropic" && { "request-id": requestId }),
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer"
+})
+
+/** One body that the clients of both styles read. */
+const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
+  id,
+  object: "model",
+  created: Math.floor(DateTime.toEpochMillis(since) / 1000),
+  owned_by: "auspex",
+  type: "model",
+  display_name: id,
+  created_at: DateTime.formatIso(since),
+  max_output_tokens: maxOutputTokens,
+  pricing: { input: inputPrice, output: outputPrice, unit: "credits per token" }
+})
+
+const pageOfModels = (models: ReadonlyArray<ModelOffer>, query: URLSearchParams) => {
+  const after = models.findIndex(({ id }) => id === query.get("after_id"))
+  const before = models.findIndex(({ id }) => id === query.get("before_id"))
+  const asked = Number(query.get("limit") ?? models.length)
+  const limit = Number.isInteger(asked) && asked > 0 ? asked : models.length
+  const end = before === -1 ? models.length : before
+  const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit)
+  const page = models.slice(start, Math.min(end, start + limit))
+  return {
+    object: "list",
+    data: page.map(shownModel),
+    has_more: before === -1 ? start + page.length < models.length : start > 0,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null
+  }
+}
+
+const decodedName = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const unknownModel = (name: string) =>
+  new UnknownModel({ detail: `There is no model ${JSON.stringify(name.slice(0, 100))}.`, status: 404 })
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const gateway = yield* Gateway
+    const keys = yield* GatewayKeys
+    const tokens = yield* Tokens
+    const limits = yield* Limits
+
+    const answered = <R>(
+      style: Style,
+      response: Effect.Effect<HttpServerResponse.HttpServerResponse, CallError, R>
+    ) =>
+      Effect.matchEffect(response, {
+        onSuccess: Effect.succeed,
+        onFailure: (error) =>
+          Effect.map(CurrentRequest, ({ requestId }) => {
+            const { body, headers, status } = gateway.refusal(style, error, requestId)
+            return typeof body === "string"
+              ? HttpServerResponse.text(body, {
+                  status,
+                  headers,
+                  contentType: "application/json; charset=utf-8"
+                })
+              : HttpServerResponse.uint8Array(body, { status, headers })
+          })
+      })
+
+    /** "authentication, rate limit, body" */
+    const letIn = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+      const credential = yield* gatewayCredential(request)
+      const holder = yield* credential === undefined ? noKey() : keys.authenticate(credential)
+      yield* limits.take("gateway_calls", holder.keyId)
+      return { holder, body: yield* readBody(request) }
+    })
+
+    const call = (style: Style) =>
+      answered(
+        style,
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const { requestId } = yield* CurrentRequest
+          const { body, holder } = yield* letIn(request)
+          const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+          const recipient = recipientOf(response, usualHeaders(style, requestId))
+          yield* gateway.call(
+            { style, holder, body, requestId, versionHeaders: versionHeaders(request) },
+            recipient
+          )
+          response.end()
+          // Written already; this is what the edge counts.
+          return HttpServerResponse.empty({ status: 200 })
+        })
+      )
+
+    yield* router.add("POST", gatewayPaths.chat, call("openai"))
+    yield* router.add("POST", gatewayPaths.messages, call("anthropic"))
+
+    yield* router.add(
+      "POST",
+      gatewayPaths.countTokens,
+      answered(
+        "anthropic",
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const { body } = yield* letIn(request)
+          const { requestId } = yield* CurrentRequest
+          const input_tokens = yield* gateway.countTokens(body)
+          return HttpServerResponse.jsonUnsafe({ input_tokens }, { headers: { "request-id": requestId } })
+        })
+      )
+    )
+
+    /** A gateway key or an access token. */
+    const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+      const credential = yield* gatewayCredential(request)
+      if (credential === undefined) return yield* noKey()
+      if (credential.startsWith("aus_gw_")) yield* keys.authenticate(credential)
+      else {
+        yield* tokens
+          .authenticate(credential)
+          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail })))
+      }
+      const { address } = yield* CurrentRequest
+      yield* limits.take("reads", address)
+    })
+
+    const reading = (
+      respond: (
+        models: ReadonlyArray<ModelOffer>,
+        url: string
+      ) => Effect.Effect<HttpServerResponse.HttpServerResponse, UnknownModel>
+    ) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const { requestId } = yield* CurrentRequest
+        const style = styleOf(request)
+        const models = Effect.andThen(reader(request), gateway.models)
+        const response = yield* answered(
+          style,
+          Effect.flatMap(models, (offers) => respond(offers, request.url))
+        )
+        return style === "anthropic"
+          ? HttpServerResponse.setHeader(response, "request-id", requestId)
+          : response
+      })
+
+    const list = (models: ReadonlyArray<ModelOffer>, url: string) =>
+      HttpServerResponse.jsonUnsafe(pageOfModels(models, new URLSearchParams(url.split("?")[1] ?? "")))
+
+    // Names of models have slashes in them, encoded or not; the router takes the list itself for this path, too.
+    yield* router.add(
+      "GET",
+      gatewayPaths.model,
+      reading((models, url) => {
+        const name = decodedName(
+          url
+            .split("?", 1)
+            .join("")
+            .slice(gatewayPaths.models.length + 1)
+        )
+        if (name === "") return Effect.succeed(list(models, url))
+        const found = models.find(({ id }) => id === name)
+        return found === undefined
+          ? Effect.fail(unknownModel(name))
+          : Effect.succeed(HttpServerResponse.jsonUnsafe(shownModel(found)))
+      })
+    )
+  })
+)

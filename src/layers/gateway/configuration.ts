@@ -1,0 +1,280 @@
+/**
+ * What the gateway's file says: providers, models, and which provider serves which model. Read whole and checked whole,
+ * so that a mistake in it is found at the start (or at a reload), by the path of the wrong value.
+ */
+import { Duration, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { parseDocument } from "yaml"
+import { priceOf } from "../../scoring/tokenPrices.ts"
+import type { TokenPrice } from "../../scoring/tokenPrices.ts"
+import { Style } from "../../services/Gateway.ts"
+
+/** What a name in the file may be: it stands in `<provider>/<model>`, in usage rows and in labels of metrics. */
+const Name = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u, {
+    message: "Expected 1 to 64 characters of A-Z a-z 0-9 . _ -, beginning with a letter or digit"
+  })
+)
+
+/** Whatever clients and providers call a model, without spaces. */
+const ModelName = Schema.String.check(
+  Schema.isPattern(/^[\x21-\x7e]{1,256}$/u, { message: "Expected 1 to 256 visible ASCII characters" })
+)
+
+const units = { milli: 1, second: 1000, minute: 60_000, hour: 3_600_000 }
+
+const millisOf = (text: string): number | undefined => {
+  const shape = /^(\d{1,6}) (milli|second|minute|hour)s?$/.exec(text)
+  const unit = Object.entries(units).find(([name]) => name === shape?.[2])?.[1]
+  const millis = unit === undefined ? 0 : Number(shape?.[1]) * unit
+  return millis > 0 && millis <= Duration.toMillis(Duration.hours(1)) ? millis : undefined
+}
+
+const Time = Schema.String.check(
+  Schema.makeFilter(
+    (text: string) =>
+      millisOf(text) !== undefined || 'Expected a duration up to an hour, such as "5 seconds" or "10 minutes"'
+  )
+)
+
+const Url = Schema.String.check(
+  Schema.makeFilter((text: string) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    const usable =
+      (url?.protocol === "https:" || url?.protocol === "http:") &&
+      url.search === "" &&
+      url.hash === "" &&
+      url.username === "" &&
+      url.password === ""
+    return usable || "Expected an http or https URL without a query, a fragment and credentials"
+  })
+)
+
+const Provider = Schema.Struct({
+  name: Name,
+  style: Style,
+  base_url: Url,
+  api_key_env: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z_][A-Za-z0-9_]*$/u, { message: "Expected the name of an environment variable" })
+  ),
+  translate: Schema.optionalKey(Schema.Boolean),
+  connect_timeout: Schema.optionalKey(Time),
+  first_byte_timeout: Schema.optionalKey(Time),
+  idle_timeout: Schema.optionalKey(Time),
+  response_timeout: Schema.optionalKey(Time)
+})
+
+const Price = Schema.Finite.check(
+  Schema.makeFilter(
+    (credits: number) =>
+      (credits <= 1000 && priceOf(plainDecimal(credits)) !== undefined) ||
+      "Expected credits per token: from 0 to 1000, with at most 12 decimals"
+  )
+)
+
+const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
+
+const Route = Schema.Struct({
+  provider: Name,
+  model: ModelName,
+  priority: Schema.optionalKey(Count(1000)),
+  weight: Schema.optionalKey(Count(1000))
+})
+
+const Model = Schema.Struct({
+  name: ModelName,
+  price: Schema.Struct({ input: Price, output: Price }),
+  max_output_tokens: Count(10_000_000),
+  image_tokens: Schema.optionalKey(Count(1_000_000)),
+  routes: Schema.Array(Route).check(Schema.isMinLength(1))
+})
+
+const File = Schema.Struct({
+  providers: Schema.Array(Provider).check(Schema.isMinLength(1)),
+  models: Schema.Array(Model).check(Schema.isMinLength(1))
+})
+
+/** Without an exponent, which a small number is shown with. */
+const plainDecimal = (value: number): string => {
+  const text = String(value)
+  return text.includes("e") ? value.toFixed(13).replace(/0+$/, "").replace(/\.$/, "") : text
+}
+
+/** Somebody else's service that models are called at. */
+export interface ProviderSetting {
+  readonly name: string
+  readonly style: Style
+  readonly baseUrl: URL
+  readonly apiKey: Redacted.Redacted
+  /** Whether clients of the other style may be served, by translation. */
+  readonly translates: boolean
+  readonly connectTimeout: number
+  /** Until the first content of a stream, in milliseconds as all of them. */
+  readonly firstByteTimeout: number
+  /** Between two frames of a stream. */
+  readonly idleTimeout: number
+  /** For a whole call that is not streamed. */
+  readonly responseTimeout: number
+}
+
+export interface RouteSetting {
+  readonly provider: ProviderSetting
+  /** As the provider names it. */
+  readonly model: string
+  readonly priority: number
+  readonly weight: number
+}
+
+export interface ModelSetting {
+  /** As clients name it. */
+  readonly name: string
+  readonly price: TokenPrice
+  readonly maxOutputTokens: number
+  readonly imageTokens: number
+  readonly routes: ReadonlyArray<RouteSetting>
+}
+
+export interface Configuration {
+  readonly providers: ReadonlyMap<string, ProviderSetting>
+  readonly models: ReadonlyMap<string, ModelSetting>
+}
+
+const decode = Schema.decodeUnknownResult(File, { errors: "all", onExcessProperty: "error" })
+const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const placeOf = (path: ReadonlyArray<unknown> | undefined): string =>
+  (path ?? []).reduce<string>((text, part) => {
+    const key = typeof part === "object" && part !== null && "key" in part ? part.key : part
+    return typeof key === "number" ? `${text}[${key}]` : `${text}${text === "" ? "" : "."}${String(key)}`
+  }, "")
+
+const problem = (path: string, message: string): string => (path === "" ? message : `${path}: ${message}`)
+
+const mostProblems = 10
+
+const twice = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string> =>
+  names.flatMap((name, index) =>
+    names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
+  )
+
+const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
+
+const providerOf = (
+  { base_url, name, style, ...more }: typeof Provider.Type,
+  apiKey: string
+): ProviderSetting => ({
+  name,
+  style,
+  baseUrl: new URL(base_url),
+  apiKey: Redacted.make(apiKey),
+  translates: more.translate ?? true,
+  connectTimeout: timed(more.connect_timeout, "5 seconds"),
+  firstByteTimeout: timed(more.first_byte_timeout, "60 seconds"),
+  idleTimeout: timed(more.idle_timeout, "60 seconds"),
+  responseTimeout: timed(more.response_timeout, "10 minutes")
+})
+
+/**
+ * The file's text as a configuration, or all that is wrong with it, each by its path. `keyOf` looks up a provider's key
+ * by the name of its variable.
+ */
+export const parseConfiguration = (
+  text: string,
+  keyOf: (variable: string) => Option.Option<string>
+): Result.Result<Configuration, ReadonlyArray<string>> => {
+  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true })
+  if (document.errors.length > 0) {
+    return Result.fail(
+      document.errors.slice(0, mostProblems).map(({ message }) => message.split("\n", 1).join(""))
+    )
+  }
+  const decoded = decode(document.toJS({ maxAliasCount: 100 }))
+  if (Result.isFailure(decoded)) {
+    return Result.fail(
+      formatted(decoded.failure.issue)
+        .issues.slice(0, mostProblems)
+        .map(({ message, path }) => problem(placeOf(path), message))
+    )
+  }
+  const file = decoded.success
+  const problems: Array<string> = [
+    ...twice(
+      file.providers.map(({ name }) => name),
+      "providers"
+    ),
+    ...twice(
+      file.models.map(({ name }) => name),
+      "models"
+    )
+  ]
+  const providers = new Map<string, ProviderSetting>()
+  for (const [index, provider] of file.providers.entries()) {
+    const key = Option.getOrElse(keyOf(provider.api_key_env), () => "")
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      problems.push(
+        problem(
+          `providers[${index}].api_key_env`,
+          `the environment variable ${provider.api_key_env} ${key === "" ? "is not set" : "holds no key"}`
+        )
+      )
+    }
+    providers.set(provider.name, providerOf(provider, key))
+  }
+  const models = new Map<string, ModelSetting>()
+  for (const [index, model] of file.models.entries()) {
+    const routes: Array<RouteSetting> = []
+    for (const [place, route] of model.routes.entries()) {
+      const provider = providers.get(route.provider)
+      const path = `models[${index}].routes[${place}]`
+      if (provider === undefined) {
+        problems.push(problem(`${path}.provider`, `${route.provider} is none of the providers`))
+      } else if (routes.some((each) => each.provider === provider && each.model === route.model)) {
+        problems.push(problem(path, `${route.provider}/${route.model} is there already`))
+      } else {
+        routes.push({
+          provider,
+          model: route.model,
+          priority: route.priority ?? 1,
+          weight: route.weight ?? 1
+        })
+      }
+    }
+    models.set(model.name, {
+      name: model.name,
+      price: {
+        input: priceOf(plainDecimal(model.price.input)) ?? 0n,
+        output: priceOf(plainDecimal(model.price.output)) ?? 0n
+      },
+      maxOutputTokens: model.max_output_tokens,
+      imageTokens: model.image_tokens ?? 3000,
+      routes
+    })
+  }
+  return problems.length > 0
+    ? Result.fail(problems.slice(0, mostProblems))
+    : Result.succeed({ providers, models })
+}
+
+/** What a call names: a configured model with its routes, or one provider's own, which is priced as the model that maps to it. */
+export interface Named {
+  readonly model: ModelSetting
+  readonly pinned: boolean
+}
+
+/**
+ * "`provider/model`, split at the first slash and only if the head is a configured provider (else the whole string is the
+ * model name)"; undefined: no such model, or none with a price.
+ */
+export const modelNamed = ({ models, providers }: Configuration, name: string): Named | undefined => {
+  const slash = name.indexOf("/")
+  const provider = slash > 0 ? providers.get(name.slice(0, slash)) : undefined
+  if (provider === undefined) {
+    const model = models.get(name)
+    return model === undefined ? undefined : { model, pinned: false }
+  }
+  const wanted = name.slice(slash + 1)
+  for (const model of models.values()) {
+    const route = model.routes.find((each) => each.provider === provider && each.model === wanted)
+    if (route !== undefined) return { model: { ...model, routes: [route] }, pinned: true }
+  }
+  return undefined
+}

@@ -1,0 +1,66 @@
+/** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
+import { Effect, Option, Result } from "effect"
+import { costOf } from "../../scoring/tokenPrices.ts"
+import { BadCall, UnknownModel } from "../../services/Gateway.ts"
+import type { Style } from "../../services/Gateway.ts"
+import { GatewayDisabled } from "../../services/GatewayKeys.ts"
+import type { Configured, InForce } from "./Configured.ts"
+import { modelNamed } from "./configuration.ts"
+import type { ModelSetting } from "./configuration.ts"
+import { admit } from "./styles/index.ts"
+import type { Admitted, Refused } from "./styles/types.ts"
+
+export interface LetIn {
+  readonly admitted: Admitted
+  readonly inForce: InForce
+  readonly model: ModelSetting
+  /** One provider was named: no other is tried, and it does not cool down. */
+  readonly pinned: boolean
+  /** The largest possible cost, in micro-credits. */
+  readonly atMost: bigint
+}
+
+export const badCall = ({ message, param }: Refused) => new BadCall({ detail: message, param })
+
+const longestShown = 100
+
+export const unknownModel = (name: string) =>
+  new UnknownModel({
+    detail: `There is no model ${JSON.stringify(name.slice(0, longestShown))}: GET /api/v1/llm/v1/models lists them.`
+  })
+
+export const inForceOf = Effect.fnUntraced(function* (configured: Configured["Service"]) {
+  const current = yield* configured.current
+  if (Option.isNone(current)) {
+    return yield* new GatewayDisabled({ detail: "This instance has no language-model gateway." })
+  }
+  return current.value
+})
+
+/**
+ * An upper bound: a text's bytes bound its tokens, and nothing longer than what the client or the model allows is
+ * generated, so many times.
+ */
+const bound = ({ choices, images, maxTokens, textTokensBound }: Admitted, model: ModelSetting) =>
+  costOf(model.price, {
+    prompt: textTokensBound + images * model.imageTokens,
+    completion: (maxTokens ?? model.maxOutputTokens) * choices
+  })
+
+export const letIn = Effect.fnUntraced(function* (inForce: InForce, style: Style, body: Uint8Array) {
+  const read = admit(style, body)
+  if (Result.isFailure(read)) return yield* badCall(read.failure)
+  const admitted = read.success
+  const named = modelNamed(inForce.configuration, admitted.model)
+  if (named === undefined) return yield* unknownModel(admitted.model)
+  const { model, pinned } = named
+  if (admitted.maxTokens !== undefined && admitted.maxTokens > model.maxOutputTokens) {
+    const param = "max_completion_tokens" in admitted.body ? "max_completion_tokens" : "max_tokens"
+    return yield* badCall({
+      message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
+      param
+    })
+  }
+  const allowed: LetIn = { admitted, inForce, model, pinned, atMost: bound(admitted, model) }
+  return allowed
+})

@@ -1,0 +1,188 @@
+/** One call, candidate by candidate, until something is delivered or none is left. */
+import { Clock, Effect, Random, Redacted, Result } from "effect"
+import { RefusedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
+import type { Call, Recipient } from "../../services/Gateway.ts"
+import { hotSpan } from "../hotSpan.ts"
+import { candidates } from "./candidates.ts"
+import type { ProviderSetting, RouteSetting } from "./configuration.ts"
+import type { Cooldown } from "./cooldown.ts"
+import { routeId } from "./cooldown.ts"
+import { attempt } from "./exchange.ts"
+import type { Outcome, Progress } from "./exchange.ts"
+import { leastRetryAfter } from "./failure.ts"
+import type { Failure } from "./failure.ts"
+import { badCall } from "./letIn.ts"
+import type { LetIn } from "./letIn.ts"
+import { countAttempt } from "./metrics.ts"
+import { providerRefusal, requestBody } from "./styles/index.ts"
+import type { Refused, WholeAnswer } from "./styles/types.ts"
+
+/** How far a call has come: whoever settles it reads it here, also when its client left in the middle. */
+export interface Course {
+  provider: string | null
+  attempts: number
+  readonly progress: Progress
+}
+
+export const newCourse = (): Course => ({
+  provider: null,
+  attempts: 0,
+  progress: { began: false, firstByteAt: undefined, sent: false, reader: undefined }
+})
+
+/** How a call ended that some provider took. */
+export type Ending =
+  | { readonly ending: "whole"; readonly answer: WholeAnswer }
+  | { readonly ending: "streamed" | "broken" | "unread" }
+
+/** Nothing of the provider's address, key or account reaches a client. */
+const withoutProvider = (text: string, { apiKey, baseUrl }: ProviderSetting): string =>
+  text
+    .replaceAll(Redacted.value(apiKey), "[key]")
+    .replaceAll(baseUrl.host, "[provider]")
+    .replaceAll(baseUrl.hostname, "[provider]")
+
+const outcomeName = (outcome: Outcome): string => {
+  if (outcome.outcome === "broken") return `broken_${outcome.kind}`
+  if (outcome.outcome !== "failed") return outcome.outcome
+  return outcome.failure.kind === "status" ? `status_${outcome.failure.status}` : outcome.failure.kind
+}
+
+const noneAnswered = (failures: ReadonlyArray<Failure>) => {
+  const seconds = leastRetryAfter(failures)
+  return seconds === undefined
+    ? new UpstreamsFailed({
+        detail: "No provider of the model answered: nothing was charged. Try again shortly."
+      })
+    : new UpstreamsBusy({
+        detail: `Every provider of the model is busy: nothing was charged. Try again in ${seconds} s.`,
+        retry_after: seconds
+      })
+}
+
+export const makeRouting = (cooldown: Cooldown) => {
+  const tried = Effect.fnUntraced(function* (
+    call: Call,
+    { admitted, inForce, model }: LetIn,
+    route: RouteSetting,
+    body: Uint8Array | string,
+    course: Course,
+    recipient: Recipient,
+    isLast: boolean
+  ) {
+    const clock = yield* Clock.Clock
+    const { provider } = route
+    const upstream = inForce.upstreams.get(provider.name)
+    if (upstream === undefined) return yield* Effect.die(new Error(`no connections to ${provider.name}`))
+    const outcome = yield* attempt({
+      upstream,
+      body,
+      stream: admitted.stream,
+      versionHeaders: call.versionHeaders,
+      reading: {
+        clientStyle: call.style,
+        providerStyle: provider.style,
+        model: admitted.model,
+        asksUsage: admitted.asksUsage,
+        requestId: call.requestId,
+        created: Math.floor(clock.currentTimeMillisUnsafe() / 1000)
+      },
+      recipient,
+      isLast,
+      progress: course.progress,
+      now: () => clock.currentTimeMillisUnsafe()
+    })
+    const name = outcomeName(outcome)
+    yield* countAttempt({ provider: provider.name, model: model.name, route: route.model, outcome: name })
+    yield* Effect.annotateCurrentSpan({
+      "gateway.provider": provider.name,
+      "gateway.route": route.model,
+      "gateway.outcome": name
+    })
+    return outcome
+  })
+
+  const noteHealth = Effect.fnUntraced(function* (route: RouteSetting, outcome: Outcome, model: string) {
+    const now = yield* Clock.currentTimeMillis
+    const isFailure =
+      outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
+    if (!isFailure) {
+      if (outcome.outcome === "whole" || outcome.outcome === "streamed") cooldown.succeeded(route)
+      return
+    }
+    cooldown.failed(route, now, outcome.outcome === "failed" ? outcome.failure.retryAfterMillis : undefined)
+    yield* Effect.logWarning("a provider failed").pipe(
+      Effect.annotateLogs({
+        provider: route.provider.name,
+        model,
+        route: route.model,
+        outcome: outcomeName(outcome)
+      })
+    )
+  })
+
+  const orderOf = Effect.fnUntraced(function* (call: Call, { model, pinned }: LetIn) {
+    if (pinned)
+      return model.routes.filter(({ provider }) => provider.style === call.style || provider.translates)
+    const now = yield* Clock.currentTimeMillis
+    const random = yield* Random.Random
+    return candidates(
+      model.routes,
+      call.style,
+      (route) => cooldown.isCooling(route, now),
+      () => random.nextDoubleUnsafe()
+    )
+  })
+
+  return Effect.fnUntraced(function* (call: Call, allowed: LetIn, course: Course, recipient: Recipient) {
+    const { admitted, model, pinned } = allowed
+    const order = yield* orderOf(call, allowed)
+    const failures: Array<Failure> = []
+    let untranslatable: Refused | undefined
+    for (const [index, route] of order.entries()) {
+      const body = requestBody(admitted, {
+        style: route.provider.style,
+        model: route.model,
+        maxOutputTokens: model.maxOutputTokens
+      })
+      if (Result.isFailure(body)) {
+        untranslatable = body.failure
+        continue
+      }
+      course.attempts += 1
+      course.provider = route.provider.name
+      if (!pinned) cooldown.begin(route, yield* Clock.currentTimeMillis)
+      const isLast = index === order.length - 1
+      const outcome = yield* tried(call, allowed, route, body.success, course, recipient, isLast).pipe(
+        hotSpan(`Gateway.attempt ${routeId(route)}`)
+      )
+      if (!pinned) yield* noteHealth(route, outcome, model.name)
+      switch (outcome.outcome) {
+        case "whole":
+          return { ending: "whole", answer: outcome.answer } satisfies Ending
+        case "streamed":
+        case "broken":
+        case "unread":
+          return { ending: outcome.outcome } satisfies Ending
+        case "refused": {
+          const { message, param } = providerRefusal(route.provider.style, outcome.body)
+          return yield* new RefusedUpstream({
+            detail: withoutProvider(message, route.provider),
+            status: outcome.status,
+            param: param === null ? null : withoutProvider(param, route.provider)
+          })
+        }
+        case "failed":
+          failures.push(outcome.failure)
+      }
+    }
+    course.provider = null
+    if (failures.length > 0) return yield* noneAnswered(failures)
+    return yield* badCall(
+      untranslatable ?? {
+        message: `The model ${model.name} is not served in this style of calling.`,
+        param: "model"
+      }
+    )
+  })
+}

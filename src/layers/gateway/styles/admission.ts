@@ -1,0 +1,158 @@
+/**
+ * What a call asks for, read once from the bytes of its body: enough to route it, to reserve what it can cost, and to
+ * change it by replacing bytes. Whatever we need is checked here, with the name of the field; the rest is the provider's
+ * to judge.
+ */
+import { isUtf8 } from "node:buffer"
+import { Result } from "effect"
+import { jsonFault } from "../../../services/strictJson.ts"
+import { isAbsent, isObject, parsedJson, textOf } from "./json.ts"
+import type { JsonObject } from "./json.ts"
+import { outlineOf } from "./jsonOutline.ts"
+import type { Outline } from "./jsonOutline.ts"
+import { promptSize } from "./promptBound.ts"
+import type { Admitted, Refused, Style } from "./types.ts"
+
+/** A field that is wrong, and what would be right. */
+interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+type Admission = Result.Result<Admitted, Refused>
+
+const longestModel = 256
+/** As many as the style allows. */
+const mostChoices = 128
+
+const whole = (message: string) => Result.fail({ message, param: null })
+
+/** Every problem is told; `param` names the first. */
+const refused = (problems: ReadonlyArray<Problem>) => {
+  const [first] = problems
+  const message = problems.map((problem) => `${problem.path}: ${problem.message}`).join("; ")
+  return Result.fail({ message, param: first?.path ?? null })
+}
+
+const faulty = (text: string, otherwise: string) => {
+  const fault = jsonFault(text)
+  if (fault === undefined) return whole(otherwise)
+  return fault.path === "" ? whole(fault.message) : refused([fault])
+}
+
+/** Members of all objects within a value that is not too deep. */
+const countMembers = (value: unknown): number => {
+  let count = 0
+  if (Array.isArray(value)) for (const each of value) count += countMembers(each)
+  else if (isObject(value)) for (const name of Object.keys(value)) count += 1 + countMembers(value[name])
+  return count
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 1
+
+const modelExpected = `Expected the name of a model, a text of 1 to ${longestModel} characters`
+const choicesExpected = `Expected a whole number from 1 to ${mostChoices}`
+const countExpected = "Expected a whole number of at least 1"
+
+/** What is wrong with the members that every call has. */
+const problemsOf = ({ messages, model }: JsonObject): Array<Problem> => {
+  const problems: Array<Problem> = []
+  if (typeof model !== "string" || model === "" || model.length > longestModel) {
+    problems.push({ path: "model", message: modelExpected })
+  }
+  if (!Array.isArray(messages) || messages.length === 0) {
+    problems.push({ path: "messages", message: "Expected a list of at least one message" })
+    return problems
+  }
+  const wrong = messages.findIndex((message) => !isObject(message) || typeof message.role !== "string")
+  if (wrong !== -1) problems.push({ path: `messages.${wrong}`, message: "Expected an object with a role" })
+  return problems
+}
+
+const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= mostChoices)
+
+/** And with those of calls that generate something. */
+const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
+  const problems = problemsOf(body)
+  const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
+  // messages have no default for it, and their own service refuses a call without
+  if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
+    problems.push({ path: "max_tokens", message: countExpected })
+  }
+  if (!isAbsent(max_completion_tokens) && !isCount(max_completion_tokens)) {
+    problems.push({ path: "max_completion_tokens", message: countExpected })
+  }
+  if (style === "openai" && !isGoodChoice(n)) problems.push({ path: "n", message: choicesExpected })
+  if (!isAbsent(stream) && typeof stream !== "boolean") {
+    problems.push({ path: "stream", message: "Expected true or false" })
+  }
+  if (!isAbsent(stream_options) && !isObject(stream_options)) {
+    problems.push({ path: "stream_options", message: "Expected an object" })
+  }
+  return problems
+}
+
+const wantsUsage = ({ stream_options }: JsonObject): boolean =>
+  isObject(stream_options) && stream_options.include_usage === true
+
+/** The larger one where both names of it are there, for it bounds what can be generated. */
+const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | undefined => {
+  const given = [max_completion_tokens, max_tokens].filter(isCount)
+  return given.length === 0 ? undefined : Math.max(...given)
+}
+
+interface Parsed {
+  readonly bytes: Uint8Array
+  readonly body: JsonObject
+  readonly outline: Outline
+}
+
+/** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
+const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
+  const bytes = Buffer.from(received.buffer, received.byteOffset, received.byteLength)
+  if (bytes.length === 0) return whole("Expected a JSON body, got none.")
+  if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
+  const text = bytes.toString()
+  // looked at first, since parsing millions of levels takes seconds
+  const outline = outlineOf(bytes)
+  if (outline.isTooDeep) return faulty(text, "Malformed JSON")
+  const body = parsedJson(text)
+  if (body === undefined) return faulty(text, "Malformed JSON")
+  if (!isObject(body)) return whole("Expected a JSON object.")
+  if (outline.memberCount !== countMembers(body)) return faulty(text, "Expected each member once")
+  return Result.succeed({ bytes, body, outline })
+}
+
+const admitted = (style: Style, parsed: Parsed): Admitted => {
+  const { body } = parsed
+  const { images, text } = promptSize(body)
+  return {
+    style,
+    ...parsed,
+    model: textOf(body.model),
+    stream: body.stream === true,
+    asksUsage: style === "anthropic" || wantsUsage(body),
+    maxTokens: maximumOf(body),
+    choices: style === "openai" && isCount(body.n) ? body.n : 1,
+    textTokensBound: text,
+    images
+  }
+}
+
+const admitWith = (
+  style: Style,
+  bytes: Uint8Array,
+  problemsIn: (body: JsonObject) => ReadonlyArray<Problem>
+): Admission =>
+  Result.flatMap(parse(bytes), (parsed) => {
+    const problems = problemsIn(parsed.body)
+    return problems.length === 0 ? Result.succeed(admitted(style, parsed)) : refused(problems)
+  })
+
+/** Reads the body of `POST chat/completions` or `POST v1/messages`. */
+export const admit = (style: Style, bytes: Uint8Array): Admission =>
+  admitWith(style, bytes, (body) => problemsOfCall(style, body))
+
+/** Reads the body of `POST v1/messages/count_tokens`, which generates nothing. */
+export const admitCount = (style: Style, bytes: Uint8Array): Admission => admitWith(style, bytes, problemsOf)

@@ -1,0 +1,128 @@
+/**
+ * Server-sent events as bytes: cut at the blank lines, in whatever pieces they come. A frame is forwarded as it came, so
+ * its bytes are kept beside what `eventsource-parser` reads in it.
+ */
+import { createParser } from "eventsource-parser"
+
+export interface Frame {
+  /** With the blank line. */
+  readonly bytes: Buffer
+  /** As text, for whoever replaces something in it. */
+  readonly text: string
+  readonly event: string | undefined
+  /** Undefined for comments and other frames without any. */
+  readonly data: string | undefined
+  /** Whether a line in it is neither a field of an event nor a comment. */
+  readonly strange: boolean
+}
+
+export interface FrameSplitter {
+  /** The frames that these bytes complete. */
+  readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
+  /** What was left behind the last blank line, taken as a frame if there is anything in it. */
+  readonly end: () => ReadonlyArray<Frame>
+  /** A frame has outgrown what is kept of one; no more comes. */
+  readonly overflown: () => boolean
+}
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** An image in base64 fits; what is larger is taken for an attack or a defect. */
+const largestFrame = 10 * 1024 * 1024
+
+export const frameSplitter = (): FrameSplitter => {
+  let pending: Array<Buffer> = []
+  let pendingBytes = 0
+  /** Nothing stands on the line so far. A stream that begins with blank lines has empty frames, which do no harm. */
+  let lineIsEmpty = true
+  /** A line ended with a carriage return at the end of a chunk: a line feed that follows belongs to it. */
+  let afterReturn = false
+  let overflown = false
+
+  let read: { readonly event: string | undefined; readonly data: string } | undefined
+  let strange = false
+  const parser = createParser({
+    onEvent: ({ data, event }) => {
+      read = { data, event }
+    },
+    onError: ({ type }) => {
+      if (type === "unknown-field") strange = true
+    }
+  })
+
+  const frameOf = (bytes: Buffer): Frame => {
+    const text = bytes.toString()
+    read = undefined
+    strange = false
+    parser.feed(text)
+    // set by the parser's callbacks, which the type checker does not see
+    const { data, event } = read ?? { data: undefined, event: undefined }
+    return { bytes, text, event, data, strange }
+  }
+
+  const take = (last: Buffer): Frame => {
+    const bytes = pending.length === 0 ? last : Buffer.concat([...pending, last])
+    pending = []
+    pendingBytes = 0
+    return frameOf(bytes)
+  }
+
+  /** Behind the next end of a line, or -1. */
+  const behindLine = (bytes: Buffer, from: number, hasReturns: boolean): number => {
+    const feed = bytes.indexOf(lineFeed, from)
+    if (!hasReturns) return feed + 1 || -1
+    const back = bytes.indexOf(carriageReturn, from)
+    if (back === -1 || (feed !== -1 && feed < back)) return feed + 1 || -1
+    return bytes[back + 1] === lineFeed ? back + 2 : back + 1
+  }
+
+  const push = (chunk: Uint8Array): ReadonlyArray<Frame> => {
+    if (overflown) return []
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const frames: Array<Frame> = []
+    const hasReturns = bytes.includes(carriageReturn)
+    let frameStart = 0
+    let at = 0
+    if (afterReturn && bytes.length > 0) {
+      afterReturn = false
+      if (bytes[0] === lineFeed) at = 1
+    }
+    while (at < bytes.length) {
+      const end = behindLine(bytes, at, hasReturns)
+      if (end === -1) {
+        lineIsEmpty = false
+        break
+      }
+      const first = bytes[at]
+      const isBlank = lineIsEmpty && (first === lineFeed || first === carriageReturn)
+      if (isBlank) {
+        frames.push(take(bytes.subarray(frameStart, end)))
+        frameStart = end
+      }
+      lineIsEmpty = true
+      at = end
+      if (at === bytes.length && bytes[at - 1] === carriageReturn) afterReturn = true
+    }
+    if (frameStart < bytes.length) {
+      const rest = bytes.subarray(frameStart)
+      pending.push(rest)
+      pendingBytes += rest.length
+      if (pendingBytes > largestFrame) {
+        overflown = true
+        pending = []
+      }
+    }
+    return frames
+  }
+
+  return {
+    push,
+    overflown: () => overflown,
+    end: () => (pendingBytes === 0 || overflown ? [] : [take(Buffer.from("\n\n"))])
+  }
+}
+
+/** A frame of ours. */
+export const frame = (data: string, event?: string): string =>
+  `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`

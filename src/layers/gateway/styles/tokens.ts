@@ -1,0 +1,67 @@
+/**
+ * Tokens of a text where the provider reports none. Providers keep their tokenizers to themselves, so this is an
+ * estimate, by the encoding of most current models, and the row of the call says so. The encoding takes 0.13 s and 75 MB
+ * (measured) and is loaded when the first text has to be counted.
+ */
+import { isAbsent, isObject } from "./json.ts"
+import type { Json, JsonObject } from "./json.ts"
+import type { Admitted } from "./types.ts"
+
+type Count = (text: string) => number
+
+let loading: Promise<Count> | undefined
+
+const load = async (): Promise<Count> => {
+  const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base")
+  // names of special tokens are but text in what people write
+  return (text) => countTokens(text, { disallowedSpecial: new Set() })
+}
+
+/** The time to merge a run without spaces grows with its square, so texts are cut; a cut costs one token at most. */
+const longestPiece = 512
+
+/** Of longer texts as much is counted, in pieces from everywhere, so that counting never holds up others for long. */
+const mostPieces = 512
+
+const countPieces = (text: string, count: Count): number => {
+  const pieces = Math.ceil(text.length / longestPiece)
+  const step = Math.max(1, pieces / mostPieces)
+  let tokens = 0
+  let characters = 0
+  for (let piece = 0; piece < pieces; piece += step) {
+    const start = Math.floor(piece) * longestPiece
+    const cut = text.slice(start, start + longestPiece)
+    tokens += count(cut)
+    characters += cut.length
+  }
+  return step === 1 ? tokens : Math.ceil((tokens * text.length) / characters)
+}
+
+export const countText = async (text: string): Promise<number> => {
+  if (text === "") return 0
+  loading ??= load()
+  return countPieces(text, await loading)
+}
+
+const isImage = ({ type }: JsonObject): boolean =>
+  type === "image" || type === "image_url" || type === "input_image"
+
+/** All texts of a value, each on a line; pictures have none. */
+const textsIn = (value: Json | undefined): string => {
+  if (typeof value === "string") return value
+  if (Array.isArray(value)) return value.map(textsIn).join("\n")
+  if (!isObject(value)) return isAbsent(value) ? "" : String(value)
+  if (isImage(value)) return ""
+  return Object.values(value).map(textsIn).join("\n")
+}
+
+const tokensAMessage = 4
+
+/** Tokens of a prompt, images apart. */
+export const countPrompt = async ({ body }: Admitted): Promise<number> => {
+  const { messages, system, tools } = body
+  const texts = [textsIn(messages), textsIn(system), isAbsent(tools) ? "" : JSON.stringify(tools)]
+  const counts = await Promise.all(texts.map(countText))
+  const count = Array.isArray(messages) ? messages.length : 0
+  return counts.reduce((total, each) => total + each, count * tokensAMessage)
+}

@@ -1,0 +1,139 @@
+/** A provider's stream of messages as one of chat completions. */
+import { frame } from "../frames.ts"
+import { isAbsent, isObject, textOf } from "../json.ts"
+import type { Json, JsonObject } from "../json.ts"
+import type { ReaderOptions } from "../types.ts"
+import type { Writer } from "../writer.ts"
+import { chatId } from "./identifiers.ts"
+import { finishReason } from "./stopReasons.ts"
+import { chatUsageOf } from "./usages.ts"
+
+interface Tool {
+  readonly index: number
+  /** As it stood in the block's start; sent when no part of it follows. */
+  readonly input: Json
+  hasArguments: boolean
+}
+
+export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptions): Writer => {
+  let id = chatId(undefined, requestId)
+  let usage: JsonObject = {}
+  let started = false
+  let finish: string | undefined
+  const tools = new Map<Json | undefined, Tool>()
+  /** Text of thinking that is not signed yet. */
+  let thought = ""
+  let thoughts = 0
+
+  const chunk = (rest: { readonly [name: string]: Json }): string =>
+    frame(JSON.stringify({ id, object: "chat.completion.chunk", created, model, ...rest }))
+
+  const choice = (delta: JsonObject, finish_reason: string | null): string =>
+    chunk({ choices: [{ index: 0, delta, logprobs: null, finish_reason }] })
+
+  const delta = (fields: JsonObject): string => choice(fields, null)
+
+  const start = (message: JsonObject): string => {
+    id = chatId(message.id, requestId)
+    if (isObject(message.usage)) usage = message.usage
+    return begin()
+  }
+
+  const begin = (): string => {
+    if (started) return ""
+    started = true
+    return delta({ role: "assistant", content: "", refusal: null })
+  }
+
+  const toolDelta = (index: number, called: JsonObject, head: JsonObject = {}): string =>
+    delta({ tool_calls: [{ index, ...head, function: called }] })
+
+  const blockStart = (at: Json | undefined, block: JsonObject): string => {
+    if (block.type === "text") return block.text === "" ? "" : delta({ content: textOf(block.text) })
+    if (block.type === "thinking") return block.thinking === "" ? "" : thinking(textOf(block.thinking))
+    if (block.type === "redacted_thinking") return thinkingBlock(block)
+    if (block.type !== "tool_use") return ""
+    const index = tools.size
+    tools.set(at, { index, input: block.input ?? {}, hasArguments: false })
+    const head = { id: textOf(block.id), type: "function" }
+    return toolDelta(index, { name: textOf(block.name), arguments: "" }, head)
+  }
+
+  /**
+   * Whole and with an index, since clients add up what comes in pieces by it, or keep the last: it has to go back to the
+   * provider as it was.
+   */
+  const thinkingBlock = (block: JsonObject): string => {
+    thoughts += 1
+    return delta({ thinking_blocks: [{ index: thoughts - 1, ...block }] })
+  }
+
+  const thinking = (text: string): string => {
+    thought += text
+    return delta({ reasoning_content: text })
+  }
+
+  const signed = (signature: string): string => {
+    const block = { type: "thinking", thinking: thought, signature }
+    thought = ""
+    return thinkingBlock(block)
+  }
+
+  const blockDelta = (at: Json | undefined, change: JsonObject): string => {
+    if (change.type === "text_delta") return delta({ content: textOf(change.text) })
+    if (change.type === "thinking_delta") return thinking(textOf(change.thinking))
+    if (change.type === "signature_delta") return signed(textOf(change.signature))
+    const tool = tools.get(at)
+    if (change.type !== "input_json_delta" || tool === undefined || change.partial_json === "") return ""
+    tool.hasArguments = true
+    return toolDelta(tool.index, { arguments: textOf(change.partial_json) })
+  }
+
+  const blockStop = (at: Json | undefined): string => {
+    const tool = tools.get(at)
+    if (tool === undefined || tool.hasArguments) return ""
+    tool.hasArguments = true
+    return toolDelta(tool.index, { arguments: JSON.stringify(tool.input) })
+  }
+
+  const messageDelta = (body: JsonObject): string => {
+    if (isObject(body.usage)) {
+      const reported = Object.entries(body.usage).filter(([, value]) => !isAbsent(value))
+      usage = { ...usage, ...Object.fromEntries(reported) }
+    }
+    const reason = isObject(body.delta) ? body.delta.stop_reason : undefined
+    if (isAbsent(reason) || finish !== undefined) return ""
+    finish = finishReason(reason)
+    return begin() + choice({}, finish)
+  }
+
+  const end = (): string => {
+    const finished = finish === undefined ? choice({}, "stop") : ""
+    const reported = asksUsage ? chunk({ choices: [], usage: chatUsageOf(usage) }) : ""
+    return `${begin()}${finished}${reported}${frame("[DONE]")}`
+  }
+
+  const written = (body: JsonObject): string => {
+    switch (body.type) {
+      case "message_start":
+        return start(isObject(body.message) ? body.message : {})
+      case "content_block_start":
+        return begin() + blockStart(body.index, isObject(body.content_block) ? body.content_block : {})
+      case "content_block_delta":
+        return begin() + blockDelta(body.index, isObject(body.delta) ? body.delta : {})
+      case "content_block_stop":
+        return blockStop(body.index)
+      case "message_delta":
+        return messageDelta(body)
+      case "message_stop":
+        return end()
+      default:
+        return ""
+    }
+  }
+
+  return {
+    write: (_frame, { body }) => (body === undefined ? undefined : written(body)),
+    end: () => undefined
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * A provider's stream of chat completions as one of messages. Blocks of a message follow each other, while chat
+ * completions may mix the arguments of several tools: a block waits until the arguments before it are complete.
+ */
+import { frame } from "../frames.ts"
+import { isAbsent, isObject, objectsIn, parsedJson, textOf } from "../json.ts"
+import type { Json, JsonObject } from "../json.ts"
+import type { ReaderOptions } from "../types.ts"
+import type { Writer } from "../writer.ts"
+import { messageId, toolId } from "./identifiers.ts"
+import { stopReason } from "./stopReasons.ts"
+import { messagesUsageOf } from "./usages.ts"
+
+interface Block {
+  readonly kind: "text" | "thinking" | "tool"
+  /** Which of the provider's calls it is. */
+  readonly key: Json
+  id: string
+  name: string
+  /** All of it so far, and how many characters the client has. */
+  text: string
+  sent: number
+  state: "waiting" | "open" | "closed"
+}
+
+const event = (body: { readonly type: string; readonly [name: string]: Json }): string =>
+  frame(JSON.stringify(body), body.type)
+
+export const messagesStream = ({ model, requestId }: ReaderOptions): Writer => {
+  const blocks: Array<Block> = []
+  let started = false
+  let ended = false
+  let refused = false
+  /** Blocks that were opened. */
+  let opened = 0
+  let finish: Json | undefined
+  let usage: Json | undefined
+
+  const begin = (body: JsonObject): string => {
+    if (started) return ""
+    started = true
+    const message = {
+      id: messageId(body.id, requestId),
+      type: "message",
+      role: "assistant",
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: messagesUsageOf(undefined)
+    }
+    return event({ type: "message_start", message })
+  }
+
+  const emptyBlock = ({ id, key, kind, name }: Block): JsonObject => {
+    if (kind === "text") return { type: "text", text: "" }
+    if (kind === "thinking") return { type: "thinking", thinking: "", signature: "" }
+    return { type: "tool_use", id: toolId(id, requestId, Number(key) || opened), name, input: {} }
+  }
+
+  const deltaOf = (kind: Block["kind"], text: string): JsonObject => {
+    if (kind === "tool") return { type: "input_json_delta", partial_json: text }
+    return { type: `${kind}_delta`, [kind]: text }
+  }
+
+  const open = (block: Block): string => {
+    block.state = "open"
+    opened += 1
+    return event({ type: "content_block_start", index: opened - 1, content_block: emptyBlock(block) })
+  }
+
+  const send = (block: Block): string => {
+    const unsent = block.text.slice(block.sent)
+    block.sent = block.text.length
+    if (unsent === "") return ""
+    return event({ type: "content_block_delta", index: opened - 1, delta: deltaOf(block.kind, unsent) })
+  }
+
+  const close = (block: Block): string => {
+    block.state = "closed"
+    return event({ type: "content_block_stop", index: opened - 1 })
+  }
+
+  const isComplete = ({ kind, text }: Block): boolean => kind !== "tool" || isObject(parsedJson(text))
+
+  /** Sends what can be sent by now, or all there is. */
+  const advance = (all: "all" | "complete"): string => {
+    let written = ""
+    let current: Block | undefined
+    for (const block of blocks) {
+      if (block.state === "closed") continue
+      if (current !== undefined) {
+        if (all === "complete" && !isComplete(current)) return written
+        written += close(current)
+      }
+      if (block.state === "waiting") written += open(block)
+      written += send(block)
+      current = block
+    }
+    return all === "all" && current !== undefined ? written + close(current) : written
+  }
+
+  const add = (kind: Block["kind"], key: Json): Block => {
+    const block: Block = { kind, key, id: "", name: "", text: "", sent: 0, state: "waiting" }
+    blocks.push(block)
+    return block
+  }
+
+  const speak = (kind: "text" | "thinking", text: string) => {
+    if (text === "") return
+    const last = blocks.at(-1)
+    const block = last?.kind === kind ? last : add(kind, null)
+    block.text += text
+  }
+
+  const call = (called: JsonObject) => {
+    // an index is what the style demands; providers that leave it out send each call whole
+    const key = called.index ?? textOf(called.id)
+    const tool = blocks.find((block) => block.kind === "tool" && block.key === key) ?? add("tool", key)
+    const target = isObject(called.function) ? called.function : {}
+    tool.id ||= textOf(called.id)
+    tool.name ||= textOf(target.name)
+    tool.text += textOf(target.arguments)
+  }
+
+  const take = (delta: JsonObject) => {
+    const refusal = textOf(delta.refusal)
+    if (refusal !== "") refused = true
+    speak("thinking", textOf(delta.reasoning_content) || textOf(delta.reasoning))
+    speak("text", textOf(delta.content) + refusal)
+    for (const called of objectsIn(delta.tool_calls)) call(called)
+  }
+
+  const write = (body: JsonObject): string => {
+    const beginning = begin(body)
+    if (!isAbsent(body.usage)) usage = body.usage
+    for (const { delta, finish_reason, index } of objectsIn(body.choices)) {
+      if (index !== undefined && index !== 0) continue
+      if (isObject(delta)) take(delta)
+      if (!isAbsent(finish_reason)) finish = finish_reason
+    }
+    return beginning + advance("complete")
+  }
+
+  const end = (): string => {
+    if (ended) return ""
+    ended = true
+    const delta = { stop_reason: refused ? "refusal" : stopReason(finish), stop_sequence: null }
+    const last = event({ type: "message_delta", delta, usage: messagesUsageOf(usage) })
+    return `${begin({})}${advance("all")}${last}${event({ type: "message_stop" })}`
+  }
+
+  return {
+    write: (_frame, { body, finished }) => {
+      if (body !== undefined) return ended ? undefined : write(body)
+      return finished ? end() : undefined
+    },
+    end
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Reservations are pending transfers from the agent to the gateway's revenue, and a row each while their call is under
+ * way. Calls that begin or end together are written by one statement. Locks are taken in one order everywhere:
+ * reservations, accounts, keys, sums by day, each by its ids.
+ */
+import { Array as Arr, DateTime, Duration, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { creditsOf } from "../../../services/Credits.ts"
+import { CreditTooLow, Style } from "../../../services/Gateway.ts"
+import { GatewayBilling } from "../../../services/GatewayBilling.ts"
+import type { EndedCall, OpenCall } from "../../../services/GatewayBilling.ts"
+import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../services/GatewayKeys.ts"
+import { AgentId } from "../../../services/identifiers.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { hotSpan } from "../../hotSpan.ts"
+import * as naturalBatch from "../naturalBatch.ts"
+import { at, column, many, run } from "../query.ts"
+import { makeReserve } from "./reserve.ts"
+import { makeSettle } from "./settle.ts"
+
+/** So long after a process last said that it is making a call, its reservation is let go. */
+const sweepAfter = Duration.minutes(10)
+const largestSweep = 500
+
+const Abandoned = Schema.Struct({
+  call_id: Schema.String,
+  key_id: GatewayKeyId,
+  agent_id: AgentId,
+  request_id: Schema.String,
+  model: Schema.String,
+  style: Style,
+  stream: Schema.Boolean,
+  amount: Schema.BigInt,
+  created_at: Schema.DateTimeUtcFromDate
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const abandoned = many(Abandoned)
+  const largest = settings.largestBatch
+  const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest })
+  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest })
+
+  const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
+    if (call.reserved === 0n) return
+    // One that had company that it competes with is judged anew, at the latest when it comes first.
+    let judged = yield* reserveOne(call)
+    while (judged.outcome === "again") judged = yield* reserveOne(call)
+    const atMost = `The call may cost up to ${creditsOf(call.reserved)} credits`
+    switch (judged.outcome) {
+      case "reserved":
+        return
+      case "ended":
+        return yield* new InvalidGatewayKey({ detail: "The gateway key has been revoked or has expired." })
+      case "disabled":
+        return yield* new GatewayDisabled({ detail: "The gateway has been disabled for this agent." })
+      case "limit":
+        return yield* new CreditTooLow({
+          detail: `${atMost}, and the key's credit_limit leaves ${creditsOf(judged.left)}.`
+        })
+      case "credit":
+        return yield* new CreditTooLow({
+          detail: `${atMost}, and the agent has ${creditsOf(judged.left)} available: lower max_tokens, or have the owner add credit.`
+        })
+    }
+  }, hotSpan("GatewayBilling.reserve"))
+
+  const settle: GatewayBilling["Service"]["settle"] = Effect.fnUntraced(function* (call: EndedCall) {
+    return yield* settleOne(call)
+  }, hotSpan("GatewayBilling.settle"))
+
+  const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
+    function* (callIds) {
+      if (!Arr.isReadonlyArrayNonEmpty(callIds)) return
+      const now = yield* DateTime.now
+      // One that is being settled has no need of it.
+      yield* run(sql`
+        update gateway_reservations set alive_at = ${at(now)}
+         where call_id in (select call_id from gateway_reservations where call_id = any(${column("uuid", callIds)})
+                            order by call_id for update skip locked)`)
+    }
+  )
+
+  const sweep: GatewayBilling["Service"]["sweep"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const rows = yield* abandoned(sql`
+      select call_id::text, key_id::text, agent_id::text, request_id, model, style, stream, amount, created_at
+        from gateway_reservations
+       where alive_at <= ${at(DateTime.subtractDuration(now, sweepAfter))}
+       order by alive_at limit ${largestSweep}`)
+    yield* Effect.forEach(
+      rows,
+      (row) =>
+        settle({
+          callId: row.call_id,
+          holder: { keyId: row.key_id, agentId: row.agent_id },
+          requestId: row.request_id,
+          model: row.model,
+          style: row.style,
+          stream: row.stream,
+          reserved: row.amount,
+          createdAt: row.created_at,
+          provider: null,
+          promptTokens: 0,
+          completionTokens: 0,
+          cost: 0n,
+          status: 500,
+          error: "abandoned",
+          latencyMs: 0,
+          firstByteMs: null,
+          attempts: 0,
+          estimated: false
+        }),
+      { concurrency: "unbounded", discard: true }
+    )
+    if (rows.length > 0) {
+      yield* Effect.logWarning(
+        "gateway calls ended with their process: what they had reserved is free again"
+      ).pipe(Effect.annotateLogs({ calls: rows.length }))
+    }
+    return rows.length
+  }).pipe(Effect.withSpan("GatewayBilling.sweep"))
+
+  return GatewayBilling.of({ reserve, settle, keepAlive, sweep })
+})
+
+export const layer = Layer.effect(GatewayBilling, make)

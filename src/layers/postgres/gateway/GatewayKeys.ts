@@ -1,0 +1,181 @@
+import { Array as Arr, Cache, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import type { Holder } from "../../../services/Credits.ts"
+import { NotFound } from "../../../services/errors.ts"
+import {
+  GatewayDisabled,
+  GatewayKey,
+  GatewayKeyId,
+  GatewayKeys,
+  GatewayKeyStatus,
+  InvalidGatewayKey
+} from "../../../services/GatewayKeys.ts"
+import type { KeyHolder } from "../../../services/GatewayKeys.ts"
+import { AgentId, isUuid } from "../../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
+import * as naturalBatch from "../naturalBatch.ts"
+import { at, column, many, maybe, run } from "../query.ts"
+import { iso } from "../wire.ts"
+import { disabledReason, Standing, standingColumns } from "./standing.ts"
+
+/** A revoked key is dead on every replica within a second, the time of the look included. */
+const keyTtl = Duration.millis(500)
+const keyCapacity = 100_000
+
+const KeyRow = Schema.Struct({
+  ...GatewayKey.fields,
+  credit_limit: Schema.NullOr(Schema.BigInt),
+  spent: Schema.BigInt,
+  status: GatewayKeyStatus
+})
+
+const AgentRow = Schema.Struct({ ...Standing.fields, owner_id: Schema.NullOr(Schema.String) })
+
+const KnownKey = Schema.Struct({
+  ...Standing.fields,
+  hash: Schema.String,
+  key_id: GatewayKeyId,
+  agent_id: AgentId,
+  revoked: Schema.Boolean,
+  expires_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+
+const refused = (detail: string) => new InvalidGatewayKey({ detail })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
+  const random = yield* SecureRandom.SecureRandom
+  const settings = yield* Settings
+  const agentRow = maybe(AgentRow)
+  const keyRows = many(KeyRow)
+  const knownKeys = many(KnownKey)
+  const revokedRow = maybe(Schema.Struct({ hash: Schema.String }))
+
+  const lookUp = Effect.fnUntraced(function* (
+    hashes: Arr.NonEmptyReadonlyArray<string>,
+    client: SqlClient.SqlClient
+  ) {
+    const rows = yield* knownKeys(client`
+      select encode(k.key_hash, 'hex') as hash, k.id::text as key_id, k.agent_id::text, k.revoked_at is not null as revoked,
+             k.expires_at, ${standingColumns(client)}
+        from gateway_keys k
+        join agents a on a.id = k.agent_id
+        left join operators o on o.id = a.owner_id
+       where k.key_hash = any(${column(
+         "bytea",
+         hashes.map((hash) => Buffer.from(hash, "hex"))
+       )})`)
+    const byHash = new Map(rows.map((row) => [row.hash, row]))
+    return hashes.map((hash) => Option.fromUndefinedOr(byHash.get(hash)))
+  })
+
+  const known = yield* Cache.makeWith(
+    yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch }),
+    {
+      capacity: keyCapacity,
+      // What nobody has is not remembered: it would only fill the memory.
+      timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isSome(exit.value) ? keyTtl : Duration.zero)
+    }
+  )
+
+  const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
+    if (!isGatewayKey(key))
+      return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
+    const found = yield* Cache.get(known, sha256(key).toString("hex"))
+    if (Option.isNone(found) || found.value.revoked) {
+      return yield* refused("The gateway key is unknown or has been revoked.")
+    }
+    const { agent_id, expires_at, key_id, ...standing } = found.value
+    if (expires_at !== null && DateTime.isLessThanOrEqualTo(expires_at, yield* DateTime.now)) {
+      return yield* refused("The gateway key has expired.")
+    }
+    const reason = disabledReason(standing)
+    if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
+    const holder: KeyHolder = { keyId: key_id, agentId: agent_id }
+    return holder
+  })
+
+  const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
+
+  const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
+    kind === "agent" ? id.toLowerCase() === agentId.toLowerCase() : id.toLowerCase() === ownerId
+
+  const create: GatewayKeys["Service"]["create"] = Effect.fn("GatewayKeys.create")(
+    function* (by, agentId, asked) {
+      if (!isUuid(agentId)) return yield* noAgent(agentId)
+      const found = yield* agentRow(sql`
+      select a.owner_id::text, ${standingColumns(sql)}
+        from agents a left join operators o on o.id = a.owner_id
+       where a.id = ${agentId}::uuid`)
+      if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
+      const reason = disabledReason(found.value)
+      if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
+      const id = GatewayKeyId.make(yield* random.uuidV7())
+      const now = yield* DateTime.now
+      const { key, prefix } = makeGatewayKey()
+      const name = asked.name ?? "default"
+      const expiresAt = asked.expires_at ?? null
+      const creditLimit = asked.credit_limit ?? null
+      yield* run(sql`
+      insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)
+      values (${id}::uuid, ${agentId}::uuid, ${found.value.owner_id}::uuid, ${name}, ${prefix}, ${sha256(key)},
+              ${expiresAt === null ? null : at(expiresAt)}::timestamptz, ${creditLimit}::int8, ${at(now)})`)
+      return {
+        key_id: id,
+        api_key: key,
+        name,
+        agent_id: AgentId.make(agentId.toLowerCase()),
+        expires_at: expiresAt === null ? null : DateTime.formatIso(expiresAt),
+        credit_limit: creditLimit,
+        created_at: DateTime.formatIso(now)
+      }
+    }
+  )
+
+  /** The column that says whose a key is. */
+  const ownColumn = ({ kind }: Holder) => sql.literal(kind === "agent" ? "k.agent_id" : "k.owner_id")
+
+  const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const now = yield* DateTime.now
+    const before = after === undefined ? sql`` : sql`and k.id < ${after}::uuid`
+    const rows = yield* keyRows(sql`
+      select k.id::text as key_id, k.prefix, k.name, k.agent_id::text,
+             case when k.revoked_at is not null then 'revoked' when k.expires_at <= ${at(now)} then 'expired'
+                  else 'active' end as status,
+             ${iso(sql, "k.expires_at")} as expires_at, ${iso(sql, "k.revoked_at")} as revoked_at, k.credit_limit,
+             coalesce(d.spent, 0)::int8 as spent, ${iso(sql, "u.latest")} as last_used_at,
+             ${iso(sql, "k.created_at")} as created_at
+        from gateway_keys k
+       cross join lateral (select sum(cost) as spent from gateway_days where key_id = k.id) d
+        left join lateral (
+          select created_at + latency_ms * interval '1 millisecond' as latest from gateway_calls where key_id = k.id
+           order by created_at desc limit 1) u on true
+       where ${ownColumn(of)} = ${of.id}::uuid ${before}
+       order by k.id desc limit ${page.limit + 1}`)
+    return cutPage(rows, page.limit, (last) => idCursor.encode(last.key_id))
+  })
+
+  const revoke: GatewayKeys["Service"]["revoke"] = Effect.fn("GatewayKeys.revoke")(function* (by, keyId) {
+    const now = yield* DateTime.now
+    const revoked = isUuid(keyId)
+      ? yield* revokedRow(sql`
+          update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${at(now)})
+           where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
+          returning encode(key_hash, 'hex') as hash`)
+      : Option.none()
+    if (Option.isNone(revoked)) {
+      return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
+    }
+    yield* Cache.invalidate(known, revoked.value.hash)
+  })
+
+  return GatewayKeys.of({ create, list, revoke, authenticate })
+})
+
+export const layer = Layer.effect(GatewayKeys, make)

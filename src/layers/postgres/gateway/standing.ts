@@ -1,0 +1,35 @@
+/** Whether an agent may use the gateway: what is looked at when a key is made, and on every call. */
+import { Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+
+export const Standing = Schema.Struct({
+  claimed: Schema.Boolean,
+  suspended: Schema.Boolean,
+  enabled: Schema.Boolean,
+  paid: Schema.Boolean
+})
+
+/** Of an agent `a` and its owner `o`. */
+export const standingColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal(`a.claimed_at is not null as claimed, a.suspended_at is not null as suspended,
+               a.credit_arena_enabled as enabled, coalesce(o.plan <> 'free', false) as paid`)
+
+/** "agent claimed, credit_arena_enabled, owner's plan paid" */
+export const isEnabled = (sql: SqlClient.SqlClient) =>
+  sql.literal(
+    `(a.claimed_at is not null and a.suspended_at is null and a.credit_arena_enabled and o.plan <> 'free')`
+  )
+
+/** What is to be done before the gateway may be used; undefined: it may be. */
+export const disabledReason = ({
+  claimed,
+  enabled,
+  paid,
+  suspended
+}: typeof Standing.Type): string | undefined => {
+  if (suspended) return "The agent is suspended by an administrator."
+  if (!claimed) return "The gateway is for claimed agents: the operator has to open the claim link first."
+  if (!enabled)
+    return "The owner has not enabled spending credit on models for this agent (credit_arena_enabled)."
+  return paid ? undefined : "The gateway needs the agent's owner to be on a paid plan."
+}

@@ -1,0 +1,106 @@
+/**
+ * Keys of the language-model gateway. A key belongs to the owner of the agent that it was made for, and spends that
+ * agent's credit. It is shown once; only its hash is kept.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { Credit, CreditAmount } from "./Credits.ts"
+import type { Holder } from "./Credits.ts"
+import { errorCode } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { AgentId } from "./identifiers.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { Term, text, Timestamp } from "./text.ts"
+
+export const GatewayKeyId = Schema.String.annotate({
+  description: "identifier of a gateway key (UUIDv7)"
+}).pipe(Schema.brand("GatewayKeyId"))
+export type GatewayKeyId = typeof GatewayKeyId.Type
+
+/** What may be said of a key when it is made; later none of it can be changed. */
+export const NewGatewayKey = Schema.Struct({
+  name: Schema.optional(text({ minimum: 1, maximum: 100 })).annotate({ description: 'default "default"' }),
+  expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
+    description: "the key is refused from then on; null or absent: never"
+  }),
+  credit_limit: Schema.optional(Schema.NullOr(CreditAmount)).annotate({
+    description: "credit that the key may spend in all; null or absent: what the agent has"
+  })
+}).annotate({ identifier: "NewGatewayKey" })
+export type NewGatewayKey = typeof NewGatewayKey.Type
+
+/** The only answer that shows a key. */
+export const CreatedGatewayKey = Schema.Struct({
+  key_id: GatewayKeyId,
+  api_key: Schema.String.annotate({ description: "shown this once: only its hash is kept" }),
+  name: Schema.String,
+  agent_id: AgentId,
+  expires_at: Schema.NullOr(Timestamp),
+  credit_limit: Schema.NullOr(Credit),
+  created_at: Timestamp
+}).annotate({ identifier: "CreatedGatewayKey" })
+export type CreatedGatewayKey = typeof CreatedGatewayKey.Type
+
+export const GatewayKeyStatus = Schema.Literals(["active", "expired", "revoked"])
+
+export const GatewayKey = Schema.Struct({
+  key_id: GatewayKeyId,
+  prefix: Schema.String.annotate({ description: "how the key begins" }),
+  name: Schema.String,
+  agent_id: AgentId,
+  status: GatewayKeyStatus,
+  expires_at: Schema.NullOr(Timestamp),
+  revoked_at: Schema.NullOr(Timestamp),
+  credit_limit: Schema.NullOr(Credit),
+  spent: Credit.annotate({ description: "by all calls that have ended" }),
+  last_used_at: Schema.NullOr(Timestamp).annotate({ description: "when its latest call ended" }),
+  created_at: Timestamp
+}).annotate({ identifier: "GatewayKey" })
+export type GatewayKey = typeof GatewayKey.Type
+
+export const GatewayKeyList = pageSchema(GatewayKey)
+
+/** 403: the gateway may be used by claimed agents only, with credit_arena_enabled, whose owner is on a paid plan. */
+export class GatewayDisabled extends Schema.Error<GatewayDisabled>("GatewayDisabled")(
+  { detail: Schema.String, code: errorCode("gateway_disabled") },
+  { httpApiStatus: 403 }
+) {
+  readonly _tag = "GatewayDisabled"
+}
+
+/** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
+export class InvalidGatewayKey extends Schema.Error<InvalidGatewayKey>("InvalidGatewayKey")(
+  { detail: Schema.String, code: errorCode("invalid_api_key") },
+  { httpApiStatus: 401 }
+) {
+  readonly _tag = "InvalidGatewayKey"
+}
+
+/** A key that may be used now. */
+export interface KeyHolder {
+  readonly keyId: GatewayKeyId
+  readonly agentId: AgentId
+}
+
+/**
+ * Whoever asks is an agent, by its access token, or an owner, on the account pages: an agent has the keys that were made
+ * for it, an owner those of all agents it owns. A key of somebody else is answered as an unknown one.
+ */
+export class GatewayKeys extends Context.Service<
+  GatewayKeys,
+  {
+    /** Makes a key that spends the credit of this agent, which is the asking one or owned by who asks. */
+    readonly create: (
+      by: Holder,
+      agentId: string,
+      key: NewGatewayKey
+    ) => Effect.Effect<CreatedGatewayKey, GatewayDisabled | NotFound | InvalidRequest>
+    /** Newest first, also those that were revoked or have expired. */
+    readonly list: (of: Holder, page: Page) => Effect.Effect<PageOf<GatewayKey>, InvalidRequest>
+    /** Refused from now on, on every replica; revoking it again changes nothing. */
+    readonly revoke: (by: Holder, keyId: string) => Effect.Effect<void, NotFound>
+    /** Whose key this is, if it may be used now. Looked up at most half a second ago. */
+    readonly authenticate: (key: string) => Effect.Effect<KeyHolder, InvalidGatewayKey | GatewayDisabled>
+  }
+>()("auspex/services/GatewayKeys") {}

@@ -1,0 +1,155 @@
+/** A gateway in front of providers of our own: `layer(gatewayServer(models))("...", (it) => ...)`. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ConfigProvider, Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Configured from "../../src/layers/gateway/Configured.ts"
+import * as Gateway from "../../src/layers/gateway/Gateway.ts"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
+import type { NewGatewayKey } from "../../src/services/GatewayKeys.ts"
+import { anotherOperator } from "./operators.ts"
+import { claimedAgents } from "./builders.ts"
+import { database } from "./database.ts"
+import { fund } from "./ledger.ts"
+import { logSigner } from "./logSigner.ts"
+import { mailbox } from "./mailbox.ts"
+import { post, testServer } from "./server.ts"
+import type { Asked } from "./server.ts"
+import { settings } from "./settings.ts"
+import { upstream } from "./upstream.ts"
+import type { UpstreamServer } from "./upstream.ts"
+
+/** It must never be seen by anybody but the provider it is for. */
+export const canary = "sk-canary-0123456789abcdef"
+
+/** Providers by the names that the file gives them. `north` and `west` speak chat completions, `south` messages. */
+export class Providers extends Context.Service<
+  Providers,
+  {
+    readonly north: UpstreamServer
+    readonly west: UpstreamServer
+    readonly south: UpstreamServer
+    /** Where the configuration stands. */
+    readonly file: string
+  }
+>()("auspex/test/Providers") {}
+
+export interface TestRoute {
+  readonly provider: "north" | "west" | "south" | "nobody"
+  /** How it behaves, as test/support/upstream.ts says. */
+  readonly model: string
+  readonly priority?: number
+  readonly weight?: number
+}
+
+export interface TestModel {
+  readonly name: string
+  readonly routes: ReadonlyArray<TestRoute>
+  readonly price?: readonly [number, number]
+  readonly maxOutputTokens?: number
+}
+
+const timeouts = `connect_timeout: 1 second
+    first_byte_timeout: 300 millis
+    idle_timeout: 300 millis
+    response_timeout: 400 millis`
+
+const providerYaml = (name: string, style: string, port: number, path: string) => `  - name: ${name}
+    style: ${style}
+    base_url: http://127.0.0.1:${port}${path}
+    api_key_env: ${name.toUpperCase()}_KEY
+    ${timeouts}
+`
+
+// A model's behaviour stands where its name would, so names with = and ; are quoted and need a provider that takes them.
+const modelYaml = ({
+  maxOutputTokens = 100,
+  name,
+  price = [0.0002, 0.0008],
+  routes
+}: TestModel) => `  - name: ${name}
+    price: { input: ${price[0]}, output: ${price[1]} }
+    max_output_tokens: ${maxOutputTokens}
+    routes:
+${routes
+  .map(
+    ({ model, priority = 1, provider, weight = 1 }) =>
+      `      - { provider: ${provider}, model: "${model}", priority: ${priority}, weight: ${weight} }\n`
+  )
+  .join("")}`
+
+export const gatewayYaml = (
+  ports: { readonly north: number; readonly west: number; readonly south: number },
+  models: ReadonlyArray<TestModel>
+): string => `providers:
+${providerYaml("north", "openai", ports.north, "/v1")}${providerYaml("west", "openai", ports.west, "/v1")}${providerYaml("south", "anthropic", ports.south, "")}${providerYaml("nobody", "openai", 1, "/v1")}models:
+${models.map(modelYaml).join("")}`
+
+const keys = ConfigProvider.layer(
+  ConfigProvider.fromEnv({
+    env: Object.fromEntries(["NORTH", "WEST", "SOUTH", "NOBODY"].map((name) => [`${name}_KEY`, canary]))
+  })
+)
+
+const providers = (models: ReadonlyArray<TestModel>) =>
+  Layer.effect(
+    Providers,
+    Effect.gen(function* () {
+      const [north, west, south] = [yield* upstream, yield* upstream, yield* upstream]
+      const directory = mkdtempSync(join(tmpdir(), "auspex-gateway-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
+      const file = join(directory, "gateway.yaml")
+      writeFileSync(file, gatewayYaml({ north: north.port, west: west.port, south: south.port }, models))
+      return Providers.of({ north, west, south, file })
+    })
+  )
+
+const configured = Layer.unwrap(
+  Effect.map(Providers, ({ file }) => Layer.orDie(Configured.layer(Option.some(file))))
+).pipe(Layer.provide(keys))
+
+const gatewayServices = (environment: Readonly<Record<string, string>>) =>
+  Gateway.layer.pipe(
+    Layer.provideMerge(configured),
+    Layer.provideMerge(services),
+    Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
+  )
+
+export const gatewayServer = (
+  models: ReadonlyArray<TestModel>,
+  environment: Readonly<Record<string, string>> = {}
+) =>
+  testServer({ services: gatewayServices(environment) }).pipe(
+    Layer.provideMerge(Layer.fresh(providers(models)))
+  )
+
+/** An agent whose owner lets it spend credit on models, with so much of it and a key. */
+export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewayKey = {}) {
+  const sql = yield* SqlClient.SqlClient
+  const owner = yield* anotherOperator
+  const [agentId] = yield* claimedAgents(1)
+  if (agentId === undefined) return yield* Effect.die(new Error("no agent"))
+  yield* sql`update operators set plan = 'pro' where id in (select owner_id from agents where id = ${agentId}::uuid)`
+  yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+  if (credit > 0) yield* fund(`agent:${agentId}`, credit)
+  const made = yield* Effect.orDie(
+    GatewayKeys.use((service) => service.create({ kind: "agent", id: agentId }, agentId, key))
+  )
+  return { agentId, owner, key: made.api_key, keyId: made.key_id }
+})
+
+export const chatPath = "/api/v1/llm/v1/chat/completions"
+export const messagesPath = "/api/v1/llm/v1/messages"
+
+const hello = [{ role: "user", content: "Hello" }]
+
+export const chat = (key: string, body: object, asked: Asked = {}) =>
+  post(chatPath, { token: key, json: { messages: hello, ...body }, ...asked })
+
+export const message = (key: string, body: object) =>
+  post(messagesPath, {
+    headers: { "x-api-key": key, "anthropic-version": "2023-06-01" },
+    json: { messages: hello, max_tokens: 50, ...body }
+  })

@@ -1,0 +1,248 @@
+/**
+ * A provider of models on a loopback port, of either style, that fails as providers do. The model that it is asked for
+ * says how it behaves: `plain`, or faults with values, `status=429;retry_after=3`.
+ */
+import { createServer } from "node:http"
+import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Effect } from "effect"
+import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
+
+/** What a call was sent with. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+const words = ["The ", "quick ", "brown ", "fox ", "jumps ", "over ", "the ", "lazy ", "dog."]
+export const answerText = words.join("")
+export const usage = { prompt: 25, completion: 9 }
+
+type Style = "openai" | "anthropic"
+type Faults = Readonly<Record<string, string>>
+
+const faultsOf = (model: string): Faults =>
+  Object.fromEntries(
+    model
+      .split(";")
+      .map((part) => part.split("="))
+      .map(([name = "", value = "1"]) => [name, value])
+  )
+
+const chat = {
+  usage: {
+    prompt_tokens: usage.prompt,
+    completion_tokens: usage.completion,
+    total_tokens: usage.prompt + usage.completion
+  },
+  whole: (model: string, faults: Faults) => ({
+    id: "chatcmpl-upstream",
+    object: "chat.completion",
+    created: 1_700_000_000,
+    model,
+    choices: [{ index: 0, message: { role: "assistant", content: answerText }, finish_reason: "stop" }],
+    ...(faults["nousage"] === undefined && { usage: chat.usage })
+  }),
+  chunk: (model: string, rest: object) => ({
+    id: "chatcmpl-upstream",
+    object: "chat.completion.chunk",
+    created: 1_700_000_000,
+    model,
+    ...rest
+  }),
+  delta: (model: string, delta: object, finish: string | null = null) =>
+    chat.chunk(model, { choices: [{ index: 0, delta, finish_reason: finish }] }),
+  stream: (model: string, faults: Faults, asked: boolean): ReadonlyArray<string> => {
+    if (faults["tools"] !== undefined) return chatTools
+    const told = chat.chunk(model, { choices: [], usage: chat.usage })
+    const reports = asked && faults["nousage"] === undefined ? [told] : []
+    return [
+      chat.delta(model, { role: "assistant", content: "" }),
+      ...words.map((word) => chat.delta(model, { content: word })),
+      chat.delta(model, {}, "stop"),
+      ...reports,
+      ...(faults["usage_twice"] === undefined ? [] : [told]),
+      "[DONE]"
+    ].map((data) => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`)
+  },
+  fault: () =>
+    `data: ${JSON.stringify({ error: { message: "upstream-secret-words", type: "server_error" } })}\n\n`
+}
+
+const messages = {
+  whole: (model: string, faults: Faults) => ({
+    id: "msg_upstream",
+    type: "message",
+    role: "assistant",
+    model,
+    content: [{ type: "text", text: answerText }],
+    stop_reason: "end_turn",
+    stop_sequence: null,
+    ...(faults["nousage"] === undefined && {
+      usage: { input_tokens: usage.prompt, output_tokens: usage.completion }
+    })
+  }),
+  stream: (model: string, faults: Faults): ReadonlyArray<string> => {
+    if (faults["tools"] !== undefined) return messagesTools
+    return [
+      {
+        type: "message_start",
+        message: {
+          id: "msg_upstream",
+          type: "message",
+          role: "assistant",
+          model,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: { input_tokens: usage.prompt, output_tokens: 1 }
+        }
+      },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      { type: "ping" },
+      ...words.map((text) => ({
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text }
+      })),
+      { type: "content_block_stop", index: 0 },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn", stop_sequence: null },
+        ...(faults["nousage"] === undefined && { usage: { output_tokens: usage.completion } })
+      },
+      { type: "message_stop" }
+    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  },
+  fault: () =>
+    `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "upstream-secret-words" } })}\n\n`
+}
+
+const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+
+const written = (response: ServerResponse, text: string) =>
+  new Promise<void>((resolve) => {
+    if (response.destroyed) resolve()
+    else response.write(text, () => resolve())
+  })
+
+const streamed = async (
+  response: ServerResponse,
+  events: ReadonlyArray<string>,
+  faults: Faults,
+  fault: string
+) => {
+  response.writeHead(200, {
+    "content-type": faults["html"] === undefined ? "text/event-stream; charset=utf-8" : "text/html"
+  })
+  if (faults["huge"] !== undefined) {
+    await written(response, `data: {"x":"${"x".repeat(Number(faults["huge"]))}`)
+    await pause(2000)
+    return void response.destroy()
+  }
+  for (const [index, event] of events.entries()) {
+    if (response.destroyed) return
+    if (faults["hang"] === String(index)) return
+    if (faults["cut"] === String(index)) return void response.destroy()
+    if (faults["stop"] === String(index)) return void response.end()
+    if (faults["error"] === String(index)) return void response.end(fault)
+    if (faults["malformed"] === String(index)) return void response.end("data: {not json}\n\n")
+    if (faults["slow"] === undefined) await written(response, event)
+    else {
+      for (const byte of event) {
+        if (response.destroyed) return
+        await written(response, byte)
+        await pause(Number(faults["slow"]))
+      }
+    }
+    if (faults["gap"] !== undefined) await pause(Number(faults["gap"]))
+  }
+  response.end()
+}
+
+export interface UpstreamServer {
+  readonly port: number
+  readonly received: Array<Received>
+  /** Answers that their reader cut off. */
+  aborted: number
+  /** Takes no connections from now on, and ends those that there are. */
+  readonly kill: () => void
+}
+
+const answer = async (server: UpstreamServer, path: string, text: string, response: ServerResponse) => {
+  const style: Style = path.endsWith("/messages") ? "anthropic" : "openai"
+  const body = JSON.parse(text)
+  const model = String(body.model)
+  const faults = faultsOf(model)
+  response.on("close", () => {
+    if (!response.writableFinished) server.aborted += 1
+  })
+  if (faults["wait"] !== undefined) await pause(Number(faults["wait"]))
+  if (faults["silent"] !== undefined) return
+  if (faults["status"] !== undefined) {
+    response.writeHead(Number(faults["status"]), {
+      "content-type": "application/json",
+      ...(faults["retry_after"] !== undefined && { "retry-after": faults["retry_after"] })
+    })
+    const authorization = response.req.headers.authorization ?? response.req.headers["x-api-key"]
+    return void response.end(
+      JSON.stringify({
+        error: {
+          type: "invalid_request_error",
+          message: `refused ${String(authorization)} at ${String(response.req.headers.host)}`,
+          param: "top_p"
+        }
+      })
+    )
+  }
+  if (body.stream === true) {
+    const events =
+      style === "openai"
+        ? chat.stream(model, faults, body.stream_options?.include_usage === true)
+        : messages.stream(model, faults)
+    return streamed(response, events, faults, style === "openai" ? chat.fault() : messages.fault())
+  }
+  if (faults["cut"] !== undefined) return void response.destroy()
+  response.writeHead(200, { "content-type": "application/json", "x-upstream": "secret", "set-cookie": "a=b" })
+  if (faults["html"] !== undefined) return void response.end("<html>")
+  if (faults["half"] !== undefined) {
+    response.write('{"id":')
+    return void setTimeout(() => response.destroy(), 5)
+  }
+  const whole = style === "openai" ? chat.whole(model, faults) : messages.whole(model, faults)
+  const withTools = style === "openai" ? wholeChatTools : wholeMessagesTools
+  response.end(JSON.stringify(faults["tools"] === undefined ? whole : withTools))
+}
+
+const listening = (server: Server) =>
+  new Promise<number>((resolve) => {
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+  })
+
+/** A provider that is there until the scope ends. */
+export const upstream = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = createServer((request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk) => chunks.push(chunk))
+      request.on("end", () => {
+        const text = Buffer.concat(chunks).toString()
+        const path = request.url ?? ""
+        made.received.push({ path, headers: request.headers, text })
+        void answer(made, path, text, response)
+      })
+    })
+    const made: UpstreamServer = {
+      port: await listening(server),
+      received: [],
+      aborted: 0,
+      kill: () => {
+        server.close()
+        server.closeAllConnections()
+      }
+    }
+    return made
+  }),
+  ({ kill }) => Effect.sync(kill)
+)
