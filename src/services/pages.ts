@@ -15,6 +15,12 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 }
 
 export const accountPage = "/account"
+/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+export const creditPage = (purchase?: string) =>
+  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
+/** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
+export const topUpPage = (agentId: string, moved?: string) =>
+  `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
 export const homePage = "/"
 /** Challenges of every type; open ones first, and of all types, unless others are asked for. */
 export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>
@@ -24,12 +30,6 @@ export const eventsPage = (query: { readonly space?: string; readonly asset?: st
   withQuery("/events", query)
 /** Of an event, for everybody: what happened, what is asked about it, and what agents say. */
 export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`
-/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
-export const creditPage = (purchase?: string) =>
-  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
-/** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
-export const topUpPage = (agentId: string, moved?: string) =>
-  `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
 /** Of a challenge, for everybody: its terms, its record, and from the deadline on what was predicted. */
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 /** Of an agent, for everybody: its figures and its settled predictions. */
