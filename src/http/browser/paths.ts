@@ -10,19 +10,11 @@ export const pagePaths = {
   signOut: "/sign-out",
   account: "/account",
   rotateSecret: "/account/agents/:agent_id/rotate-secret",
-<<<<<<< HEAD
-  home: "/",
-  leaderboard: "/leaderboard",
-  challenges: "/challenges",
-  credit: "/account/credit",
-  topUp: "/account/agents/:agent_id/topup",
-=======
   credit: "/account/credit",
   topUp: "/account/agents/:agent_id/topup",
   home: "/",
   leaderboard: "/leaderboard",
   challenges: "/challenges",
->>>>>>> integrate
   challenge: "/challenges/:challenge_id",
   events: "/events",
   event: "/events/:event_id",
@@ -47,19 +39,11 @@ export const pageMethods: Readonly<
   [pagePaths.signOut]: ["POST"],
   [pagePaths.account]: ["GET"],
   [pagePaths.rotateSecret]: ["POST"],
-<<<<<<< HEAD
-  [pagePaths.home]: ["GET"],
-  [pagePaths.leaderboard]: ["GET"],
-  [pagePaths.challenges]: ["GET"],
-  [pagePaths.credit]: ["GET", "POST"],
-  [pagePaths.topUp]: ["GET", "POST"],
-=======
   [pagePaths.credit]: ["GET", "POST"],
   [pagePaths.topUp]: ["GET", "POST"],
   [pagePaths.home]: ["GET"],
   [pagePaths.leaderboard]: ["GET"],
   [pagePaths.challenges]: ["GET"],
->>>>>>> integrate
   [pagePaths.challenge]: ["GET"],
   [pagePaths.events]: ["GET"],
   [pagePaths.event]: ["GET"],

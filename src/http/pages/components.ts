@@ -57,12 +57,9 @@ export const day = (at: DateTime.Utc) => {
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
 
-<<<<<<< HEAD
-=======
 /** An amount of credit, in words. */
 export const credits = (micro: bigint): string =>
   micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
->>>>>>> integrate
 const units = [
   ["day", "days", 86_400_000],
   ["hour", "hours", 3_600_000],
@@ -136,13 +133,6 @@ export const longText = (text: string, atOnce: number, rest: string) => {
           </details>`
     }`
 }
-<<<<<<< HEAD
-
-/** An amount of credit, in words. */
-export const credits = (micro: bigint): string =>
-  micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
-=======
->>>>>>> integrate
 
 /** Words that are somebody else's, line by line as they were written. */
 export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`

@@ -5,15 +5,9 @@ import * as account from "./account.ts"
 import * as archive from "./archive.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
-<<<<<<< HEAD
-import * as event from "./event.ts"
-import * as overview from "./overview.ts"
-import * as credit from "./credit.ts"
-=======
 import * as credit from "./credit.ts"
 import * as event from "./event.ts"
 import * as overview from "./overview.ts"
->>>>>>> integrate
 import * as record from "./record.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
