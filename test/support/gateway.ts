@@ -63,7 +63,6 @@ const providerYaml = (name: string, style: string, port: number, path: string) =
     ${timeouts}
 `
 
-// A model's behaviour stands where its name would, so names with = and ; are quoted and need a provider that takes them.
 const modelYaml = ({
   maxOutputTokens = 100,
   name,
