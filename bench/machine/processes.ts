@@ -61,8 +61,8 @@ export const program = (
   )
 
 /** A module of the bench that talks to it by messages. */
-export const module_ = (path: URL) =>
-  started(() => fork(path, [], { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
+export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>
+  started(() => fork(path, args, { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
 
 /** Waits for the end, and demands that it is a good one. */
 export const ended = Effect.fnUntraced(function* (what: string, { child, written }: Started) {

@@ -37,7 +37,7 @@ const check = Effect.map(
   ({ differences }) => differences
 )
 
-layer(gatewayServer(models))("Billing", (it) => {
+layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
   const listed = (key: string) => Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => json)
 
   it.effect("reserves the largest possible cost before anything is sent, where it shows as frozen", () =>
