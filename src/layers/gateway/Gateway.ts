@@ -102,13 +102,30 @@ const make = Effect.gen(function* () {
   const route = makeRouting(makeCooldown())
   /** Calls with a reservation, by when they began. */
   const underWay = new Map<string, number>()
+  let isSayingSo = false
 
   const sayAlive = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
-  yield* Effect.forkScoped(Effect.repeat(sayAlive, Schedule.spaced(aliveInterval)))
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)),
+    Effect.delay(aliveInterval),
+    Effect.repeat({ while: () => underWay.size > 0 })
+  )
+
+  /** Said by one fiber for all calls, as long as there are any. */
+  const begun = (open: OpenCall) =>
+    Effect.suspend(() => {
+      if (open.reserved === 0n) return Effect.void
+      underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
+      if (isSayingSo) return Effect.void
+      isSayingSo = true
+      const over = Effect.sync(() => {
+        isSayingSo = false
+      })
+      return Effect.forkIn(Effect.ensuring(sayAlive, over), scope)
+    })
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
@@ -186,10 +203,7 @@ const make = Effect.gen(function* () {
       createdAt: yield* DateTime.now
     }
     const course = newCourse()
-    const reserve = Effect.tap(billing.reserve(open), () => {
-      if (open.reserved > 0n) underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
-      return Effect.void
-    })
+    const reserve = Effect.tap(billing.reserve(open), begun(open))
     const ending = yield* Effect.acquireUseRelease(
       reserve,
       () => route(asked, allowed, course, recipient),
