@@ -57,7 +57,7 @@ layer(server)("A client that leaves", (it) => {
     ["before anything has come", "slow", 0, false],
     ["after the first byte of a stream", "paced", 1, true],
     ["after a part of a stream", "paced", 900, true],
-    ["before the last chunk", "paced", 2400, true]
+    ["before the last chunk", "paced", 1800, true]
   ] as const)("%s pays for what was generated, and its provider is cancelled", ([, model, bytes, stream]) =>
     Effect.gen(function* () {
       const { agentId, key } = yield* spender()

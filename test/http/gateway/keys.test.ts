@@ -1,6 +1,6 @@
 /** Keys of the gateway: made, listed, revoked, and refused when they must be. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Keys from "../../../src/layers/postgres/gateway/GatewayKeys.ts"
@@ -91,11 +91,11 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
   it.effect("ends when it expires", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled
-      const soon = new Date(3_600_000 * 24 * 30).toISOString()
+      const soon = DateTime.formatIso(DateTime.add(yield* DateTime.now, { hours: 1 }))
       const { json } = yield* post(keysPath, { token, json: { expires_at: soon } })
       const key = String(json["api_key"])
       assert.strictEqual((yield* get("/api/v1/llm/usage", { token: key })).status, 200)
-      yield* TestClock.adjust("31 days")
+      yield* TestClock.adjust("2 hours")
       assert.strictEqual((yield* get("/api/v1/llm/usage", { token: key })).status, 401)
     })
   )
@@ -104,7 +104,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     ["is not enabled", "update agents set credit_arena_enabled = false"],
     ["is suspended", "update agents set suspended_at = created_at"],
     ["has an owner on the free plan", "update operators set plan = 'free'"]
-  ])("is 403 gateway_disabled while its agent %s, in the style of the endpoint", ([, change]) =>
+  ] as const)("is 403 gateway_disabled while its agent %s, in the style of the endpoint", ([, change]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { key } = yield* spender()
