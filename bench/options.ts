@@ -47,9 +47,9 @@ const usual: Plan = {
   settled: [100_000, 1_000_000],
   staked: 100_000,
   sequenced: 300_000,
+  grown: [10_000, 100_000, 1_000_000],
   feedAgents: 100_000,
   feedComments: 2_000_000,
-  grown: [10_000, 100_000, 1_000_000],
   endured: 100_000
 }
 
@@ -60,8 +60,8 @@ const quick: Plan = {
   settled: [100_000],
   staked: 20_000,
   sequenced: 100_000,
-  feedComments: 200_000,
   grown: [10_000, 100_000],
+  feedComments: 200_000,
   endured: 20_000
 }
 

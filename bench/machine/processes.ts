@@ -50,14 +50,18 @@ const started = (make: () => ChildProcess) =>
     ({ child }) => stop(child)
   )
 
-/** A program with its arguments. */
+/** A program with its arguments; in the bench's own environment where none is given. */
 export const program = (
   command: string,
   args: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>>
+  environment?: Readonly<Record<string, string>>
 ) =>
   started(() =>
-    spawn(command, args, { cwd: project, env: { ...environment }, stdio: ["ignore", "pipe", "pipe"] })
+    spawn(command, args, {
+      cwd: project,
+      ...(environment !== undefined && { env: { ...environment } }),
+      stdio: ["ignore", "pipe", "pipe"]
+    })
   )
 
 /** A module of the bench that talks to it by messages. */
