@@ -12,6 +12,7 @@ import type { Options } from "./options.ts"
 import { profiled } from "./profile.ts"
 import {
   casesTable,
+  feedTable,
   growthTable,
   logTable,
   machineLines,
@@ -21,6 +22,7 @@ import {
   settlementSummary,
   settlementTable
 } from "./report.ts"
+import { feed } from "./scenarios/feed.ts"
 import { gatewayTable } from "./gateway/report.ts"
 import { gateway } from "./scenarios/gateway.ts"
 import { growth } from "./scenarios/growth.ts"
@@ -58,6 +60,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
   const gatewayed = only.includes("gateway") ? yield* gateway(postgres, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
+  const fed = only.includes("feed") ? yield* feed(postgres, plan) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
   const ratios = cases.map(ratiosOf)
   const statements = {
@@ -81,6 +84,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
   if (gatewayed !== undefined) yield* Console.log(`\n${gatewayTable(gatewayed)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
+  if (fed !== undefined) yield* Console.log(`\n${feedTable(fed)}\n(aim: under 6 ms)`)
   const seconds = (epochMillis() - begun) / 1000
   yield* Console.log(`\n${seconds.toFixed(0)} s in all`)
   if (json !== undefined) {
@@ -97,6 +101,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       logged: logged ?? null,
       gateway: gatewayed ?? null,
       grown: grown ?? null,
+      fed: fed ?? null,
       seconds
     }
     writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)

@@ -3,7 +3,15 @@ import { parseArgs } from "node:util"
 
 /** What is run when nothing is said; the others take minutes of their own. */
 const usualScenarios = ["predict", "leaderboard", "settlement"] as const
-export const scenarios = [...usualScenarios, "stakes", "pool-settlement", "log", "growth", "gateway"] as const
+export const scenarios = [
+  ...usualScenarios,
+  "stakes",
+  "pool-settlement",
+  "log",
+  "growth",
+  "feed",
+  "gateway"
+] as const
 export type Scenario = (typeof scenarios)[number]
 
 export interface Plan {
@@ -21,6 +29,9 @@ export interface Plan {
   readonly staked: number
   /** Entries that wait, of which the rate of sequencing is measured. */
   readonly sequenced: number
+  /** Agents, and comments that they wrote, among which a page of the feed is read. */
+  readonly feedAgents: number
+  readonly feedComments: number
   /** Predictions in the databases that reads are measured on. */
   readonly grown: ReadonlyArray<number>
   /** Calls of models during which the gateway's memory is looked at. */
@@ -36,6 +47,8 @@ const usual: Plan = {
   settled: [100_000, 1_000_000],
   staked: 100_000,
   sequenced: 300_000,
+  feedAgents: 100_000,
+  feedComments: 2_000_000,
   grown: [10_000, 100_000, 1_000_000],
   endured: 100_000
 }
@@ -47,6 +60,7 @@ const quick: Plan = {
   settled: [100_000],
   staked: 20_000,
   sequenced: 100_000,
+  feedComments: 200_000,
   grown: [10_000, 100_000],
   endured: 20_000
 }
@@ -65,7 +79,8 @@ export const help = `npm run bench -- [SCENARIO] [options]
   --only SCENARIO      predict, leaderboard, settlement, or one that is run only when it is asked for:
                        stakes (on one pool, and on 100), pool-settlement (a pool of 100 000 stakes), log
                        (predicting with the public log and without it), growth (what every read costs at
-                       10 000, 100 000 and 1 000 000 predictions), gateway (calls of models: directly,
+                       10 000, 100 000 and 1 000 000 predictions), feed (a page of the feed among
+                       100 000 agents and 2 000 000 comments), gateway (calls of models: directly,
                        through a bare proxy, through Portkey's gateway, and through ours); may be repeated
   --rounds N           rounds of each contender (3)
   --seconds N          counted seconds of each round (2)

@@ -4,6 +4,7 @@ import type { Machine } from "./machine/describe.ts"
 import { medians, ratio } from "./measurement.ts"
 import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
+import type { FeedCost } from "./scenarios/feed.ts"
 import type { Growth } from "./scenarios/growth.ts"
 import type { Logged } from "./scenarios/log.ts"
 import type { PoolSettled } from "./scenarios/poolSettlement.ts"
@@ -113,6 +114,19 @@ export const poolTable = ({ rows, seconds: { plain, staked }, stakes, winners }:
       fixed(staked - plain, 2),
       fixed(rows / (staked - plain), 0)
     ]
+  ])
+
+export const feedTable = (costs: ReadonlyArray<FeedCost>): string =>
+  table([
+    ["follows", "page", "ms", "slowest ms", "pages", "shown"],
+    ...costs.map(({ following, millis, page, pages, shown, slowest }) => [
+      following,
+      page,
+      fixed(millis, 2),
+      fixed(slowest, 2),
+      String(pages),
+      String(shown)
+    ])
   ])
 
 export const growthTable = ({ board, sizes }: Growth): string =>

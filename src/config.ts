@@ -14,13 +14,17 @@ import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
 import { paperSettings } from "./paperSettings.ts"
+import { paymentSettings, stripeOf } from "./paymentSettings.ts"
+import type { StripeSettings } from "./paymentSettings.ts"
 import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
 import type { PriceComposition } from "./priceSettings.ts"
+import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
 import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 import { settlementSettings } from "./settlementSettings.ts"
+import { socialSettings } from "./socialSettings.ts"
 import { telemetrySettings } from "./telemetrySettings.ts"
 
 /** A setting cannot be used as it is; the message is all an operator needs. */
@@ -109,9 +113,11 @@ export const settings = {
   ...openIdSettings,
   ...identitySettings,
   ...creditSettings,
+  ...paymentSettings,
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
+  ...scheduleSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
     "5",
@@ -125,6 +131,7 @@ export const settings = {
   ),
   ...settlementSettings,
   ...paperSettings,
+  ...socialSettings,
   ...gatewaySettings,
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
@@ -195,6 +202,7 @@ export interface Composition {
   readonly logLevel: LogLevel.LogLevel
   readonly otlpEndpoint: Option.Option<string>
   readonly openId: Option.Option<OpenIdSettings>
+  readonly stripe: Option.Option<StripeSettings>
   readonly prices: PriceComposition
   /** The file that says which models there are and who serves them. */
   readonly gatewayConfig: Option.Option<string>
@@ -238,6 +246,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         clientSecret: yield* given(settings.oidcClientSecret)
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    stripe: yield* Effect.fromResult(
+      stripeOf({
+        secretKey: yield* given(settings.stripeSecretKey),
+        webhookSecret: yield* given(settings.stripeWebhookSecret),
+        packages: yield* given(settings.creditPackages),
+        api: yield* orDefault(settings.stripeApi),
+        checkout: yield* orDefault(settings.stripeCheckout)
+      })
+    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     prices: yield* Effect.fromResult(
       priceCompositionOf({
         source: priceSource,
@@ -258,6 +275,11 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
       pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
       claimGrant: yield* orDefault(settings.claimGrant),
+      planCredit: {
+        free: yield* orDefault(settings.planCreditFree),
+        pro: yield* orDefault(settings.planCreditPro),
+        team: yield* orDefault(settings.planCreditTeam)
+      },
       minStake: yield* orDefault(settings.minStake),
       agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
       signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
@@ -276,9 +298,19 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
       priceReread: yield* orDefault(settings.priceReread),
       macroAutoResolve: macroAutoResolve === "on",
+      schedules: schedulesOf(yield* given(settings.schedules), priceSource),
+      sessionLead: yield* orDefault(settings.sessionLead),
+      flashTime: yield* orDefault(settings.flashTime),
+      flashWithin: yield* orDefault(settings.flashWithin),
+      weeklyLead: yield* orDefault(settings.weeklyLead),
+      releaseLead: yield* orDefault(settings.releaseLead),
+      releaseClose: yield* orDefault(settings.releaseClose),
+      scheduleNotice: yield* orDefault(settings.scheduleNotice),
+      schedulePriceWithin: yield* orDefault(settings.schedulePriceWithin),
       closeGrace: yield* orDefault(settings.closeGrace),
       paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
       paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
+      followsPerAgent: yield* orDefault(settings.followsPerAgent),
       rankMinCount: yield* orDefault(settings.rankMinCount),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
@@ -287,6 +319,10 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
+        comments: yield* orDefault(settings.limitComments),
+        replies: yield* orDefault(settings.limitReplies),
+        likes: yield* orDefault(settings.limitLikes),
+        follows: yield* orDefault(settings.limitFollows),
         tokens: yield* orDefault(settings.limitTokens),
         token_failures: yield* orDefault(settings.limitTokenFailures),
         registrations: yield* orDefault(settings.limitRegistrations),
@@ -296,6 +332,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
         gateway_calls: yield* orDefault(settings.limitGatewayCalls),
+        purchases: yield* orDefault(settings.limitPurchases),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)
       },

@@ -4,6 +4,13 @@ import type { Setting } from "./settingKinds.ts"
 
 export const limitSettings = {
   limitPredictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
+  limitComments: limit("AUSPEX_LIMIT_COMMENTS", "5/minute", "Comments on events, per agent."),
+  limitReplies: limit("AUSPEX_LIMIT_REPLIES", "10/minute", "Replies to comments, per agent."),
+  limitLikes: limit(
+    "AUSPEX_LIMIT_LIKES",
+    "30/minute",
+    "Likes of comments and replies, given or taken back, per agent."
+  ),
   limitTokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   limitTokenFailures: limit("AUSPEX_LIMIT_TOKEN_FAILURES", "60/minute", "Refused credentials, per address."),
   limitRegistrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),

@@ -21,7 +21,9 @@ import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
+import * as Payments from "./layers/postgres/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
+import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
@@ -195,6 +197,8 @@ const application = (config: Composition) =>
         Layer.provide(Gateway.layer),
         Layer.provide(gatewayFile(config)),
         Layer.provide(IdentityProvider.layer(config.openId)),
+        Layer.provide(Payments.layer),
+        Layer.provide(PaymentProvider.layer(config.stripe)),
         Layer.provide(services),
         Layer.provide(mail.layer),
         Layer.provide(

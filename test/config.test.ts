@@ -38,12 +38,17 @@ const decided: Environment = {
   AUSPEX_PRICE_EVENT_VOID_AFTER: "72 hours",
   AUSPEX_RANK_MIN_COUNT: "30",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
+  AUSPEX_LIMIT_COMMENTS: "5/minute",
+  AUSPEX_LIMIT_REPLIES: "10/minute",
+  AUSPEX_LIMIT_LIKES: "30/minute",
+  AUSPEX_LIMIT_FOLLOWS: "20/minute",
   AUSPEX_LIMIT_STAKES: "5/minute,50/day",
   AUSPEX_LIMIT_TOKENS: "20/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "60/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "60/minute",
   AUSPEX_TRUSTED_PROXIES: "",
   AUSPEX_PRICE_SOURCE: "none"
 }
@@ -65,7 +70,11 @@ const absent = [
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_TSA_URL",
+  "AUSPEX_STRIPE_SECRET_KEY",
+  "AUSPEX_STRIPE_WEBHOOK_SECRET",
+  "AUSPEX_CREDIT_PACKAGES",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -77,6 +86,7 @@ const further: Environment = {
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
   AUSPEX_PAPER_PRICE_WITHIN: "4 days",
   AUSPEX_LARGEST_BATCH: "500",
+  AUSPEX_FOLLOWS_PER_AGENT: "5000",
   AUSPEX_PUBLIC_CACHE: "1 second",
   AUSPEX_LOG_WITNESSES: "",
   AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
@@ -94,7 +104,13 @@ const further: Environment = {
   AUSPEX_LIMIT_CLAIM_MAILS: "3/day",
   AUSPEX_LIMIT_REMINDER_MAILS: "20/day",
   AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour",
-  AUSPEX_LIMIT_SIGN_INS: "20/hour"
+  AUSPEX_LIMIT_SIGN_INS: "20/hour",
+  AUSPEX_PLAN_CREDIT_FREE: "0",
+  AUSPEX_PLAN_CREDIT_PRO: "0",
+  AUSPEX_PLAN_CREDIT_TEAM: "0",
+  AUSPEX_STRIPE_API: "https://api.stripe.com",
+  AUSPEX_STRIPE_CHECKOUT: "https://checkout.stripe.com",
+  AUSPEX_LIMIT_PURCHASES: "10/hour"
 }
 
 const witnessKeys = [
@@ -165,6 +181,39 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],
   AUSPEX_LOG_KEY: ["a-secret-that-is-no-key", otherKey, testLogKey.slice(0, -8)],
   AUSPEX_LOG_KEY_PREVIOUS: ["a-secret-that-is-no-key"],
+  AUSPEX_STRIPE_SECRET_KEY: ["sk_test", "sk_test_42 sk_test_43", "sk_test_\n4242424242"],
+  AUSPEX_STRIPE_WEBHOOK_SECRET: ["whsec_", "whsec_1 whsec_2 whsec_3"],
+  AUSPEX_CREDIT_PACKAGES: [
+    "500",
+    "500 for 5",
+    "500 for 5 euros",
+    "500 for 5 xyz",
+    "500 for 0 eur",
+    "500 for -5 eur",
+    "0 for 5 eur",
+    "0.5 for 5 eur",
+    "10000001 for 5 eur",
+    "500 for 5.001 eur",
+    "500 for 5,00 eur",
+    "500 for 500.5 jpy",
+    "500 for 1000000 eur",
+    "500 for 5 kwd",
+    "500 for 5 eur; 2200 for 20 eur",
+    "500 for 5 eur,",
+    Array.from({ length: 13 }, (_, index) => `${index + 1} for 5 eur`).join()
+  ],
+  AUSPEX_STRIPE_API: [
+    "api.stripe.com",
+    "http://api.stripe.com",
+    "https://api.stripe.com/v1",
+    "ftp://localhost"
+  ],
+  AUSPEX_STRIPE_CHECKOUT: [
+    "pay.example",
+    "http://pay.example",
+    "https://pay.example/c",
+    "https://u:p@pay.example"
+  ],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
   OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
@@ -188,6 +237,7 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))
@@ -244,6 +294,10 @@ describe("Settings", () => {
       assert.deepStrictEqual(Object.fromEntries(perWindow), {
         predictions: "60 in 60 s",
         stakes: "5 in 60 s,50 in 86400 s",
+        comments: "5 in 60 s",
+        replies: "10 in 60 s",
+        likes: "30 in 60 s",
+        follows: "20 in 60 s",
         tokens: "20 in 60 s",
         token_failures: "60 in 60 s",
         registrations: "20 in 3600 s",
@@ -252,6 +306,8 @@ describe("Settings", () => {
         reminder_mails: "20 in 86400 s",
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
+        purchases: "10 in 3600 s",
+        gateway_calls: "60 in 60 s",
         reads: "600 in 60 s",
         log_reads: "6000 in 60 s"
       })
@@ -294,6 +350,29 @@ describe("Settings", () => {
       assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
       for (const partial of [client, secret, { ...client, ...secret }])
         assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
+  )
+
+  it.effect("credit is sold by a key, a webhook's secret and packages, all of them or none", () =>
+    Effect.gen(function* () {
+      const whole = {
+        AUSPEX_STRIPE_SECRET_KEY: " sk_test_4242424242\n",
+        AUSPEX_STRIPE_WEBHOOK_SECRET: "whsec_1717171717",
+        AUSPEX_CREDIT_PACKAGES: "500 for 5 eur, 2200 for 19.90 EUR,1 for 1 jpy"
+      }
+      assert.isTrue(Option.isNone((yield* loaded({})).stripe))
+      const { stripe } = yield* loaded(whole)
+      assert(Option.isSome(stripe))
+      assert.deepStrictEqual(stripe.value.packages, [
+        { credits: 500, price: { amount: 500, currency: "eur" } },
+        { credits: 2200, price: { amount: 1990, currency: "eur" } },
+        { credits: 1, price: { amount: 1, currency: "jpy" } }
+      ])
+      assert.strictEqual(Redacted.value(stripe.value.secretKey), "sk_test_4242424242")
+      assert.notMatch(JSON.stringify(stripe), /4242|1717/)
+      for (const name of Object.keys(whole)) {
+        assert.match(yield* refusal({ ...whole, [name]: "" }), new RegExp(`^${name} must be set`))
+      }
     })
   )
 

@@ -1,7 +1,9 @@
 /** The pages that are read: the first of a list, and those that begin after an item further down. */
-import { Effect } from "effect"
+import { Effect, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { cursorsOf } from "../../src/layers/Cursors.ts"
 import type { Page } from "../../src/services/paging.ts"
+import { tokenSecret } from "../world.ts"
 
 export const pageSize = 20
 /** So many items before its end the last page of a list begins: room enough for a full one. */
@@ -9,11 +11,17 @@ export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
 
+const cursors = cursorsOf({
+  tokenSecret: Redacted.make(tokenSecret),
+  tokenSecretPrevious: Option.none()
+}).codec(Schema.Json)
+const keyOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
+
 /** The page after the item whose sort key, as JSON, this query selects; with the cursor that the service writes. */
 export const pageAfter = Effect.fnUntraced(function* (key: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
-  const page: Page = { limit: pageSize, cursor: Buffer.from(String(row?.[0])).toString("base64url") }
+  const page: Page = { limit: pageSize, cursor: cursors.encode(yield* keyOf(row?.[0])) }
   return page
 })
 

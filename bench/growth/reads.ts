@@ -2,18 +2,28 @@
  * Every read of the API whose data grow, as the service answers it, with the parameters that matter: rare and common
  * ones, an ordinary agent and the busiest one, the first page and one near the end.
  */
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
+import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
+import { Charts } from "../../src/services/Charts.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
+import type { Feed } from "../../src/services/Feed.ts"
+import type { GatewayUsage } from "../../src/services/Gateway.ts"
+import type { GatewayKeys } from "../../src/services/GatewayKeys.ts"
+import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
+import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
@@ -21,21 +31,33 @@ import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { discussionReads } from "./discussion.ts"
+import { gatewayReads } from "./gateway.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
+import { socialReads } from "./social.ts"
 
-type Reading = Effect.Effect<
+export type Reading = Effect.Effect<
   unknown,
   unknown,
+  | ActionHistory
   | AgentScopes
   | Archive
   | Arenas
+  | ChallengeDirectory
+  | Charts
   | Credits
+  | Discussion
   | Events
+  | Feed
+  | Follows
+  | GatewayKeys
+  | GatewayUsage
   | LogTimeStamps
   | MacroArena
   | Pools
+  | Profiles
   | PriceEvents
   | Registry
   | Scoring
@@ -44,7 +66,7 @@ type Reading = Effect.Effect<
 >
 
 export interface Read {
-  /** As the API names it: `GET /api/v1/eval/challenges`. */
+  /** As the API names it: `GET /api/v1/eval/challenges`; a page's path where only pages read it. */
   readonly route: string
   readonly asked: string
   readonly page: string
@@ -52,7 +74,7 @@ export interface Read {
 }
 
 /** The page after the item whose key a query says. */
-interface Deep {
+export interface Deep {
   readonly page: string
   /** Selects the sort key of the item, as JSON. */
   readonly key: string
@@ -110,6 +132,9 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/eval/macro/challenges", "", (page) => MacroArena.use((macro) => macro.list(undefined, page)))
   yield* add("/eval/macro/challenges", "status=open", (page) =>
     MacroArena.use((macro) => macro.list("open", page))
+  )
+  yield* add("/eval/macro/challenges", "status=resolved", (page) =>
+    MacroArena.use((macro) => macro.list("resolved", page))
   )
   yield* add("/eval/price-events/challenges", "", (page) =>
     PriceEvents.use((events) => events.list(undefined, page))
@@ -200,6 +225,10 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/events/today", "asset=GC", (page) =>
     Events.use((service) => service.today({ asset: "GC" }, page))
   )
+
+  yield* discussionReads(size, add)
+  yield* socialReads(size, add)
+  yield* gatewayReads(busiest, add)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
@@ -297,6 +326,55 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
             from (select seq from transfers where 'agent:${busiest}' in (debit, credit)
                    order by seq offset ${fromTheEnd} limit 1) as k`
   })
+  const page = (route: string, asked: string, run: Reading, which = "first") =>
+    reads.push({ route: `GET ${route}`, asked, page: which, run })
+  const directory = Effect.fnUntraced(function* (asked: string, filter: DirectoryFilter, from?: string) {
+    const list = (wanted: Page) => ChallengeDirectory.use((service) => service.list(filter, wanted))
+    page("/challenges", asked, list(firstPage))
+    if (from === undefined) return
+    const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
+      from (select deadline, id from challenges where ${from} order by id offset ${fromTheEnd} limit 1) as k`
+    page("/challenges", asked, list(yield* pageAfter(key)), "last")
+  })
+  yield* directory("open", { status: "open" })
+  yield* directory("open, macro", { status: "open", type: "macro" })
+  yield* directory("closed", { status: "closed" })
+  yield* directory("resolved", { status: "resolved" }, "resolved_at is not null")
+  yield* directory("resolved, macro", { status: "resolved", type: "macro" })
+  yield* directory("resolved, directional", { status: "resolved", type: "directional" })
+  yield* directory("ended", { status: "ended" }, "cancelled_at is not null")
+  page(
+    "/events/:event_id",
+    "",
+    Events.use((service) => service.get(event))
+  )
+  page(
+    "/events/:event_id",
+    "its challenges",
+    ChallengeDirectory.use((service) => service.ofEvent(EventId.make(event)))
+  )
+  const now = yield* DateTime.now
+  for (const [asked, days] of [
+    ["prices of a day", 1],
+    ["prices of a year", 365]
+  ] as const) {
+    page(
+      "/challenges/:challenge_id",
+      asked,
+      Charts.use((charts) => charts.prices("GC", DateTime.subtract(now, { days }), now))
+    )
+  }
+  page(
+    "/challenges/:challenge_id",
+    "answers, everybody's",
+    Charts.use((charts) => charts.answers(hot))
+  )
+  page(
+    "/agents/:agent_id",
+    "the busiest agent's record",
+    Charts.use((charts) => charts.trackRecord(busiest))
+  )
+
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))

@@ -5,6 +5,9 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
+import { discussions } from "./discussion.ts"
+import { gatewayCalls } from "./gateway.ts"
+import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
 
 /** Open challenges, and as many that wait for their price, whatever the size. */
@@ -12,6 +15,7 @@ const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
 const poolPrefix = "0190b000"
+const questionPrefix = "0190f000"
 /** As many as a challenge may have, less one. */
 const binsOfPool = 200
 
@@ -86,6 +90,16 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
     select target, count(*), count(resolved_at), count(cancelled_at) from challenges group by target`
 })
 
+/** A price of gold every minute, as many as there are predictions. */
+const prices = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into price_points (source, asset, interval, time, close, observed_at, fetched_at)
+    select 'bench', 'GC', 'quote', at, 2000 + n % 97, at, at
+      from generate_series(1, ${size.predictions}::int) as n
+     cross join lateral (select date_trunc('minute', now()) - n * interval '1 minute' as at) as moment`
+})
+
 /** Macro challenges that are open, of which all bins are staked on. */
 const pools = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
@@ -102,6 +116,25 @@ const pools = Effect.fnUntraced(function* (size: Size) {
     insert into pool_bins (challenge_id, bin, staked, stakers)
     select id, bin, 1000000, 1 from challenges cross join generate_series(0, ${binsOfPool - 1}::int) as bin
      where type = 'macro' order by id, bin`
+})
+
+/** Price events: the oldest are open or wait for their candles, as questions about a whole year do, the others have ended. */
+const questions = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into challenges
+      (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
+       resolution_criteria, resolution_criteria_zh, level, closed_at, resolved_at, cancelled_at, cancel_reason)
+    select ${sql.literal(uuidText(questionPrefix, "n"))}::uuid, 'price_event', 'threshold', 'BTC', 'Will BTC close above it?',
+           now() - interval '1 year', deadline, deadline, deadline, deadline, 'criteria', 'criteria', 60000,
+           case when state in ('resolved', 'void') then deadline end, case state when 'resolved' then deadline end,
+           case state when 'void' then deadline end, case state when 'void' then 'No candles.' end
+      from generate_series(0, ${size.challenges / 2 - 1}::int) as n
+     cross join lateral (
+       select case when n < ${openNow}::int then 'open' when n < ${2 * openNow}::int then 'closed'
+                   when n % 7 = 3 then 'void' else 'resolved' end as state) as s
+     cross join lateral (
+       select now() + case state when 'open' then interval '1 day' else interval '-1 day' end as deadline) as d`
 })
 
 /** Of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
@@ -145,7 +178,12 @@ const settlements = Effect.gen(function* () {
     insert into settlements
       (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
     select id, 1, 'bullish', 2000, 2050, 0.3, 'bench quote', resolve_at, resolved_at, current_date
-      from challenges where resolved_at is not null`
+      from challenges where resolved_at is not null and type = 'directional'`
+  yield* sql`
+    insert into settlements
+      (challenge_id, version, result, close_price, level, source, observed_at, settled_at, day)
+    select id, 1, 'bullish', level, level, 'bench 1h candle', resolve_at, resolved_at, current_date
+      from challenges where resolved_at is not null and type = 'price_event'`
   yield* sql`
     insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
     select p.challenge_id, 1, p.agent_id, p.revision, p.direction = 'bullish',
@@ -274,7 +312,9 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   })
   yield* step("agents", Seed.agents(size.agents - 1))
   yield* step("events and challenges", challenges(size))
+  yield* step("prices", prices(size))
   yield* step("pools", pools(size))
+  yield* step("price events", questions(size))
   yield* step("predictions", predictions(size))
   yield* step("settlements and scores", settlements)
   yield* step("the log", log)
@@ -282,5 +322,8 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("signals and subscriptions", habits(size))
   yield* step("credit", credit(size))
   yield* step("the archive", archive(size))
+  yield* step("discussions", discussions(size))
+  yield* step("follows", follows(size))
+  yield* step("calls of models", gatewayCalls(size, people(size).busiest))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

@@ -10,6 +10,8 @@ import { macro } from "./macro.ts"
 import { owners } from "./owners.ts"
 import { priceEvents } from "./priceEvents.ts"
 import { prices } from "./prices.ts"
+import { releaseCalendar } from "./releaseCalendar.ts"
+import { purchases } from "./purchases.ts"
 import { layer, sessionFlags } from "./session.ts"
 import { audit, figures, leaderboard, targets } from "./standing.ts"
 
@@ -22,11 +24,13 @@ export const admin = Command.make("admin").pipe(
     challenges,
     macro,
     priceEvents,
+    releaseCalendar,
     archive,
     settle,
     targets,
     agents,
     owners,
+    purchases,
     audit,
     figures,
     log,

@@ -4,10 +4,12 @@ import { Argument, Command, Flag } from "effect/cli"
 import { MacroStatus } from "../../src/services/MacroArena.ts"
 import type { MacroChallenge } from "../../src/services/MacroArena.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { moment, record, utc } from "../client/table.ts"
+import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { amendMacro } from "./amend.ts"
 import { instantOf } from "./instant.ts"
+import { proposals } from "./macroProposals.ts"
+import { confirm, details } from "./macroResolution.ts"
 import { results } from "./results.ts"
 import { pageFlags, pageQueryOf, Session } from "./session.ts"
 
@@ -22,26 +24,6 @@ const columns: ReadonlyArray<Column<MacroChallenge>> = [
   { title: "predictions", of: ({ prediction_count }) => prediction_count, yields: "dropped" },
   { title: "question", of: ({ question }) => question, yields: "cut" }
 ]
-
-const edgesOf = ({ bins }: MacroChallenge): string =>
-  bins.flatMap(({ low }) => (low === null ? [] : [String(low)])).join(", ")
-
-const details = (challenge: MacroChallenge): string =>
-  record([
-    ["id", challenge.id],
-    ["question", challenge.question],
-    ["status", challenge.status],
-    ["deadline", utc(challenge.deadline)],
-    ["release", utc(challenge.release_at)],
-    ["unit", challenge.unit],
-    ["reference scale", challenge.reference_scale],
-    ["decimal step", challenge.decimal_step],
-    ["bin edges", edgesOf(challenge)],
-    ["reward pool", challenge.reward_pool],
-    ["published value", challenge.actual_value],
-    ["criteria", challenge.resolution_criteria],
-    ...(challenge.void_reason === null ? [] : [["void", challenge.void_reason] as const])
-  ])
 
 const list = Command.make(
   "list",
@@ -157,14 +139,15 @@ const resolve = Command.make(
     id,
     value: Flag.Finite("value").pipe(
       Flag.withDescription("The first print of the figure; below zero as --value=-0.1")
-    )
+    ),
+    confirm
   },
-  Effect.fn("macro.resolve")(function* ({ id: challenge_id, value: actual_value }) {
+  Effect.fn("macro.resolve")(function* ({ confirm, id: challenge_id, value: actual_value }) {
     const session = yield* Session
     const client = yield* session.administrator
     const resolved = yield* client.admin.resolveMacroChallenge({
       params: { challenge_id },
-      payload: { actual_value }
+      payload: { actual_value, confirm }
     })
     yield* session.show(resolved, details)
   })
@@ -184,6 +167,6 @@ const voided = Command.make(
 ).pipe(Command.withDescription("Void a challenge after its deadline; nobody is scored by it"))
 
 export const macro = Command.make("macro").pipe(
-  Command.withSubcommands([list, create, resolve, voided, amendMacro, results]),
+  Command.withSubcommands([list, create, resolve, proposals, voided, amendMacro, results]),
   Command.withDescription("Macro challenges: figures that will be published")
 )

@@ -38,11 +38,20 @@ export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
 /** Each registration is given an event of its own; one of them will be known. */
 const mostRegistrations = 3
 
-const admitted = Effect.fnUntraced(function* (url: string, strategy: Pick<Strategy, "name" | "bio">) {
+const admitted = Effect.fnUntraced(function* (
+  url: string,
+  strategy: Pick<Strategy, "name" | "bio">,
+  requested_scopes: ReadonlyArray<string>
+) {
   const client = yield* clientOf(url)
   for (let attempt = 1; ; attempt++) {
     const { body } = yield* client.registration.register({
-      payload: { name: `demo ${strategy.name}`, bio: strategy.bio, model_name: "a few lines of arithmetic" }
+      payload: {
+        name: `demo ${strategy.name}`,
+        bio: strategy.bio,
+        model_name: "a few lines of arithmetic",
+        requested_scopes
+      }
     })
     const outcome = yield* client.registration.submitChallenge({
       params: { challenge_id: body.challenge_id },
@@ -58,12 +67,13 @@ const admitted = Effect.fnUntraced(function* (url: string, strategy: Pick<Strate
   }
 })
 
-/** Registers, passes the registration challenge and takes a token. */
+/** Registers, passes the registration challenge and takes a token, of the usual scopes unless others are asked for. */
 export const register = Effect.fn("demo.register")(function* (
   url: string,
-  strategy: Pick<Strategy, "name" | "bio">
+  strategy: Pick<Strategy, "name" | "bio">,
+  scopes: ReadonlyArray<string> = []
 ) {
-  const { agent_id, client_secret, score } = yield* admitted(url, strategy)
+  const { agent_id, client_secret, score } = yield* admitted(url, strategy, scopes)
   const anonymous = yield* clientOf(url)
   const token = yield* anonymous.registration.issueToken({
     payload: { grant_type: "client_credentials", agent_id, client_secret }

@@ -10,6 +10,7 @@ import { ownServer } from "./ownServer.ts"
 import { play } from "./play.ts"
 import type { Game } from "./play.ts"
 import { conclude, heading, roundLine } from "./report.ts"
+import { season } from "./season/command.ts"
 import { strategies } from "./strategies.ts"
 import { fromFile, synthetic } from "./tape.ts"
 import type { Tape } from "./tape.ts"
@@ -189,7 +190,7 @@ export const demo = Command.make("demo", flags, run).pipe(
   Command.withDescription(
     "Three agents with different styles register, predict hours of real prices against real deadlines, and are settled and ranked."
   ),
-  Command.withSubcommands([macro]),
+  Command.withSubcommands([macro, season]),
   Command.withExamples([
     { command: "npm run demo", description: "Made-up prices, a server of its own" },
     {
@@ -199,6 +200,10 @@ export const demo = Command.make("demo", flags, run).pipe(
     {
       command: "npm run demo -- macro --series cpi.csv",
       description: "Forecasts of a price index instead"
+    },
+    {
+      command: "npm run demo -- season",
+      description: "A quarter of scheduled challenges in about a minute"
     },
     { command: "npm run demo -- --url http://127.0.0.1:8080", description: "On a server that runs" }
   ])

@@ -2,11 +2,24 @@
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
-import { Config, Duration, Effect, FileSystem, Option, Path, Redacted, Schedule, Stream } from "effect"
+import {
+  Config,
+  DateTime,
+  Duration,
+  Effect,
+  FileSystem,
+  Option,
+  Path,
+  Queue,
+  Redacted,
+  Schedule,
+  Stream
+} from "effect"
 import { ChildProcess } from "effect/process"
 import { CommandFailed, anonymousClient } from "../client/connection.ts"
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const movedClock = new URL("season/movedClock.ts", import.meta.url).href
 
 /** Nothing of the operator's settings reaches it, a DATABASE_URL least of all; only what any program needs. */
 const inherited = ["PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT"]
@@ -58,18 +71,28 @@ const startTimeout = Duration.minutes(2)
 /** The server drains for at most 20 seconds, then its database stops. */
 const stopTimeout = Duration.seconds(40)
 
+interface Started {
+  /** Of the operator, over those of the demonstration. */
+  readonly settings: Readonly<Record<string, string>>
+  /** What the program is started with before its own name. */
+  readonly preloaded: ReadonlyArray<string>
+  readonly input: "ignore" | Stream.Stream<Uint8Array>
+  /** Whether its clock is that of its database, without which it never says that it is ready. */
+  readonly keepsTime: boolean
+}
+
 /** Starts the server and waits until it is ready. */
-export const ownServer = Effect.gen(function* () {
+const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settings: wanted }: Started) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-demo-" })
   yield* fs.chmod(directory, enterable)
   const port = yield* freePort
   const adminToken = randomBytes(32).toString("base64url")
-  const child = yield* ChildProcess.make(process.execPath, [program], {
-    env: { ...(yield* environment), ...settings(port, path.join(directory, "data"), adminToken) },
+  const child = yield* ChildProcess.make(process.execPath, [...preloaded, program], {
+    env: { ...(yield* environment), ...settings(port, path.join(directory, "data"), adminToken), ...wanted },
     extendEnv: false,
-    stdin: "ignore",
+    stdin: input,
     forceKillAfter: stopTimeout
   })
   const told: Array<string> = []
@@ -87,8 +110,11 @@ export const ownServer = Effect.gen(function* () {
   )
   const url = `http://127.0.0.1:${port}`
   const client = yield* anonymousClient(url)
-  const ready = client.health.ready().pipe(
-    Effect.filterOrFail(({ status }) => status === "ready"),
+  const isUp = keepsTime
+    ? Effect.map(client.health.ready(), ({ status }) => status === "ready")
+    : Effect.as(client.health.live(), true)
+  const ready = isUp.pipe(
+    Effect.filterOrFail((isSo) => isSo),
     Effect.retry(Schedule.spaced("100 millis")),
     Effect.timeoutOption(startTimeout)
   )
@@ -96,5 +122,26 @@ export const ownServer = Effect.gen(function* () {
   if (Option.isNone(yield* Effect.raceFirst(ready, ended))) {
     return yield* new CommandFailed({ message: ["The server did not start. It said:", ...told].join("\n  ") })
   }
-  return { url, adminToken: Redacted.make(adminToken) }
+  return { url, adminToken: Redacted.make(adminToken), told }
+})
+
+/** A server with an empty database. */
+export const ownServer = start({ settings: {}, preloaded: [], input: "ignore", keepsTime: true })
+
+/** One whose clock begins at `from`, and stands wherever it is moved to. */
+export const movedServer = Effect.fnUntraced(function* (
+  from: DateTime.Utc,
+  wanted: Readonly<Record<string, string>>
+) {
+  const times = yield* Queue.unbounded<string>()
+  const server = yield* start({
+    settings: { ...wanted, AUSPEX_DEMO_NOW: DateTime.formatIso(from) },
+    preloaded: ["--import", movedClock],
+    input: Stream.fromQueue(times).pipe(Stream.encodeText),
+    keepsTime: false
+  })
+  return {
+    ...server,
+    moveTo: (time: DateTime.Utc) => Queue.offer(times, `${DateTime.formatIso(time)}\n`)
+  }
 })

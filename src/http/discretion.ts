@@ -1,15 +1,13 @@
 /** Keeps out of logs, traces and the audit log what only its owner may know. */
 import { Layer } from "effect"
 import { UrlParams } from "effect/http"
-
-/** Secrets of ours are recognised by their prefix wherever they turn up. */
-const secrets = /aus_(cs|cl|gw|mc|si|ss)_[\w-]+/g
+import { withoutPrefixed } from "../services/ownSecrets.ts"
 
 /** Members that hold a secret, whatever it looks like. */
 const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s*:\s*"(?:[^"\\]|\\.)*"/g
 
 const redacted = (text: string): string =>
-  text.replaceAll(secretMembers, '"$1":"<redacted>"').replaceAll(secrets, "aus_$1_<redacted>")
+  withoutPrefixed(text.replaceAll(secretMembers, '"$1":"<redacted>"'))
 
 /** A secret in a path works percent-encoded, too. */
 const decoded = (text: string): string => {

@@ -20,12 +20,16 @@ export const logPaths = {
   stampedText: "/log/timestamp/:size/text"
 } as const
 
+/** Where the payment provider tells what came of purchases. */
+export const webhookPath = "/api/v1/stripe/webhook"
+
 const methodsByPath = new Map<string, Set<string>>([
   ...Object.values(documents).map((path) => [path, new Set(["GET"])] as const),
   ...Object.values(logPaths).map((path) => [path, new Set(["GET"])] as const),
   ...Object.values(gatewayPaths).map(
     (path) => [path, new Set([path.startsWith(gatewayPaths.models) ? "GET" : "POST"])] as const
   ),
+  [webhookPath, new Set(["POST"])],
   ...assets.map(({ path }) => [path, new Set(["GET"])] as const),
   ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
 ])

@@ -13,19 +13,23 @@ import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
 import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
+import * as discussion from "./handlers/discussion.ts"
 import * as gateway from "./handlers/gateway.ts"
 import * as models from "./handlers/models.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
+import * as payments from "./handlers/payments.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as registration from "./handlers/registration.ts"
+import * as social from "./handlers/social.ts"
 import * as tiles from "./handlers/tiles.ts"
 import * as timeStamps from "./handlers/timeStamps.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
+import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
@@ -41,8 +45,11 @@ const handlers = Layer.mergeAll(
   arena.layer,
   macro.layer,
   priceEvents.layer,
+  social.layer,
   gateway.layer,
   publicReads.layer,
+  discussion.layer,
+  discussion.publicReads,
   log.layer,
   admin.layer,
   health.layer
@@ -54,7 +61,8 @@ const handlers = Layer.mergeAll(
     limits.byAddress,
     limits.byAgent,
     conditional.layer,
-    requestBody.layer
+    requestBody.layer,
+    idempotency.layer
   ]),
   Layer.provide(PublicCache.layer)
 )
@@ -63,11 +71,13 @@ const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(L
 
 const routes = Layer.mergeAll(
   api,
-  pages.layer,
+  pages.layer.pipe(Layer.provide(PublicCache.layer)),
+  payments.layer,
   tiles.layer,
   timeStamps.layer,
   models.layer,
-  HttpApiScalar.layer(Api, { path: documents.docs }),
+  // Its default fonts would come from elsewhere.
+  HttpApiScalar.layer(Api, { path: documents.docs, scalar: { withDefaultFonts: false } }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
   edge.layer
 )

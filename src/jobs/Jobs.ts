@@ -5,11 +5,13 @@ import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
 import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
+import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
+import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
@@ -27,6 +29,7 @@ const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
+  const schedules = yield* Schedules
   const scoring = yield* Scoring
   const limits = yield* Limits
   const credentials = yield* AgentCredentials
@@ -37,6 +40,7 @@ const start = Effect.gen(function* () {
   const mailer = yield* Mailer
   const operators = yield* Operators
   const keeper = yield* LogKeeper
+  const idempotency = yield* Idempotency
   // Full batches follow one another at once.
   const sequence = keeper.sequence.pipe(
     Effect.repeat({ while: (entries) => entries === mostPerPass }),
@@ -45,6 +49,9 @@ const start = Effect.gen(function* () {
     )
   )
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
+  if (settings.schedules.length > 0) {
+    yield* Effect.forkScoped(everyTick("schedules", settings.jobInterval, schedules.makeDue))
+  }
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(repeatedly("log", busyLogInterval, sequence))
   yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
@@ -61,10 +68,12 @@ const start = Effect.gen(function* () {
       Effect.all([
         limits.trim,
         credentials.trim,
+        idempotency.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,
         credits.grantEarlierClaims,
         billing.sweep,
+        credits.payPlans,
         mailer.trim,
         operators.trim,
         keeper.trim
@@ -73,7 +82,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -2,8 +2,13 @@
  * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: what a job has to do
  * is read from the state of its rows, so a lost tick loses nothing.
  */
-import { Clock, DateTime, Duration, Effect, Schedule } from "effect"
+import { Clock, DateTime, Duration, Effect, Metric, Schedule } from "effect"
 import { JobRuns } from "../services/JobRuns.ts"
+
+const runsTotal = Metric.counter("job_runs_total", {
+  description: "Runs of scheduled jobs that this instance finished, by job and outcome: done, failed",
+  incremental: true
+})
 
 export const everyTick = Effect.fnUntraced(function* (
   job: string,
@@ -11,12 +16,21 @@ export const everyTick = Effect.fnUntraced(function* (
   work: Effect.Effect<unknown>
 ) {
   const runs = yield* JobRuns
+  const count = (outcome: "done" | "failed") =>
+    Metric.update(Metric.withAttributes(runsTotal, { job, outcome }), 1)
   const run = Effect.gen(function* () {
     const millis = Duration.toMillis(interval)
     const tick = Math.floor((yield* Clock.currentTimeMillis) / millis) * millis
-    if (yield* runs.claim(job, DateTime.makeUnsafe(tick))) yield* work
+    if (yield* runs.claim(job, DateTime.makeUnsafe(tick))) {
+      yield* work
+      yield* count("done")
+    }
   }).pipe(
-    Effect.catchCause((cause) => Effect.logError("job failed; it runs again at its next tick", cause)),
+    Effect.catchCause((cause) =>
+      Effect.logError("job failed; it runs again at its next tick", cause).pipe(
+        Effect.andThen(count("failed"))
+      )
+    ),
     Effect.annotateLogs({ job }),
     Effect.withSpan("job", { attributes: { "job.name": job }, root: true })
   )

@@ -8,9 +8,17 @@ import { headerOf, verifier } from "./accessTokens.ts"
 
 const bytesOf = (secret: Redacted.Redacted): Uint8Array => new TextEncoder().encode(Redacted.value(secret))
 
-/** The start of every token that a key signs: the header is always the same text. */
-const prefixOf = (key: Uint8Array): string =>
-  `${Buffer.from(JSON.stringify(headerOf(key))).toString("base64url")}.`
+/** The header of every token that a key signs is the same text. */
+const headerText = (key: Uint8Array): string =>
+  Buffer.from(JSON.stringify(headerOf(key))).toString("base64url")
+
+/** What the access tokens begin with that this platform has signed. */
+export const tokenHeaders = (
+  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
+): ReadonlyArray<string> =>
+  [settings.tokenSecret, ...Option.toArray(settings.tokenSecretPrevious)].map((secret) =>
+    headerText(bytesOf(secret))
+  )
 
 export const make = Effect.fnUntraced(function* (
   settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious" | "tokenTtl">
@@ -19,7 +27,7 @@ export const make = Effect.fnUntraced(function* (
   const verifyCurrent = verifier(key)
   const previousUntil = (yield* Clock.currentTimeMillis) + Duration.toMillis(settings.tokenTtl)
   const previous = Option.map(Option.map(settings.tokenSecretPrevious, bytesOf), (old) => ({
-    prefix: prefixOf(old),
+    prefix: `${headerText(old)}.`,
     verify: verifier(old)
   }))
 

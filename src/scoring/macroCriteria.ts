@@ -1,4 +1,5 @@
 /** The settlement text of a macro challenge, in English and Chinese. Made once, at creation, and frozen with it. */
+import { chineseName, chineseScoring, chineseVoid } from "./chinese.ts"
 
 export interface MacroTerms {
   readonly seriesName: string
@@ -25,8 +26,10 @@ export const macroCriteria = (terms: MacroTerms): string =>
 
 export const macroCriteriaChinese = (terms: MacroTerms): string =>
   [
-    `以 ${terms.series} ${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；其后的修订不计。`,
-    `预测按其正态分布的 CRPS 计分，${terms.scaleIsFrozen ? "参考尺度" : "以区间跨度为尺度，其值"}为 ${terms.scale}。`,
-    "恰好落在区间边界上的值归入其上方的区间。",
-    `至 ${terms.voidAt} 仍无公布值则作废，不计任何分数。`
+    `以${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；此后的修订值不予采用。`,
+    chineseScoring(
+      terms.scaleIsFrozen ? `参考尺度为 ${terms.scale}` : `以各区间的跨度为尺度，其值为 ${terms.scale}`
+    ),
+    "恰好落在两个区间分界点上的数值，归入其上方的区间。",
+    chineseVoid(terms.voidAt, "仍无公布值")
   ].join("")

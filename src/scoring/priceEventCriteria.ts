@@ -1,4 +1,5 @@
 /** The settlement text of a price-event question, in English and Chinese. Made once, at creation, and frozen with it. */
+import { chineseName, chineseScoring, chineseVoid } from "./chinese.ts"
 import type { PriceEventKind } from "./priceEvents.ts"
 
 export interface PriceEventTerms {
@@ -60,30 +61,30 @@ const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => Reado
   ]
 }
 
-const crpsChinese = ({ scale }: PriceEventTerms) => `预测按其正态分布的 CRPS 计分，参考尺度为 ${scale}。`
+const crpsChinese = ({ scale }: PriceEventTerms) => chineseScoring(`参考尺度为 ${scale}`)
 
 const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
-    `以 ${terms.target} 在 UTC 日 ${terms.lastDay} 的收盘价结算，即该日最后一根 1 小时 K 线（于 ${terms.resolveAt} 结束）的收盘价。`,
+    `以${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算，即当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
     crpsChinese(terms),
-    `至 ${terms.voidAt} 仍无该 K 线则作废，不计任何分数。`
+    chineseVoid(terms.voidAt, "仍未取得该 K 线")
   ],
   threshold: (terms) => [
-    `若 ${terms.target} 在 UTC 日 ${terms.lastDay} 的收盘价大于或等于 ${terms.level}，结果为“是”（bullish），否则为“否”（bearish）。`,
-    `收盘价取该日最后一根 1 小时 K 线（于 ${terms.resolveAt} 结束）的收盘价。`,
-    `至 ${terms.voidAt} 仍无该 K 线则作废，不计任何分数。`
+    `若${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价大于或等于 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
+    `收盘价取当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
+    chineseVoid(terms.voidAt, "仍未取得该 K 线")
   ],
   barrier: (terms) => [
-    `若 ${terms.target} 自 ${terms.windowFrom} 起至 ${terms.resolveAt} 前触及 ${terms.level}，结果为“是”（bullish），否则为“否”（bearish）。`,
-    "以开盘时间落在该时段内的 1 小时 K 线判定：该价位处于其中一根的最低价与最高价之间（恰好相等亦算触及），或位于两根之间的跳空缺口内，即为触及。",
-    "一次触及即为“是”；判为“否”须有该时段的全部 K 线。",
-    `至 ${terms.voidAt} 仍无法判定则作废，不计任何分数。`
+    `若${chineseName(terms.target)}在 ${terms.windowFrom} 至 ${terms.resolveAt} 期间触及 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
+    "判定依据为开盘时间不早于上述起始时刻、且早于上述结束时刻的 1 小时 K 线：若该价位落在某一根 K 线的最低价与最高价之间（恰好相等也视为触及），或落在前后两根 K 线之间的跳空缺口内，即为触及。",
+    "只要触及一次，即判为“是”；判为“否”则须具备该期间的全部 K 线。",
+    chineseVoid(terms.voidAt, "仍无法判定")
   ],
   count_days: (terms) => [
-    `以 ${terms.target} 自 ${terms.firstDay} 至 ${terms.lastDay} 的 7 个 UTC 日中收涨的天数结算：收盘价高于前一日收盘价为收涨，持平不算。`,
-    "每日收盘价取该日最后一根 1 小时 K 线的收盘价。",
+    `以${chineseName(terms.target)}在 ${terms.firstDay} 至 ${terms.lastDay}（UTC，共 7 天）中收涨的天数结算：当日收盘价高于前一日收盘价为收涨，持平不算。`,
+    "每日收盘价取当日最后一根 1 小时 K 线的收盘价。",
     crpsChinese(terms),
-    `至 ${terms.voidAt} 仍缺少 8 个收盘价中的任何一个则作废，不计任何分数。`
+    chineseVoid(terms.voidAt, "仍缺少所需 8 个收盘价中的任何一个")
   ]
 }
 

@@ -2,6 +2,7 @@
  * The settlement text of a directional challenge, in English and Chinese. Made once, at creation, and frozen with it:
  * what a challenge settles by is what its text says.
  */
+import { chineseName } from "./chinese.ts"
 
 export interface DirectionalTerms {
   readonly targetName: string
@@ -35,8 +36,8 @@ export const resolutionCriteria = (terms: DirectionalTerms): string =>
 
 export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
   [
-    `以${terms.target}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
-    `收盘价为 ${terms.resolveAt} 当时或之后观察到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chinese)}；K 线以其结束时刻计。`,
-    `涨幅超过 ${terms.deadZonePct}% 为看涨（bullish），跌幅超过 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 为中性。`,
-    `若无收盘价，每次结算运行时重试；该时刻 ${days(terms.cancelAfterHours, chinese)}后仍无价格则取消，不计任何分数。`
+    `以${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
+    `收盘价取 ${terms.resolveAt} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chinese)}；K 线的价格以其结束时刻为准。`,
+    `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`,
+    `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chinese)}仍无收盘价，则本题取消，不对任何预测计分。`
   ].join("")

@@ -4,9 +4,10 @@
  * balances together are zero. Amounts are whole micro-credits inside, and JSON numbers of credits outside.
  */
 import { Context, Schema, SchemaTransformation } from "effect"
-import type { Effect } from "effect"
+import type { DateTime, Effect, Option } from "effect"
 import { errorCode } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
+import type { AgentId, OperatorId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { text, Timestamp } from "./text.ts"
@@ -73,15 +74,19 @@ export type CreditTransaction = typeof CreditTransaction.Type
 
 export const CreditTransactions = pageSchema(CreditTransaction)
 
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9._:-]{1,128}$/u, {
+    message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"
+  })
+)
+
 /** Credit that an administrator gives out. */
 export const NewGrant = Schema.Struct({
   amount: CreditAmount,
   reason: text({ minimum: 1, maximum: 1000 }).annotate({ description: "the receiver sees it" }),
-  idempotency_key: Schema.String.check(
-    Schema.isPattern(/^[A-Za-z0-9._:-]{1,128}$/u, {
-      message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -"
-    })
-  ).annotate({ description: "one key gives to one receiver once, however often the request is sent" })
+  idempotency_key: IdempotencyKey.annotate({
+    description: "one key gives to one receiver once, however often the request is sent"
+  })
 }).annotate({ identifier: "NewGrant" })
 export type NewGrant = typeof NewGrant.Type
 
@@ -94,7 +99,47 @@ export const Grant = Schema.Struct({
 }).annotate({ identifier: "Grant" })
 export type Grant = typeof Grant.Type
 
-/** 409: a key stands for one grant; the same key with another amount or reason is none. */
+/** An amount of credits as people type it. */
+const typedAmount = Schema.String.check(
+  Schema.isPattern(/^\d{1,8}(\.\d{1,6})?$/u, {
+    message: "Expected an amount such as 25 or 12.5, with at most 6 decimals"
+  })
+)
+
+/** Credit that an owner moves to an agent, as the form of the page sends it. */
+export const NewTopUp = Schema.Struct({
+  amount: typedAmount.pipe(Schema.decodeTo(Schema.FiniteFromString), Schema.decodeTo(CreditAmount)),
+  /** One key of an owner moves credit once, however often the form is sent. */
+  idempotency_key: IdempotencyKey
+})
+export type NewTopUp = typeof NewTopUp.Type
+
+export interface TopUp {
+  readonly agentId: AgentId
+  readonly amount: bigint
+  readonly at: DateTime.Utc
+}
+
+/** What came into an owner's account, or left it. */
+export interface OwnerMovement {
+  readonly id: string
+  /** In micro-credits, below zero of what left. */
+  readonly change: bigint
+  readonly reason: string
+  /** The agent that it went to. */
+  readonly agentName: string | null
+  readonly at: DateTime.Utc
+}
+
+/** 400: an account does not have what is asked of it. */
+export class InsufficientCredit extends Schema.Error<InsufficientCredit>("InsufficientCredit")(
+  { detail: Schema.String, code: errorCode("insufficient_credit"), available: Credit },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "InsufficientCredit"
+}
+
+/** 409: a key stands for one transfer; the same key with another amount, receiver or reason is none. */
 export class IdempotencyKeyReused extends Schema.Error<IdempotencyKeyReused>("IdempotencyKeyReused")(
   { detail: Schema.String, code: errorCode("idempotency_key_reused") },
   { httpApiStatus: 409 }
@@ -115,6 +160,10 @@ export const LedgerCheck = Schema.Struct({
   frozen: Credit.annotate({ description: "of all that, what is held" }),
   claim_grants: Credit,
   claim_grants_due: Schema.Int.annotate({ description: "agents that are still to get theirs" }),
+  plan_credit: Credit.annotate({ description: "given to owners by their plans" }),
+  purchases: Credit.annotate({ description: "bought by owners" }),
+  refunds: Credit.annotate({ description: "of that, taken back again" }),
+  top_ups: Credit.annotate({ description: "moved by owners to their agents" }),
   stakes: Schema.Int.annotate({ description: "in credit pools, also in those that were settled" }),
   open_stakes: Credit.annotate({ description: "frozen in pools that are not settled" }),
   pools_settled: Schema.Int,
@@ -147,6 +196,24 @@ export class Credits extends Context.Service<
       to: Holder,
       grant: NewGrant
     ) => Effect.Effect<Grant, NotFound | InvalidRequest | IdempotencyKeyReused>
+    /**
+     * Moves credit from an owner's account to an agent of theirs, once for a key; sent again, it answers the same and
+     * moves nothing. Somebody else's agent is as unknown as one that does not exist.
+     */
+    readonly topUp: (
+      owner: OperatorId,
+      agentId: string,
+      topUp: NewTopUp
+    ) => Effect.Effect<TopUp, NotFound | InvalidRequest | InsufficientCredit | IdempotencyKeyReused>
+    /** What moved an owner's credit, newest first. */
+    readonly movements: (
+      owner: OperatorId,
+      page: Page
+    ) => Effect.Effect<PageOf<OwnerMovement>, InvalidRequest>
+    /** What an owner moved with this key. */
+    readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
+    /** Pays owners what their plans give in this month, once. Safe to run anywhere, at once. */
+    readonly payPlans: Effect.Effect<void>
     /** Pays the claim grant to agents that were claimed before there was a ledger. Safe to run anywhere, at once. */
     readonly grantEarlierClaims: Effect.Effect<void>
     /** Proves every invariant of the ledger, in one snapshot; names every difference. */

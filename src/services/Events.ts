@@ -1,20 +1,25 @@
 /** Market events (= news items): what challenges refer to and agents comment on. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest } from "./errors.ts"
+import { TopComment } from "./Discussion.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
 import { EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { Space } from "./Registry.ts"
 import { Instant, text, Timestamp } from "./text.ts"
 
-/** What people and agents said about an event: how many comments with replies, and the three most liked. */
+/** "Event `social` field: top 3 comments." */
+export const topCommentCount = 3
+
+/** What agents said of an event. */
 export const Social = Schema.Struct({
-  comment_count: Schema.Int,
-  top_comments: Schema.Array(
-    Schema.Struct({ comment_id: Schema.String, content: Schema.String, like_count: Schema.Int })
-  )
+  comment_count: Schema.Int.annotate({ description: "with replies" }),
+  top_comments: Schema.Array(TopComment).annotate({
+    description: `the ${topCommentCount} with the most likes, of equally many the oldest`
+  })
 })
+export type Social = typeof Social.Type
 
 export const MarketEvent = Schema.Struct({
   event_id: EventId,
@@ -66,6 +71,7 @@ export class Events extends Context.Service<
     readonly importAll: (
       events: ReadonlyArray<EventImport>
     ) => Effect.Effect<ReadonlyArray<MarketEvent>, InvalidRequest>
+    readonly get: (eventId: string) => Effect.Effect<MarketEvent, NotFound>
     /** Newest first. */
     readonly list: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
     /** The events of the current UTC day, newest first. */

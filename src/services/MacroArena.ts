@@ -82,7 +82,9 @@ export const NewMacroChallenge = Schema.Struct({
   asset: text({ minimum: 1, maximum: 20 }),
   period: text({ minimum: 1, maximum: 40 }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
-  deadline: Term,
+  deadline: Term.annotate({
+    description: "one in the past is of an earlier period, whose first print counts for reference scales"
+  }),
   release_at: Schema.optionalKey(Term).annotate({
     description: "when the figure is published; default: deadline"
   }),
@@ -108,7 +110,14 @@ export const NewMacroChallenge = Schema.Struct({
 export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
 /** The first print of the figure. */
-export const MacroValue = Schema.Struct({ actual_value: MacroValueField })
+export const MacroValue = Schema.Struct({
+  actual_value: MacroValueField,
+  confirm: Schema.optionalKey(Schema.Boolean).annotate({
+    description:
+      "true takes a value that looks mistyped: one that is no multiple of decimal_step, or lies more than 100 reference scales beyond the outermost bin edges"
+  })
+})
+export type MacroValue = typeof MacroValue.Type
 
 /** Smaller doubles are subnormal, and no spread that anybody means. */
 const smallestNormal = 2.2250738585072014e-308
@@ -168,11 +177,15 @@ export class MacroArena extends Context.Service<
     >
     /** Administration. */
     readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
-    /** Administration. Settles the challenge; the same value again changes nothing, another one is refused. */
+    /**
+     * Administration. Settles the challenge; the same value again changes nothing, another one is refused, and so is one
+     * that looks mistyped, unless it is confirmed.
+     */
     readonly resolve: (
       challengeId: string,
-      actualValue: number
-    ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
+      actualValue: number,
+      options?: Pick<MacroValue, "confirm">
+    ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
     /** Administration. Nobody is scored by a void challenge. */
     readonly void: (
       challengeId: string,

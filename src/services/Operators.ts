@@ -56,6 +56,12 @@ export class SignInLinkEnded extends Schema.Error<SignInLinkEnded>("SignInLinkEn
   readonly _tag = "SignInLinkEnded"
 }
 
+/** What an account has, in micro-credits. */
+export interface Holdings {
+  readonly available: bigint
+  readonly frozen: bigint
+}
+
 export interface OwnAgent {
   readonly agentId: AgentId
   readonly name: string
@@ -65,10 +71,12 @@ export interface OwnAgent {
   readonly modelName: string | null
   readonly createdAt: DateTime.Utc
   readonly claimedAt: DateTime.Utc
+  readonly credit: Holdings
 }
 
 export interface Account {
   readonly operator: Operator
+  readonly credit: Holdings
   /** Claimed last, first. */
   readonly agents: ReadonlyArray<OwnAgent>
 }

@@ -74,7 +74,7 @@ export const NewPriceEvent = Schema.Struct({
   deadline: Term,
   window_from: Schema.optionalKey(Term).annotate({
     description:
-      "barrier: a whole hour; default: the first one from now on, or, of a window in the past, 7 days before resolve_at"
+      "barrier: a whole hour, at most 100 000 before resolve_at; default: the first one from now on, or, of a window in the past, 7 days before resolve_at"
   }),
   resolve_at: Term.annotate({
     description:

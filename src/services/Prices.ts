@@ -79,6 +79,8 @@ export interface ObservedPrice {
   readonly fetchedAt: DateTime.Utc
   /** For example `admin 1h candle`: where it comes from, for the settlement's record. */
   readonly source: string
+  /** SHA-256 of the bytes that the source answered; null of what an administrator imported. */
+  readonly payloadHash: Uint8Array | null
 }
 
 /** One hour of an asset, as one source shows it. */
@@ -91,6 +93,18 @@ export interface HourlyCandle {
   readonly fetchedAt: DateTime.Utc
   /** For example `admin 1h candle`. */
   readonly source: string
+  /** As of an observed price. */
+  readonly payloadHash: Uint8Array | null
+}
+
+/** What 1-hour candles that follow on each other, or not, show together. */
+export interface HourlySpan {
+  readonly low: BigDecimal.BigDecimal
+  readonly high: BigDecimal.BigDecimal
+  /** How many there are. */
+  readonly count: number
+  /** When the last of them ends, in milliseconds since 1970, UTC. */
+  readonly until: number
 }
 
 export class Prices extends Context.Service<
@@ -117,6 +131,15 @@ export class Prices extends Context.Service<
       asset: string,
       openTimes: ReadonlyArray<number>
     ) => Effect.Effect<ReadonlyArray<HourlyCandle>>
+    /**
+     * What the candles of `hourly` that open from one time until before another span, reckoned where they are; nothing
+     * while none is known.
+     */
+    readonly hourlySpan: (
+      asset: string,
+      from: number,
+      until: number
+    ) => Effect.Effect<Option.Option<HourlySpan>>
     /** What waits for an admin's decision, oldest first. */
     readonly quarantine: (page: Page) => Effect.Effect<PageOf<QuarantinedPrice>, InvalidRequest>
     /** Accepts the offered value as the point's new revision, or rejects it. Decided once. */

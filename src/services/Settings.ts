@@ -4,6 +4,8 @@
  */
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
+import type { ScheduleName } from "./Schedules.ts"
+import type { Plan } from "./Owners.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -17,6 +19,14 @@ export interface RateLimits {
   readonly predictions: ReadonlyArray<RateLimit>
   /** Stakes in macro pools, per agent. */
   readonly stakes: ReadonlyArray<RateLimit>
+  /** Comments on events, per agent. */
+  readonly comments: ReadonlyArray<RateLimit>
+  /** Replies to comments, per agent. */
+  readonly replies: ReadonlyArray<RateLimit>
+  /** Likes of comments and replies, given and taken back, per agent. */
+  readonly likes: ReadonlyArray<RateLimit>
+  /** Follows, per agent. */
+  readonly follows: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
   /** Refused credentials at the token endpoint and at resend-secret, per address. */
@@ -33,6 +43,8 @@ export interface RateLimits {
   readonly sign_in_mails: ReadonlyArray<RateLimit>
   /** Sign-in mails, per address of who asks. */
   readonly sign_ins: ReadonlyArray<RateLimit>
+  /** Purchases of credit that are begun, per owner. */
+  readonly purchases: ReadonlyArray<RateLimit>
   /** Reads, and writes without a limit of their own, per address. */
   readonly reads: ReadonlyArray<RateLimit>
   /** Calls of models through the gateway, per key. */
@@ -79,6 +91,8 @@ export class Settings extends Context.Service<
     readonly pairingCodeTries: number
     /** Credits an agent gets when it is claimed. The credit ledger pays it, also to agents claimed before there was one. */
     readonly claimGrant: number
+    /** Credits that an owner gets each calendar month, by its plan. */
+    readonly planCredit: Readonly<Record<Plan, number>>
     /** Credits that a stake has at least. */
     readonly minStake: number
     /** Agents that one operator may own. */
@@ -108,12 +122,32 @@ export class Settings extends Context.Service<
     readonly priceReread: Duration.Duration
     /** Whether the first print that the macro source shows settles a challenge, without an administrator. */
     readonly macroAutoResolve: boolean
+    /** Which challenges make themselves. */
+    readonly schedules: ReadonlyArray<ScheduleName>
+    /** How long before a session begins its challenge is made. */
+    readonly sessionLead: Duration.Duration
+    /** How long a flash challenge takes predictions. */
+    readonly flashTime: Duration.Duration
+    /** How old an event may be to make flash challenges. */
+    readonly flashWithin: Duration.Duration
+    /** How long before its Monday the questions on a week are made. */
+    readonly weeklyLead: Duration.Duration
+    /** How long before its release a planned macro challenge is made. */
+    readonly releaseLead: Duration.Duration
+    /** How long before its release the predictions of a planned macro challenge end. */
+    readonly releaseClose: Duration.Duration
+    /** A scheduled challenge is not made any more when its deadline is nearer. */
+    readonly scheduleNotice: Duration.Duration
+    /** How old the latest price may be that a scheduled challenge begins from, if hourly prices are fetched. */
+    readonly schedulePriceWithin: Duration.Duration
     /** How long after a deadline the door is held for what was stamped before it and is still on its way. */
     readonly closeGrace: Duration.Duration
     /** The least time between two paper-trade signals of an agent on one challenge. */
     readonly paperSignalSpacing: Duration.Duration
     /** How old the latest price may be for a paper-trade signal to take a position at it. */
     readonly paperPriceWithin: Duration.Duration
+    /** Agents that one agent may follow. */
+    readonly followsPerAgent: number
     /** Scored predictions an agent needs for an official rank. */
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */

@@ -42,6 +42,11 @@ export const EventId = Schema.String.check(
   .pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
 
+export const CommentId = described("identifier of a comment or a reply").pipe(Schema.brand("CommentId"))
+export type CommentId = typeof CommentId.Type
+export const PurchaseId = described("identifier of a purchase of credit").pipe(Schema.brand("PurchaseId"))
+export type PurchaseId = typeof PurchaseId.Type
+
 /** An operator is a human's account. The operator that claimed an agent is its owner, so this is `owner_id` too. */
 export const OperatorId = described("identifier of an operator, who is the owner of the agents claimed").pipe(
   Schema.brand("OperatorId")

@@ -8,11 +8,35 @@ export const tokenPrefixes = {
   session: "aus_ss_"
 } as const
 
+/** Those of a query that are there. */
+const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
+  const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+  return known.length === 0 ? path : `${path}?${new URLSearchParams(known).toString()}`
+}
+
 export const accountPage = "/account"
+/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+export const creditPage = (purchase?: string) =>
+  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
+/** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
+export const topUpPage = (agentId: string, moved?: string) =>
+  `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
+export const homePage = "/"
+/** Challenges of every type; open ones first, and of all types, unless others are asked for. */
+export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>
+  withQuery("/challenges", query)
+export const leaderboardPage = (category?: string) => withQuery("/leaderboard", { category })
+export const eventsPage = (query: { readonly space?: string; readonly asset?: string } = {}) =>
+  withQuery("/events", query)
+/** Of an event, for everybody: what happened, what is asked about it, and what agents say. */
+export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`
 /** Of a challenge, for everybody: its terms, its record, and from the deadline on what was predicted. */
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 /** Of an agent, for everybody: its figures and its settled predictions. */
 export const agentPage = (agentId: string) => `/agents/${agentId}`
+/** Of a comment on it: all replies. */
+export const repliesPage = (eventId: string, commentId: string) =>
+  `${eventPage(eventId)}/comments/${commentId}`
 /** Tournaments that are over, for everybody. */
 export const archivePage = "/archive"
 /** Of one of them, with its challenges. */

@@ -1,5 +1,6 @@
 /** Lists are read in pages: `limit` and an opaque `cursor`; `next_cursor` is null at the end. */
-import { Option, Schema } from "effect"
+import { Context, Schema } from "effect"
+import type { Option } from "effect"
 import { InvalidRequest } from "./errors.ts"
 
 export const maximumLimit = 200
@@ -43,24 +44,25 @@ export interface PageOf<Item> {
   readonly next_cursor: string | null
 }
 
-/**
- * A cursor that holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or
- * skipped while new items arrive. Opaque to clients.
- */
-export const cursorCodec = <A>(key: Schema.Codec<A, unknown>) => {
-  const json = Schema.fromJsonString(Schema.toCodecJson(key))
-  const decode = Schema.decodeUnknownOption(Schema.StringFromBase64Url.pipe(Schema.decodeTo(json)))
-  const encode = Schema.encodeSync(Schema.StringFromBase64Url.pipe(Schema.decodeTo(json)))
-  return {
-    encode: (value: A): string => encode(value),
-    /** The key to continue after; `undefined` at the beginning. */
-    decode: (cursor: string | undefined): Option.Option<A | undefined> =>
-      cursor === undefined ? Option.some(undefined) : decode(cursor)
-  }
+/** Cursors of one kind of list. */
+export interface CursorCodec<Key> {
+  readonly encode: (key: Key) => string
+  /** The key to continue after; `undefined` at the beginning, and none where the cursor is none of ours. */
+  readonly decode: (cursor: string | undefined) => Option.Option<Key | undefined>
 }
 
-/** The cursor of a list that is ordered by id alone. */
-export const idCursor = cursorCodec(Schema.String.check(Schema.isGUID()))
+/**
+ * A cursor holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or skipped while
+ * new items arrive. It is opaque to clients, and signed: only what a page handed out is taken.
+ */
+export class Cursors extends Context.Service<
+  Cursors,
+  {
+    readonly codec: <Key>(key: Schema.Codec<Key, unknown>) => CursorCodec<Key>
+    /** Of lists that are ordered by id alone. */
+    readonly ids: CursorCodec<string>
+  }
+>()("auspex/services/Cursors") {}
 
 /** 400: the cursor is none of ours. */
 export const invalidCursor = (): InvalidRequest =>

@@ -15,28 +15,51 @@ const complaint = (text: string): string | undefined => {
     : undefined
 }
 
+const sound = Schema.makeFilter((value: string) => complaint(value), undefined, true)
+
 const normalised = SchemaTransformation.transform<string, string>({
   decode: (sent) => sent.replaceAll("\r\n", "\n").normalize("NFC"),
   encode: (stored) => stored
 })
 
 /** Says the length in the published document, which shows a field as it is sent; it is checked once normalised. */
-const published = (minLength: number, maxLength: number) =>
+const published = (minLength: number, maxLength: number | undefined) =>
   Schema.makeFilter<string>(() => true, {
-    toJsonSchema: () => (minLength === 0 ? { maxLength } : { minLength, maxLength })
+    toJsonSchema: () => ({
+      ...(minLength > 0 && { minLength }),
+      ...(maxLength !== undefined && { maxLength })
+    })
   })
 
 /** A text field of `minimum` to `maximum` characters (Unicode code points), normalised and checked. */
 export const text = (options: { readonly minimum?: number; readonly maximum: number }) =>
   Schema.String.check(published(options.minimum ?? 0, options.maximum)).pipe(
     Schema.decodeTo(
-      Schema.String.check(
-        Schema.makeFilter((value: string) => complaint(value), undefined, true),
-        Schema.isBetweenCodePoints(options.minimum ?? 0, options.maximum)
-      ),
+      Schema.String.check(sound, Schema.isBetweenCodePoints(options.minimum ?? 0, options.maximum)),
       normalised
     )
   )
+
+const shown = /[^\p{Z}\p{C}]/u
+
+/** A text without the white space around it; its `minimum` to `maximum` characters are counted without that. */
+export const trimmedText = (options: { readonly minimum: number; readonly maximum: number }) =>
+  Schema.String.annotate({
+    description: `${options.minimum} to ${options.maximum} characters after trimming`
+  })
+    .check(published(options.minimum, undefined))
+    .pipe(
+      Schema.decodeTo(Schema.String.check(sound), normalised),
+      Schema.decodeTo(
+        Schema.String.check(
+          Schema.isBetweenCodePoints(options.minimum, options.maximum),
+          Schema.makeFilter((value: string) =>
+            value === "" || shown.test(value) ? undefined : "Expected text with characters that show"
+          )
+        ),
+        SchemaTransformation.trim()
+      )
+    )
 
 /** A free slug: what kind of agent this is, how it is hosted, and the like. */
 export const slug = Schema.String.check(

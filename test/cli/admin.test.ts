@@ -10,6 +10,7 @@ import { TestClock } from "effect/testing"
 import { admin } from "../../cli/admin/command.ts"
 import { instantOf } from "../../cli/admin/instant.ts"
 import { table } from "../../cli/client/table.ts"
+import { MacroProposals } from "../../src/services/MacroProposals.ts"
 import { claim, onboard } from "../support/agents.ts"
 import { runCommand } from "../support/commands.ts"
 import { forecast, importCandles, newMacro } from "../support/builders.ts"
@@ -131,6 +132,39 @@ layer(testServer())("npm run admin", (it) => {
       assert.match(after.out, /\npool +void\nwinning bin +1, -0\.1 to below 0\nreward pool +0\n/)
       const ended = yield* run("macro", "results", firstId(older.out))
       assert.match(ended.out, /\nvoid +never published\n/)
+    })
+  )
+
+  it.effect("lists first prints that were found, and settles by the one of a challenge", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      assert.include((yield* run("macro", "proposals", "list")).out, "No first print waits")
+      const deadline = DateTime.makeUnsafe("2026-03-02T12:30:00Z")
+      const [found, other] = [
+        yield* newMacro({ deadline, period: "2026-02", decimal_step: 0.1 }),
+        yield* newMacro({ deadline, period: "2026-01" })
+      ]
+      yield* forecast(yield* staker(0), found)
+      yield* MacroProposals.use((proposals) =>
+        proposals.record(found.id, {
+          value: 3.25,
+          source: "FRED CPIAUCNS pc1",
+          observation: "2026-02-01",
+          releasedOn: "2026-03-02",
+          fetchedAt: deadline,
+          payloadHash: new Uint8Array(32)
+        })
+      )
+      yield* TestClock.setTime(DateTime.toEpochMillis(deadline))
+      const listed = yield* run("macro", "proposals", "list")
+      assert.match(listed.out, /CPI +2026-02 +3\.25 .*2026-03-02 +FRED CPIAUCNS pc1/)
+      const none = yield* run("macro", "proposals", "accept", other.id)
+      assert.include(none.err, `Nothing is proposed for ${other.id}`)
+      const doubted = yield* run("macro", "proposals", "accept", found.id)
+      assert.include(doubted.err, "3.25 is no multiple of the decimal step, 0.1; with confirm true")
+      const taken = yield* run("macro", "proposals", "accept", found.id, "--confirm")
+      assert.match(taken.out, /published value +3\.25/)
+      assert.include((yield* run("macro", "proposals", "list")).out, "No first print waits")
     })
   )
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { SignJWT, UnsecuredJWT, decodeJwt } from "jose"
 import type { JWTPayload } from "jose"
 import { allScopes } from "../../src/services/Scopes.ts"
-import { onboard, openChallenge } from "../support/agents.ts"
+import { onboard, openChallenge, onboardClaimed } from "../support/agents.ts"
 import { agentRoutes, pathOf } from "../support/routes.ts"
 import { get, post, send, testServer } from "../support/server.ts"
 import { testAdminToken, testTokenSecret } from "../support/settings.ts"
@@ -77,7 +77,7 @@ layer(testServer())("Authentication", (it) => {
     "$name needs $scope and no other scope",
     (route) =>
       Effect.gen(function* () {
-        const { token } = yield* onboard({ requested_scopes: [route.scope] })
+        const { token } = yield* onboardClaimed({ requested_scopes: [route.scope] })
         const answer = yield* send(route.method, pathOf(route), {
           token,
           ...(route.takesBody && { body: "{" })
@@ -303,6 +303,10 @@ layer(testServer())("Two agents", (it) => {
       })
       const bob = yield* onboard({ name: "Bob" })
       const { id } = yield* openChallenge()
+      yield* post("/api/v1/admin/events", {
+        token: testAdminToken,
+        json: { events: [{ event_id: "opec", title: "OPEC meets" }] }
+      })
       const predicted = yield* post(`/api/v1/eval/challenges/${id}/predict`, {
         token: ada.token,
         json: { direction: "bearish", confidence: 0.87, reasoning: "ada-secret-reasoning" }
@@ -324,7 +328,12 @@ layer(testServer())("Two agents", (it) => {
       const readable = agentRoutes.filter(({ method }) => method === "GET")
       for (const route of readable) {
         for (const challenge_id of [id, closing.id]) {
-          const path = pathOf(route, { challenge_id, agent_id: ada.agentId, scope_key: "GC" })
+          const path = pathOf(route, {
+            challenge_id,
+            agent_id: ada.agentId,
+            scope_key: "GC",
+            news_id: "opec"
+          })
           const answer = yield* get(path, { token: bob.token })
           assert.strictEqual(answer.status, 200, route.name)
           for (const word of ownWords) assert.notInclude(answer.text, word, route.name)

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { allScopes } from "../../src/services/Scopes.ts"
-import { onboard } from "../support/agents.ts"
+import { onboardClaimed } from "../support/agents.ts"
 import { gatewayRoutes, pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, send, testServer } from "../support/server.ts"
@@ -53,7 +53,7 @@ layer(testServer())("Documents", (it) => {
 
   it.effect("every route it lists answers", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: allScopes })
+      const { token } = yield* onboardClaimed({ requested_scopes: allScopes })
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
       for (const route of routes) {
         const answer = yield* send(route.method, pathOf(route), {

@@ -37,7 +37,6 @@ const chunks = (size: number) =>
 
 layer(testServer())("The edge", (it) => {
   it.effect.each([
-    "/",
     "/api",
     "/api/v1",
     "/api/v2/events",

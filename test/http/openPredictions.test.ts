@@ -109,6 +109,12 @@ const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<
   return found
 }
 
+const commentBy = (token: string, news_id: string) =>
+  Effect.map(
+    post("/api/v1/agent/comments", { token, json: { news_id, content: "Who knows?" } }),
+    ({ json }) => String(json["comment_id"])
+  )
+
 /** What there is nothing behind yet, or only with a secret of somebody else. */
 const nothingToRead: ReadonlyArray<string> = [
   "/api/v1/log/settlement/{challenge_id}",
@@ -201,6 +207,8 @@ layer(testServer())("an open prediction", (it) => {
           token: ["x".repeat(43)],
           asset: ["GC"],
           event_id: ["opec"],
+          news_id: ["opec"],
+          comment_id: [yield* commentBy(spy.token, "opec")],
           status: ["open", "closed"],
           category: ["commodities"],
           slug: ["world-cup"]

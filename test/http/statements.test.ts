@@ -7,7 +7,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credits/transfers.ts"
-import { AgentId } from "../../src/services/identifiers.ts"
+import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
@@ -23,6 +23,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { comment, reply } from "../support/discussion.ts"
 import { keepLog } from "../support/log/keeping.ts"
 import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/observed.ts"
@@ -32,6 +33,7 @@ import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { follow } from "../support/social.ts"
 import { tournament } from "../support/tournaments.ts"
 
 const many = 20
@@ -89,6 +91,16 @@ const makeCrowd = Effect.gen(function* () {
       reason: "a test"
     }))
   )
+  const me = AgentId.make(agent.agentId)
+  for (const other of [...others, ...(yield* claimedAgents(1))]) {
+    yield* follow(me, other)
+    yield* follow(other, me)
+    yield* comment(other, { event_id: EventId.make("event-0") })
+  }
+  yield* sql`
+    insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+    select uuidv7(), owner_id, 'key-' || n, 1, 1, 'eur', ${DateTime.toDateUtc(now)}
+      from agents cross join generate_series(0, ${many}::int) n where agents.id = ${agent.agentId}::uuid`
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
   yield* Effect.forEach(numbers, () => openPriceEvent)
   yield* Effect.forEach(numbers, (n) =>
@@ -106,10 +118,44 @@ const makeCrowd = Effect.gen(function* () {
       }
     })
   }
+  const keyId = yield* callsBy(agent.agentId)
+  const talk = yield* talkBy(AgentId.make(agent.agentId))
   const { access_token } = yield* issue(agent.agentId, agent.secret)
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
-  return { agent, commit, hot, open, token: access_token }
+  return { agent, commit, hot, keyId, open, talk, token: access_token }
 })
+
+/** Its owner lets it use the gateway; it has a key for each of its calls. */
+const callsBy = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`update operators set plan = 'pro'`
+  yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select uuidv7(), id, owner_id, 'key', 'aus_gw_key', sha256(n::text::bytea), created_at
+      from agents cross join generate_series(0, ${many}::int) n where id = ${agentId}::uuid`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select id, agent_id, owner_id, id, 'request', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
+      from gateway_keys`
+  const [row] = yield* sql`select id::text from gateway_keys limit 1`.values
+  return String(row?.[0])
+})
+
+/** Of twenty comments one has twenty replies, all of them by the agent; and a post of each kind by somebody else. */
+const talkBy = Effect.fnUntraced(function* (agentId: AgentId) {
+  const event = { event_id: EventId.make("event-0") }
+  const [other = agentId] = yield* claimedAgents(1)
+  const theirs = yield* comment(other, event)
+  const theirReply = yield* reply(other, theirs)
+  const posts = yield* Effect.forEach(numbers, () => comment(agentId, event))
+  const [parent = theirs] = posts
+  yield* Effect.forEach(numbers, () => reply(agentId, parent))
+  return { parent, theirs, theirReply }
+})
+
+const opinion = { news_id: "event-0", content: "What I think." }
 
 /** Which no settlement comes to. */
 const openPriceEvent = Effect.suspend(() =>
@@ -159,6 +205,16 @@ const made = (statements: number, request: Effect.Effect<Request, unknown, Needs
 })
 
 /** By the route's name without its prefix. */
+const likeOfComment = ({ talk, token }: Crowd["Service"]): Request => ({
+  parameters: { comment_id: talk.theirs.comment_id },
+  asked: { token }
+})
+
+const likeOfReply = ({ talk, token }: Crowd["Service"]): Request => ({
+  parameters: { reply_id: talk.theirReply.comment_id },
+  asked: { token }
+})
+
 const ownerOfCrowd = Effect.gen(function* () {
   const { agent } = yield* Crowd
   const sql = yield* SqlClient.SqlClient
@@ -189,6 +245,31 @@ const pinned: Readonly<Record<string, Pinned>> = {
   })),
   "GET /events": page(2, "&asset=GC"),
   "GET /events/today": page(2, "&asset=GC"),
+  "GET /events/:event_id": plain(2, { parameters: { event_id: "event-0" } }),
+  "GET /public/comments/:news_id": page(3, "", () => ({ parameters: { news_id: "event-0" } })),
+  "GET /public/comments/:news_id/:comment_id/replies": page(3, "", ({ talk }) => ({
+    parameters: { news_id: "event-0", comment_id: talk.parent.comment_id }
+  })),
+  "GET /agent/spaces": made(2, Effect.map(Crowd, asAgent)),
+  "GET /agent/news/:news_id/interaction-context": made(
+    5,
+    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { news_id: "event-0" } }))
+  ),
+  "POST /agent/comments": made(
+    3,
+    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: opinion } }))
+  ),
+  "POST /agent/comments/:comment_id/replies": made(
+    3,
+    Effect.map(Crowd, ({ talk, token }) => ({
+      parameters: { comment_id: talk.parent.comment_id },
+      asked: { token, json: opinion }
+    }))
+  ),
+  "POST /agent/comments/:comment_id/like": made(3, Effect.map(Crowd, likeOfComment)),
+  "DELETE /agent/comments/:comment_id/like": made(3, Effect.map(Crowd, likeOfComment)),
+  "POST /agent/replies/:reply_id/like": made(3, Effect.map(Crowd, likeOfReply)),
+  "DELETE /agent/replies/:reply_id/like": made(3, Effect.map(Crowd, likeOfReply)),
   "GET /public/archive": page(2),
   "GET /public/archive/:slug": page(3, "", () => ({ parameters: { slug: "cup-0" } })),
   "GET /log/entries/:commit": made(
@@ -209,6 +290,16 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /agent/predictions": page(3, "", asAgent),
   "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/credits/transactions": page(3, "", asAgent),
+  "POST /llm/keys": made(
+    4,
+    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
+  ),
+  "GET /llm/keys": page(3, "", asAgent),
+  "DELETE /llm/keys/:key_id": made(
+    3,
+    Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))
+  ),
+  "GET /llm/usage": page(4, "", asAgent),
   "GET /agent/prediction-scope": {
     statements: 3,
     request: Effect.fnUntraced(function* (count) {
@@ -301,6 +392,24 @@ const pinned: Readonly<Record<string, Pinned>> = {
     ...asAgent(crowd),
     parameters: { challenge_id: crowd.hot.id }
   })),
+
+  "POST /agent/follows": made(
+    3,
+    Effect.gen(function* () {
+      const { token } = yield* Crowd
+      const [target_agent_id] = yield* claimedAgents(1)
+      return { asked: { token, json: { target_agent_id } } }
+    })
+  ),
+  "DELETE /agent/follows/:agent_id": made(3, Effect.map(Crowd, asAgent)),
+  "GET /agent/follows/following": page(3, "", asAgent),
+  "GET /agent/follows/followers": page(3, "", asAgent),
+  "GET /agent/feed": page(3, "", asAgent),
+  "GET /agent/profiles/:agent_id": made(
+    3,
+    Effect.map(Crowd, (crowd) => ({ ...asAgent(crowd), parameters: { agent_id: crowd.agent.agentId } }))
+  ),
+  "GET /agent/actions/history": page(3, "", asAgent),
 
   "POST /agent/registry/register": plain(3, { asked: { json: { name: "Ada" } } }),
   "POST /agent/challenge/:challenge_id/submit": made(
@@ -408,7 +517,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 28,
+    statements: 29,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -485,16 +594,32 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 4,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(19),
+  "GET /admin/ledger/check": plain(27),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
+  "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
   "GET /admin/log/audit": plain(41)
+}
+
+/** Of pages for everybody, whose lists hold what the crowd has made. */
+const pinnedPages: Readonly<Record<string, number>> = {
+  "/": 5,
+  "/leaderboard": 2,
+  "/leaderboard?category=commodities": 2,
+  "/challenges": 2,
+  "/challenges?status=resolved&type=directional": 2,
+  "/challenges/:challenge_id": 8,
+  "/agents/:agent_id": 8,
+  "/events": 2,
+  "/events/event-0": 5,
+  "/archive": 2,
+  "/archive/cup-0": 3
 }
 
 const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
@@ -523,7 +648,9 @@ const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { reques
     headers: { "x-request-id": id }
   })
   assert.isTrue(answer.status < 300, `${answer.status} ${answer.text}`)
-  const items = member(answer.json, "items") ?? member(answer.json, "predictions")
+  const items = ["items", "predictions", "comments"]
+    .map((name) => member(answer.json, name))
+    .find((value) => value !== undefined)
   if (query !== "" && Array.isArray(items)) assert.lengthOf(items, count)
   return yield* sentWith(id)
 })
@@ -543,6 +670,17 @@ layer(crowd)("The number of SQL statements", (it) => {
         assert.strictEqual(answer.status, 200)
         assert.strictEqual(yield* sentWith(id), 2)
       })
+  )
+
+  it.effect.each(Object.entries(pinnedPages))("of the page %s is what it was", ([path, statements]) =>
+    Effect.gen(function* () {
+      const { agent, hot } = yield* Crowd
+      const id = `page-${path.replaceAll(/\W/g, "-")}`
+      const known = path.replace(":challenge_id", hot.id).replace(":agent_id", agent.agentId)
+      const answer = yield* get(known, { headers: { "x-request-id": id } })
+      assert.strictEqual(answer.status, 200, path)
+      assert.strictEqual(yield* sentWith(id), statements)
+    })
   )
 
   it.effect.each(routes)("of $name is what it was, for one item and for twenty", (route) =>

@@ -22,7 +22,8 @@ const gold = Layer.mock(Prices, {
       price,
       observedAt: DateTime.makeUnsafe(0),
       fetchedAt: DateTime.makeUnsafe(0),
-      source: "a test"
+      source: "a test",
+      payloadHash: null
     })
 })
 const arenasOnGold = Layer.fresh(Arenas.layer).pipe(Layer.provideMerge(gold))

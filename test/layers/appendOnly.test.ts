@@ -8,6 +8,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -24,6 +25,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { comment, newEvent } from "../support/discussion.ts"
 import { credits } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { stakeOn } from "../support/pools.ts"
@@ -71,6 +73,42 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+/** What is recorded of a purchase that was paid. */
+const bought = SqlClient.SqlClient.use((sql) =>
+  Effect.gen(function* () {
+    const id = "0190f000-0000-7000-8000-0000000000aa"
+    const time = "1970-01-01T00:00:00Z"
+    yield* sql`
+      insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+      values (${id}::uuid, ${yield* someOperator}::uuid, 'k', 1, 1, 'eur', ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into checkout_sessions (purchase_id, session_id, url, created_at)
+      values (${id}::uuid, 'cs_1', 'https://checkout.example', ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into payment_events (event_id, kind, purchase_id, outcome, happened_at, received_at)
+      values ('evt_1', 'paid', ${id}::uuid, 'credited', ${time}::timestamptz, ${time}::timestamptz) on conflict do nothing`
+    yield* sql`
+      insert into payments (purchase_id, session_id, event_id, paid_at)
+      values (${id}::uuid, 'cs_1', 'evt_1', ${time}::timestamptz) on conflict do nothing`
+  })
+)
+
+/** What is recorded of a call of a model. */
+const called = Effect.fnUntraced(function* (agentId: AgentId) {
+  const sql = yield* SqlClient.SqlClient
+  const id = "0190f000-0000-7000-8000-0000000000ab"
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select ${id}::uuid, id, owner_id, 'k', 'aus_gw_k', sha256('k'), created_at from agents where id = ${agentId}::uuid
+    on conflict do nothing`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select ${id}::uuid, agent_id, owner_id, id, 'r', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
+      from gateway_keys where id = ${id}::uuid
+    on conflict do nothing`
+})
+
 const over = {
   slug: "over",
   title: "Over",
@@ -105,6 +143,9 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* comment(agent, yield* newEvent())
+  yield* bought
+  yield* called(agent)
   return { agent, challenge, deadline }
 })
 
@@ -125,7 +166,13 @@ const appendOnly = [
   ["stakes", "amount"],
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
-  ["archived_challenges", "result"]
+  ["archived_challenges", "result"],
+  ["comments", "content"],
+  ["purchases", "credits"],
+  ["checkout_sessions", "url"],
+  ["payment_events", "outcome"],
+  ["payments", "paid_at"],
+  ["gateway_calls", "cost"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

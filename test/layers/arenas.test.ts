@@ -147,12 +147,27 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
+  it.effect("that resolves by now is given its open price: the latest one may be its closing price", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      yield* importCandles("HG", "1h", [[plus(now, "-1 hours"), 4.5]])
+      const arenas = yield* Arenas
+      const late = { asset: "HG", deadline: now, resolve_at: now }
+      const refused = yield* Effect.flip(arenas.create(late))
+      assert(refused._tag === "InvalidRequest")
+      assert.strictEqual(refused.errors[0]?.path, "open_price")
+      assert.strictEqual((yield* arenas.create({ ...late, open_price: 4.4 })).open_price, 4.4)
+      const ahead = { ...late, resolve_at: plus(now, "1 hour") }
+      assert.strictEqual((yield* arenas.create(ahead)).open_price, 4.5)
+    })
+  )
+
   it.effect("a latest price that is not above zero opens nothing: a change from it has no percentage", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("CL", [[now, -37.63]])
       const refused = yield* Effect.flip(
-        Arenas.use((arenas) => arenas.create({ asset: "CL", deadline: now, resolve_at: now }))
+        Arenas.use((arenas) => arenas.create({ asset: "CL", deadline: now, resolve_at: plus(now, "1 hour") }))
       )
       assert(refused._tag === "InvalidRequest")
       assert.deepStrictEqual(

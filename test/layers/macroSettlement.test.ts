@@ -127,6 +127,29 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
+  it.effect("does not take a value that looks mistyped, unless it is confirmed", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const macro = yield* MacroArena
+      const challenge = yield* newMacro({ deadline, decimal_step: 0.1 })
+      const empty = yield* newMacro({ deadline, decimal_step: 0.1 })
+      yield* forecast(yield* claimedAgent(), challenge)
+      yield* moveTo(deadline)
+      // Edges at 3.0, 3.1 and 3.2, and a reference scale of 0.12.
+      for (const value of [3.15, 31, -9.1, 15.3]) {
+        const refused = yield* Effect.flip(resolve(challenge, value))
+        assert(refused._tag === "InvalidRequest")
+        assert.strictEqual(refused.errors[0]?.path, "actual_value")
+      }
+      // Of a challenge without forecasts nothing depends on it.
+      assert.strictEqual((yield* resolve(empty, 327.15)).status, "resolved")
+      const confirmed = yield* macro.resolve(challenge.id, 31, { confirm: true })
+      assert.strictEqual(confirmed.actual_value, 31)
+      assert.strictEqual((yield* resolve(challenge, 31)).actual_value, 31)
+      assert.strictEqual((yield* Effect.flip(resolve(challenge, 3.15))).code, "challenge_state")
+    })
+  )
+
   it.effect(
     "happens once: the same value again changes nothing, another is refused, and so is one after a void",
     () =>

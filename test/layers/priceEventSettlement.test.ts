@@ -22,7 +22,8 @@ import {
   plus
 } from "../support/builders.ts"
 import { revealAll } from "../support/loggedWorld.ts"
-import { settledByHand, walkOfPrices } from "../support/priceWalk.ts"
+import { settledByHand } from "../support/prices/byHand.ts"
+import { walkOfPrices } from "../support/priceWalk.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>
@@ -120,6 +121,64 @@ layer(testServices())("The settlement of a price event", (it) => {
       assert.deepInclude(yield* get(barrier), { result: "bearish" })
       assert.deepInclude(yield* results(barrier), { close_price: 96 })
       yield* audited
+    })
+  )
+
+  it.effect("of a barrier comes with the hour that decides it, in whatever order hours become known", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const begin = DateTime.toEpochMillis(monday)
+      const walk = walkOfPrices(begin, 2)
+      const week = walk.candles.filter(({ time }) => time >= begin)
+      const level = (turn: number) => walk.levelNear(1) + turn
+      const terms = { kind: "barrier", resolve_at: plus(monday, "2 days"), deadline: monday } as const
+      const events = yield* Effect.forEach([-12, -4, -1.5, 0.5, 3, 5, 12], (turn) =>
+        newPriceEvent({ ...terms, level: level(turn) })
+      )
+      // Every third hour comes late, and some of them not before all others are there.
+      const arrival = (index: number) => (index % 3 === 0 ? index + ((index * 7) % 40) : index)
+      const known = new Map<number, (typeof week)[number]>()
+      for (let passed = 1; passed <= 90; passed++) {
+        yield* moveTo(plus(monday, { hours: passed, minutes: 3 }))
+        for (const [index, candle] of week.entries()) {
+          if (arrival(index) !== passed - 1) continue
+          known.set(candle.time, candle)
+          const time = DateTime.makeUnsafe(candle.time)
+          yield* Prices.use((prices) =>
+            prices.import({ asset: "ETH", interval: "1h", candles: [{ ...candle, time }] })
+          )
+        }
+        yield* settleDue
+        for (const event of events) {
+          const end = DateTime.toEpochMillis(terms.resolve_at)
+          const byHand = settledByHand({ kind: "barrier", level: event.level, from: begin, end }, known)
+          assert.strictEqual(
+            (yield* get(event)).result,
+            byHand?.outcome ?? null,
+            `${event.level} at ${passed}`
+          )
+        }
+      }
+      yield* audited
+    })
+  )
+
+  it.effect("of a barrier comes within an hour when an hour that was looked at is corrected to a touch", () =>
+    Effect.gen(function* () {
+      const prices = yield* Prices
+      const monday = yield* freshWeek
+      const barrier = yield* newPriceEvent({
+        kind: "barrier",
+        level: 105,
+        resolve_at: plus(monday, "3 days")
+      })
+      yield* moveTo(plus(monday, { hours: 3, minutes: 3 }))
+      yield* importHours(monday, [100, 101, 102])
+      const { quarantined } = yield* importHours(plus(monday, "1 hour"), [105])
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* prices.decide(quarantined[0]?.id ?? "", { accept: true, reason: "the exchange corrected it" })
+      yield* moveTo(plus(monday, { hours: 4, minutes: 3 }))
+      assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
     })
   )
 
@@ -399,7 +458,18 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
         )
         const report = yield* settleDue
         assert.deepStrictEqual(report.failed, [])
-        const expected = new Map(made.map((event) => [event.id, settledByHand(event, known)]))
+        const hours = new Map(known.map((candle) => [candle.time, candle]))
+        const byHand = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
+          settledByHand(
+            {
+              kind,
+              level,
+              from: window_from === null ? null : Date.parse(window_from),
+              end: Date.parse(resolve_at)
+            },
+            hours
+          )?.outcome
+        const expected = new Map(made.map((event) => [event.id, byHand(event)]))
         const decided = made.filter(({ id }) => expected.get(id) !== undefined)
         assert.sameMembers(
           [...report.resolved],

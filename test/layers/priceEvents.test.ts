@@ -143,6 +143,41 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
+  it.effect("need a whole hour that is still to come, unless the window is given or lies in the past", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      yield* moveTo(plus(monday, "90 minutes"))
+      const end = plus(monday, "2 hours")
+      // Of the hour under way a part is known.
+      const error = yield* Effect.flip(newPriceEvent({ kind: "barrier", resolve_at: end }))
+      assert.deepStrictEqual(pathsOf(error), ["resolve_at"])
+      const given = yield* newPriceEvent({
+        kind: "barrier",
+        resolve_at: end,
+        window_from: plus(monday, "1 hour")
+      })
+      assert.strictEqual(given.window_from, DateTime.formatIso(plus(monday, "1 hour")))
+      yield* moveTo(end)
+      const past = yield* newPriceEvent({ kind: "barrier", resolve_at: end })
+      assert.strictEqual(past.window_from, DateTime.formatIso(plus(end, "-7 days")))
+    })
+  )
+
+  it.effect("look at 100 000 hours at most", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const longest = plus(monday, { hours: 100_000 })
+      const beyond = plus(longest, "1 hour")
+      const ahead = yield* Effect.flip(newPriceEvent({ kind: "barrier", resolve_at: beyond }))
+      assert.deepStrictEqual(pathsOf(ahead), ["resolve_at"])
+      const past = yield* Effect.flip(
+        newPriceEvent({ kind: "barrier", window_from: DateTime.makeUnsafe(0), resolve_at: longest })
+      )
+      assert.deepStrictEqual(pathsOf(past), ["window_from"])
+      yield* newPriceEvent({ kind: "barrier", resolve_at: longest })
+    })
+  )
+
   it.effect("without a scale get that of the last 60 daily returns, if they are known", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek

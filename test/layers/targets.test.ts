@@ -1,6 +1,7 @@
 /** Targets and the prediction scopes that agents subscribe to. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { chineseName } from "../../src/scoring/chinese.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, countOf } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
@@ -34,6 +35,16 @@ layer(testServices())("targets", (it) => {
         all.filter((target) => target.subscribable).map((target) => target.key),
         interfaceKeys
       )
+    })
+  )
+
+  it.effect("have names in the Chinese settlement texts", () =>
+    Effect.gen(function* () {
+      const { categories } = yield* Targets.use((targets) => targets.catalog)
+      for (const { key } of categories.flatMap((each) => each.targets)) {
+        assert.match(chineseName(key), new RegExp(`\\p{Script=Han}.*（${key}）$`, "u"))
+      }
+      assert.strictEqual(chineseName("XX"), " XX ")
     })
   )
 

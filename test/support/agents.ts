@@ -62,6 +62,14 @@ export const claim = Effect.fnUntraced(function* (agentId: string) {
      where id = ${agentId}::uuid`
 })
 
+/** One that its operator has claimed, so that its token holds every scope it asked for. */
+export const onboardClaimed = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const agent = yield* onboard(fields)
+  yield* claim(agent.agentId)
+  const { access_token } = yield* issue(agent.agentId, agent.secret)
+  return { ...agent, token: access_token }
+})
+
 /** An open challenge on gold, in a far future that the tests' clock does not reach. */
 export const openChallenge = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
   const { json } = yield* post("/api/v1/admin/challenges", {

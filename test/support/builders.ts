@@ -1,9 +1,10 @@
 /** Small builders of what the arena's tests need: moments, agents, challenges, predictions, prices. */
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Option, Redacted, Schema } from "effect"
 import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { cursorsOf } from "../../src/layers/Cursors.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewChallenge, NewPrediction } from "../../src/services/Challenges.ts"
@@ -17,6 +18,7 @@ import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { someOperator } from "./operators.ts"
+import { testTokenSecret } from "./settings.ts"
 
 /** A Monday. Tests of a block share one clock, which only ever moves on: each begins with a week of its own. */
 const firstMonday = DateTime.makeUnsafe("2026-03-02T00:00:00Z")
@@ -221,8 +223,14 @@ export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   return pages
 })
 
-/** Texts that are no `next_cursor`, and `keys` as somebody might forge them. */
+const sealed = cursorsOf({
+  tokenSecret: Redacted.make(testTokenSecret),
+  tokenSecretPrevious: Option.none()
+}).codec(Schema.Unknown)
+
+/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and as they would be under our seal. */
 export const foreignCursors = (...keys: ReadonlyArray<unknown>): ReadonlyArray<string> => [
+  ...["1", null, {}, [], ...keys].map((key) => sealed.encode(key)),
   "",
   "x",
   "!!!",

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { Mailer } from "../../src/services/Mailer.ts"
 import { pass, register } from "./agents.ts"
 import { linksIn, Mailbox } from "./mailbox.ts"
+import { makeVisitor } from "./visitor.ts"
 import type { Visitor } from "./visitor.ts"
 
 const ClaimFields = Schema.Struct({ claim_url: Schema.String, pairing_code: Schema.String })
@@ -47,4 +48,13 @@ export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: s
   yield* visitor.fill(yield* visitor.open(path), "email", { email: address })
   const link = yield* visitor.open(yield* signInLink(address))
   return yield* visitor.fill(link, "Sign in")
+})
+
+/** A visitor that is signed in and owns an agent. */
+export const ownerVisitor = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const agent = yield* claimable(fields)
+  const visitor = makeVisitor()
+  const page = yield* visitor.follow(yield* signInFrom(visitor, agent.path, `${agent.agentId}@example.org`))
+  yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
+  return { agent, visitor }
 })

@@ -74,7 +74,6 @@ const providerYaml = (
     ${timeouts[times]}
 `
 
-// A model's behaviour stands where its name would, so names with = and ; are quoted and need a provider that takes them.
 const modelYaml = ({
   maxOutputTokens = 100,
   name,

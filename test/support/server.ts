@@ -9,7 +9,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { layer as http, makeNodeServer } from "../../src/http/server.ts"
-import { noIdentityProvider, testServices } from "./services.ts"
+import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
   TestServer,
@@ -37,7 +37,7 @@ export const testServer = <Swapped = never, Needs = never>(
   const services: Layer.Layer<Everything, Layer.Error<Services>, Needs> = options.services ??
   testServices(options.environment)
   const swapped = (options.swap ?? Layer.empty).pipe(
-    Layer.provideMerge(Layer.provideMerge(noIdentityProvider, services))
+    Layer.provideMerge(Layer.provideMerge(Layer.merge(noIdentityProvider, nothingSold), services))
   )
   const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), {
     host: "127.0.0.1",

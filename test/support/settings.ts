@@ -9,6 +9,10 @@ export const testTokenSecret = "test-token-secret-0123456789-0123456789"
 const roomy = {
   AUSPEX_LIMIT_PREDICTIONS: "100000/minute",
   AUSPEX_LIMIT_STAKES: "100000/minute",
+  AUSPEX_LIMIT_COMMENTS: "100000/minute",
+  AUSPEX_LIMIT_REPLIES: "100000/minute",
+  AUSPEX_LIMIT_LIKES: "100000/minute",
+  AUSPEX_LIMIT_FOLLOWS: "100000/minute",
   AUSPEX_LIMIT_TOKENS: "100000/minute",
   AUSPEX_LIMIT_TOKEN_FAILURES: "100000/minute",
   AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",
@@ -19,6 +23,7 @@ const roomy = {
   // What is traced is of interest to tests that look at spans; there is no collector.
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
   OTEL_TRACES_SAMPLER_ARG: "1",
+  AUSPEX_LIMIT_PURCHASES: "100000/minute",
   AUSPEX_LIMIT_CLAIM_REFRESH: "100000/minute",
   AUSPEX_LIMIT_CLAIM_MAILS: "100000/minute",
   AUSPEX_LIMIT_REMINDER_MAILS: "100000/minute",

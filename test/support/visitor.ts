@@ -65,7 +65,7 @@ export const makeVisitor = () => {
   const submit = (
     form: Form | undefined,
     fields: Readonly<Record<string, string>> = {},
-    headers = sameOrigin
+    headers: Readonly<Record<string, string>> = sameOrigin
   ) =>
     form === undefined
       ? Effect.die(new Error("the page has no such form"))

@@ -3,7 +3,7 @@
  * there are, page after page, the pages for people, and the whole log with its tiles and entries.
  */
 import { Effect, Predicate, Schema } from "effect"
-import { pageMethods } from "../../src/http/browser/paths.ts"
+import { pageMethods, pagePaths } from "../../src/http/browser/paths.ts"
 import { assets } from "../../src/http/pages/assets.ts"
 import { documents, logPaths } from "../../src/http/routes.ts"
 import { TestServer, get } from "./server.ts"
@@ -79,6 +79,16 @@ export const tilesOf = (size: number): ReadonlyArray<string> => {
   return paths
 }
 
+/** What pages can be asked for beside their path. */
+const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
+  [pagePaths.challenges]: [
+    ...["open", "closed", "resolved", "ended"].map((status) => `status=${status}`),
+    ...["directional", "macro", "price_event"].map((type) => `type=${type}`)
+  ],
+  [pagePaths.leaderboard]: ["category=commodities"],
+  [pagePaths.events]: ["space=finance"]
+}
+
 /** Everything there is to read, as nobody or with a token. */
 export const walk = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
   const { url } = yield* TestServer
@@ -110,7 +120,11 @@ export const walk = Effect.fnUntraced(function* (known: Known, token: string | u
     }
   }
   for (const [template, methods] of Object.entries(pageMethods)) {
-    if (methods.includes("GET")) for (const path of filled(template, known)) yield* read(path, template)
+    if (!methods.includes("GET")) continue
+    for (const path of filled(template, known)) {
+      yield* read(path, template)
+      for (const choice of choices[template] ?? []) yield* read(`${path}?${choice}`, template)
+    }
   }
   for (const path of [...Object.values(documents), ...assets.map((asset) => asset.path)]) yield* read(path)
   const checkpoint = yield* read(logPaths.checkpoint)

@@ -3,6 +3,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminApi } from "./admin.ts"
 import { AgentApi } from "./agent.ts"
 import { ArenaApi } from "./arena.ts"
+import { DiscussionApi, PublicDiscussionApi } from "./discussion.ts"
 import { asServed } from "./document.ts"
 import { withOAuthErrors } from "./oauthDocument.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
@@ -14,6 +15,7 @@ import { MacroApi } from "./macro.ts"
 import { PriceEventsApi } from "./priceEvents.ts"
 import { PublicApi } from "./public.ts"
 import { RegistrationApi } from "./registration.ts"
+import { SocialApi } from "./social.ts"
 
 export class Api extends HttpApi.make("auspex")
   .add(
@@ -23,9 +25,12 @@ export class Api extends HttpApi.make("auspex")
     ArenaApi,
     MacroApi,
     PriceEventsApi,
+    SocialApi,
     GatewayApi,
     GatewayUsageApi,
     PublicApi,
+    DiscussionApi,
+    PublicDiscussionApi,
     LogApi,
     AdminApi,
     HealthApi

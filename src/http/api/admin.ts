@@ -12,9 +12,11 @@ import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
+import { Purchases } from "../../services/Payments.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
+import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
 import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
 import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
@@ -82,7 +84,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { challenge_id: Schema.String },
       payload: MacroValue,
       success: MacroChallenge,
-      error: [NotFound, ChallengeState]
+      error: [NotFound, InvalidRequest, ChallengeState]
     }).annotate(OpenApi.Summary, "Record the published value and settle; the same value again is a no-op"),
     HttpApiEndpoint.post("voidMacroChallenge", "/admin/macro/challenges/:challenge_id/void", {
       params: { challenge_id: Schema.String },
@@ -104,6 +106,20 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.get("macroProposals", "/admin/macro/proposals", {
       success: Schema.Struct({ items: Schema.Array(MacroProposal) })
     }).annotate(OpenApi.Summary, "First prints found for macro challenges that wait for their value"),
+    HttpApiEndpoint.get("releaseCalendar", "/admin/release-calendar", { success: Releases }).annotate(
+      OpenApi.Summary,
+      "The macro releases that challenges are made of"
+    ),
+    HttpApiEndpoint.put("replaceReleaseCalendar", "/admin/release-calendar", {
+      payload: NewReleaseCalendar,
+      success: Releases,
+      error: InvalidRequest
+    })
+      .annotate(OpenApi.Summary, "Replace the calendar of macro releases")
+      .annotate(
+        OpenApi.Description,
+        "The whole calendar: a release that is not named is not planned any more. Takes what GET answers. Challenges that were made stay as they are."
+      ),
     HttpApiEndpoint.post("importTournament", "/admin/archive", {
       payload: TournamentImport,
       success: created(Tournament),
@@ -169,6 +185,14 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: created(Grant),
       error: [NotFound, InvalidRequest, IdempotencyKeyReused]
     }).annotate(OpenApi.Summary, "Give credit to an owner, once for an idempotency_key"),
+    HttpApiEndpoint.get("purchases", "/admin/purchases", {
+      query: pageQuery,
+      success: Purchases,
+      error: InvalidRequest
+    }).annotate(
+      OpenApi.Summary,
+      "Credit that owners set out to buy, newest first, and what the provider told of it"
+    ),
     HttpApiEndpoint.get("checkLedger", "/admin/ledger/check", { success: LedgerCheck }).annotate(
       OpenApi.Summary,
       "Prove every invariant of the credit ledger, in one snapshot"

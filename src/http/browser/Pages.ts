@@ -11,8 +11,10 @@ import { IdentityProvider } from "../../services/IdentityProvider.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Operators } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
+import { isUsual, keptFor, tagged, unlessKnown } from "../conditional.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
+import { PublicCache } from "../PublicCache.ts"
 import { formTokenField } from "../pages/layout.ts"
 import type { Frame } from "../pages/layout.ts"
 import { cookiesOf } from "./cookies.ts"
@@ -56,9 +58,9 @@ export class Pages extends Context.Service<
     readonly shown: <E extends Failure, R>(
       page: (visitor: Visitor) => Effect.Effect<Response, E, R>
     ) => Served<R>
-    /** The same for a page without a form: the browser keeps nothing of it. */
+    /** Serves what everybody sees alike: without a form or a cookie, and kept for a moment for all who ask. */
     readonly published: <E extends Failure, R>(
-      page: (visitor: Visitor) => Effect.Effect<Response, E, R>
+      page: (frame: Frame) => Effect.Effect<Response, E, R>
     ) => Served<R>
     /** Serves what acts on a form of ours. */
     readonly submitted: <E extends Failure, R>(
@@ -75,16 +77,22 @@ interface Identified {
   readonly formSecretIsNew: boolean
 }
 
+/** What pages for everybody are filtered by. */
+const filters: ReadonlySet<string> = new Set(["status", "type", "category", "space", "asset"])
+
 const formSecretShape = /^[\w-]{43}$/
 
 const make = Effect.gen(function* () {
-  const { baseUrl } = yield* Settings
+  const { baseUrl, publicCache } = yield* Settings
+  const cache = yield* PublicCache
   const limits = yield* Limits
   const operators = yield* Operators
   const provider = yield* IdentityProvider
   const site = siteOf(baseUrl)
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
+  const everybody: Frame = { at: site.at, operator: null, formToken: "", providerName }
+  const kept = { "cache-control": keptFor(publicCache) }
 
   const identify = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -136,8 +144,19 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const published: Pages["Service"]["published"] = (page) =>
-    served(Effect.flatMap(identify, ({ visitor }) => page(visitor)))
+  const published = <E extends Failure, R>(page: (frame: Frame) => Effect.Effect<Response, E, R>) =>
+    served(
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const context = yield* Effect.context<R>()
+        const made = page(everybody).pipe(
+          Effect.map((response) => tagged(response, kept)),
+          Effect.provideContext(context)
+        )
+        const response = yield* isUsual(request.url, filters) ? cache.get(request.url, made) : made
+        return unlessKnown(request, response, { ...site.headers, ...kept })
+      })
+    )
 
   const submitted: Pages["Service"]["submitted"] = (act) =>
     served(

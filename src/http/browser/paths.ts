@@ -10,7 +10,15 @@ export const pagePaths = {
   signOut: "/sign-out",
   account: "/account",
   rotateSecret: "/account/agents/:agent_id/rotate-secret",
+  credit: "/account/credit",
+  topUp: "/account/agents/:agent_id/topup",
+  home: "/",
+  leaderboard: "/leaderboard",
+  challenges: "/challenges",
   challenge: "/challenges/:challenge_id",
+  events: "/events",
+  event: "/events/:event_id",
+  replies: "/events/:event_id/comments/:comment_id",
   agent: "/agents/:agent_id",
   archive: "/archive",
   tournament: "/archive/:slug",
@@ -31,14 +39,23 @@ export const pageMethods: Readonly<
   [pagePaths.signOut]: ["POST"],
   [pagePaths.account]: ["GET"],
   [pagePaths.rotateSecret]: ["POST"],
+  [pagePaths.credit]: ["GET", "POST"],
+  [pagePaths.topUp]: ["GET", "POST"],
+  [pagePaths.home]: ["GET"],
+  [pagePaths.leaderboard]: ["GET"],
+  [pagePaths.challenges]: ["GET"],
   [pagePaths.challenge]: ["GET"],
+  [pagePaths.events]: ["GET"],
+  [pagePaths.event]: ["GET"],
+  [pagePaths.replies]: ["GET"],
   [pagePaths.agent]: ["GET"],
   [pagePaths.archive]: ["GET"],
   [pagePaths.tournament]: ["GET"],
   [pagePaths.verify]: ["GET"]
 }
 
-const belowPages = /^\/(claim|sign-in|sign-out|account|challenges|agents|archive|verify)(\/|$)/
+const belowPages =
+  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify)(\/|$))/
 
 /** Whether a path is one of the pages' or would be: a person looks at what it answers. */
 export const isPage = (path: string): boolean => belowPages.test(path)

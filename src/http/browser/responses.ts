@@ -1,6 +1,8 @@
 /** Pages as responses. */
 import { Effect } from "effect"
+import type { Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { InvalidRequest } from "../../services/errors.ts"
 import type { Page as ListPage } from "../../services/paging.ts"
 import { html, render } from "../pages/html.ts"
 import { document } from "../pages/layout.ts"
@@ -27,6 +29,13 @@ export const withScripts = {
     "trusted-types 'none'"
   ].join("; ")
 }
+
+/** For a page whose forms lead on to pages of another origin: browsers hold redirects to the rule, too. */
+export const withFormsTo = (origin: string) => ({
+  "content-security-policy": rules
+    .map((rule) => (rule.startsWith("form-action") ? `${rule} ${origin}` : rule))
+    .join("; ")
+})
 
 const headers = {
   "content-security-policy": rules.join("; "),
@@ -89,6 +98,17 @@ export const query = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
 )
+
+/** What a list is filtered by; nothing when it is left out. */
+export const chosen = Effect.fnUntraced(function* <Value extends string>(
+  name: string,
+  values: Schema.Literals<ReadonlyArray<Value>>
+) {
+  const value = (yield* query).get(name)
+  if (value === null || value === "") return undefined
+  const found = values.literals.find((each) => each === value)
+  return found ?? (yield* InvalidRequest.of(name, `Expected one of ${values.literals.join(", ")}`))
+})
 
 /** As many as a person looks through; the API has more in a page. */
 const shownAtOnce = 50

@@ -11,9 +11,11 @@ import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
+import { Payments } from "../../services/Payments.ts"
 import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
+import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
@@ -32,10 +34,12 @@ export const layer = HttpApiBuilder.group(
     const logAudit = yield* LogAudit
     const macro = yield* MacroArena
     const owners = yield* Owners
+    const payments = yield* Payments
     const priceEvents = yield* PriceEvents
     const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
+    const calendar = yield* ReleaseCalendar
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
@@ -50,12 +54,14 @@ export const layer = HttpApiBuilder.group(
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value)),
+        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
       voidMacroChallenge: ({ params, payload }) =>
         longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       createPriceEvent: ({ payload }) => priceEvents.create(payload),
       voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
+      releaseCalendar: () => calendar.list,
+      replaceReleaseCalendar: ({ payload }) => calendar.replace(payload.releases),
       importTournament: ({ payload }) => archive.import(payload),
       settle: () => scoring.settleDue,
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
@@ -69,6 +75,7 @@ export const layer = HttpApiBuilder.group(
       changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
       grantAgent: ({ params, payload }) => credits.grant({ kind: "agent", id: params.agent_id }, payload),
       grantOwner: ({ params, payload }) => credits.grant({ kind: "owner", id: params.owner_id }, payload),
+      purchases: ({ query }) => payments.list(pageOf(query)),
       checkLedger: () => credits.check,
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,

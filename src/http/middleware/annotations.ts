@@ -14,6 +14,14 @@ export const CountsTowards = Context.Reference<{
   readonly of: "agent" | "address"
 } | null>("auspex/http/CountsTowards", { defaultValue: () => ({ limit: "reads", of: "address" }) })
 
+/**
+ * Where the body decides which scope is needed and which limit is counted towards: told from whatever was sent. The request
+ * counts if the scope is held; whether it is, the handler says once the body has been found to be right.
+ */
+export const DecidedByBody = Context.Reference<
+  ((body: unknown) => { readonly scope: Scope; readonly limit: LimitName }) | undefined
+>("auspex/http/DecidedByBody", { defaultValue: () => undefined })
+
 /** The largest body an endpoint takes. */
 export const LargestBody = Context.Reference<ByteSize.ByteSize>("auspex/http/LargestBody", {
   defaultValue: () => ByteSize.kibibytes(256)

@@ -2,6 +2,7 @@
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { InvalidRequest } from "../../services/errors.ts"
+import { IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
@@ -56,6 +57,12 @@ export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
   error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType]
 }) {}
+
+/** A request that names an `Idempotency-Key` does what it asks for once, however often it is sent. Innermost. */
+export class OnceOnly extends HttpApiMiddleware.Service<OnceOnly, { requires: CurrentAgent }>()(
+  "auspex/http/OnceOnly",
+  { error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch] }
+) {}
 
 /** ETags and caching of what everybody may read. */
 export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}

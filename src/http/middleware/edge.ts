@@ -172,6 +172,7 @@ export const layer = HttpRouter.middleware(
         const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
         const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
         const path = pathOf(request.url)
+        const known = knownPath(request.url)
         const isHealth = path.startsWith("/health/")
         const refuse: Refuse = (refusal) =>
           isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
@@ -181,6 +182,8 @@ export const layer = HttpRouter.middleware(
           }
           // The router would end the path there, which nothing in front of us does.
           if (/[;#]/.test(path)) return refuse(nothingThere)
+          // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
+          if (known !== undefined && !known.methods.has(request.method)) return notFound(request, refuse)
           if (!isHealth && (yield* health.draining)) {
             return refuse(unavailable("This instance is shutting down: try again shortly."))
           }
@@ -196,7 +199,7 @@ export const layer = HttpRouter.middleware(
           asSampled(request)
         )
         yield* Effect.annotateCurrentSpan("request.id", requestId)
-        const route = knownPath(request.url)?.path ?? "none"
+        const route = known?.path ?? "none"
         const answer = yield* respond
         const response = route === tokenPath ? asOAuth(answer, request) : answer
         const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9

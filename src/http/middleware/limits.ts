@@ -1,7 +1,10 @@
 import { Context, Effect, Layer } from "effect"
+import type { ByteSize } from "effect"
+import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Limits } from "../../services/Limits.ts"
+import { allows } from "../../services/Scopes.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
-import { CountsTowards } from "./annotations.ts"
+import { CountsTowards, DecidedByBody, LargestBody } from "./annotations.ts"
 import { AddressLimit, AgentLimit, CurrentAgent } from "./definitions.ts"
 
 export const byAddress = Layer.effect(
@@ -19,6 +22,13 @@ export const byAddress = Layer.effect(
   })
 )
 
+/** The body as far as it can be read; what is wrong with it is told later. */
+const sentBody = (largest: ByteSize.ByteSize) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.json).pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, largest),
+    Effect.orElseSucceed((): unknown => undefined)
+  )
+
 export const byAgent = Layer.effect(
   AgentLimit,
   Effect.gen(function* () {
@@ -27,7 +37,12 @@ export const byAgent = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
         const { address } = yield* CurrentRequest
-        const { agentId } = yield* CurrentAgent
+        const { agentId, scopes } = yield* CurrentAgent
+        const decide = Context.get(endpoint.annotations, DecidedByBody)
+        if (decide !== undefined) {
+          const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, LargestBody)))
+          if (allows(scopes, scope)) yield* limits.take(limit, agentId)
+        }
         if (counts !== null) yield* limits.take(counts.limit, counts.of === "agent" ? agentId : address)
         return yield* httpEffect
       })

@@ -1,9 +1,10 @@
 /** What an operator has: agents, and the means to look after them. */
 import type { AgentStatus } from "../../services/agentStatus.ts"
 import type { Account, OwnAgent } from "../../services/Operators.ts"
-import { accountPage } from "../../services/pages.ts"
-import { badge, day, facts, form, notice } from "./components.ts"
+import { accountPage, creditPage, topUpPage } from "../../services/pages.ts"
+import { badge, credits, day, facts, form, notice } from "./components.ts"
 import type { Tone } from "./components.ts"
+import { holdings } from "./credit.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 
@@ -49,11 +50,13 @@ const ownAgent = (frame: Frame, agent: OwnAgent) => {
     </header>
     ${advice(agent)}
     ${facts([
+      ["Credit", holdings(agent.credit)],
       ["Model", model.length === 0 ? null : model.join(" · ")],
       ["Claimed", day(agent.claimedAt)],
       ["Registered", day(agent.createdAt)],
       ["Agent id", html`<code>${agent.agentId}</code>`]
     ])}
+    <p><a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>Top up ${agent.name}</a></p>
     ${secretOf(frame, agent)}
   </article>`
 }
@@ -66,18 +69,33 @@ const nothingYet = html`<div class="panel">
   </p>
 </div>`
 
-export const account = (frame: Frame, { agents, operator }: Account): Page => ({
+const ownCredit = (frame: Frame, { agents, credit }: Account) =>
+  html`<section class="panel" aria-labelledby="credit">
+    <h2 id="credit">Your credit</h2>
+    <p class="amount">${credits(credit.available)}</p>
+    <p><a href=${frame.at(creditPage())}>What moved it, and where more comes from</a></p>
+    <p class="quiet small">
+      ${
+        agents.length === 0
+          ? "Once you own an agent, you can move credit to it."
+          : "It is yours, not your agents': they spend only what you move to them."
+      }
+    </p>
+  </section>`
+
+export const account = (frame: Frame, own: Account): Page => ({
   title: "Your agents",
   content: html`
     <h1>Your agents</h1>
     <p class="quiet">
-      Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>, on the
-      ${operator.plan} plan.
+      Signed in as <strong>${own.operator.email ?? "your account at the identity provider"}</strong>, on the
+      ${own.operator.plan} plan.
     </p>
-    ${agents.length === 0 ? nothingYet : agents.map((agent) => ownAgent(frame, agent))}
+    ${ownCredit(frame, own)}
+    ${own.agents.length === 0 ? nothingYet : own.agents.map((agent) => ownAgent(frame, agent))}
     <p class="quiet small">
       If you write to the administrators of this service, tell them your operator id:
-      <code>${operator.operatorId}</code>
+      <code>${own.operator.operatorId}</code>
     </p>
   `
 })

@@ -10,13 +10,18 @@ export interface Asset {
   readonly bytes: Uint8Array
 }
 
-const asset = (file: string, contentType: string): Asset => {
-  const bytes = readFileSync(new URL(file, import.meta.url))
+/** `parts` are put together in their order, so that a browser asks once. */
+const asset = (file: string, contentType: string, parts: ReadonlyArray<string> = [file]): Asset => {
+  const bytes = Buffer.concat(parts.map((part) => readFileSync(new URL(part, import.meta.url))))
   const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 12)
   return { path: `/assets/${file.replace(".", `.${hash}.`)}`, contentType, bytes }
 }
 
-export const stylesheet = asset("style.css", "text/css; charset=utf-8")
+export const stylesheet = asset("style.css", "text/css; charset=utf-8", [
+  "style.css",
+  "site.css",
+  "charts.css"
+])
 export const icon = asset("icon.svg", "image/svg+xml")
 
 /** All of them, as the server answers them. */

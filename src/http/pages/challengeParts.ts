@@ -2,9 +2,10 @@
 import { DateTime } from "effect"
 import type { Results } from "../../services/Arenas.ts"
 import type { AnyStatus } from "../../services/Challenges.ts"
-import { agentPage, challengePage } from "../../services/pages.ts"
+import type { Answers, PriceSeries } from "../../services/Charts.ts"
+import { agentPage, challengePage, challengesPage } from "../../services/pages.ts"
 import type { Site } from "../../services/Settings.ts"
-import { badge, instant, quoted } from "./components.ts"
+import { badge, instant, named, quoted, timeLeft } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -28,6 +29,35 @@ export const statusBadge = (status: AnyStatus) => {
 
 export const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
 
+export const dateOf = (timestamp: string): Date => DateTime.toDateUtc(DateTime.makeUnsafe(timestamp))
+
+/** What is drawn of a challenge. */
+export interface Drawn {
+  /** Where the drawing of prices begins. */
+  readonly from: Date
+  readonly prices: PriceSeries
+  readonly answers: Answers
+  readonly now: DateTime.Utc
+}
+
+/** The time that is left to predict; nothing of what is over. */
+export const closesIn = (
+  { deadline, status }: { readonly deadline: string; readonly status: AnyStatus },
+  now: DateTime.Utc
+): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now) : null)
+
+/** What is asked, and the list that it stands in. */
+export const heading = (
+  frame: Frame,
+  type: "directional" | "macro" | "price_event",
+  what: string,
+  question: string
+) =>
+  html`<div>
+    <p class="eyebrow"><a href=${frame.at(challengesPage({ type }))}>${what}</a></p>
+    <h1 dir="auto">${question}</h1>
+  </div>`
+
 /** The texts that a challenge settles by, that of the site's language first; `otherwise` where it has none. */
 export const criteria = (
   site: Site,
@@ -46,7 +76,7 @@ type PredictionShown = Results["predictions"][number]
 const prediction = (frame: Frame, shown: PredictionShown, bins: Results["bins"]) =>
   html`<li>
     <p class="row">
-      <a href=${frame.at(agentPage(shown.agent_id))}>${shown.agent_name}</a>
+      <a href=${frame.at(agentPage(shown.agent_id))}>${named(shown.agent_name)}</a>
       <span>${said(shown)}</span>
       ${earned(shown)} ${shown.leaf_index === null ? null : html`<span>entry ${shown.leaf_index}</span>`}
       ${proofLinks(frame, predictionProof(shown.commit), `${shown.agent_name}'s prediction`)}
@@ -84,9 +114,14 @@ export const sealedPredictions = (count: number, soFar: string) =>
   </p>`
 
 /** Where the same is to be had by programs. */
-export const asJson = (frame: Frame, challengeId: string) =>
+export const asJson = (
+  frame: Frame,
+  challengeId: string,
+  more: ReadonlyArray<readonly [path: string, name: string]> = []
+) =>
   html`<p class="quiet small">
     The same as JSON:
-    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>its results</a>. Challenge id:
+    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>its results</a
+    >${more.map(([path, name]) => html`, <a href=${frame.at(path)}>${name}</a>`)}. Challenge id:
     <code>${challengeId}</code>
   </p>`

@@ -1,5 +1,6 @@
 /** The parts that pages are made of. */
 import { DateTime } from "effect"
+import { creditsOf } from "../../services/Credits.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -56,8 +57,85 @@ export const day = (at: DateTime.Utc) => {
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
 
+/** An amount of credit, in words. */
+export const credits = (micro: bigint): string =>
+  micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
+const units = [
+  ["day", "days", 86_400_000],
+  ["hour", "hours", 3_600_000],
+  ["minute", "minutes", 60_000]
+] as const
+
+/** A length of time in its two largest units, rounded down: "2 days 3 hours". */
+export const lengthOf = (millis: number): string => {
+  const parts: Array<string> = []
+  let rest = Math.max(0, millis)
+  for (const [one, many, size] of units) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0) parts.push(`${count} ${count === 1 ? one : many}`)
+    else if (parts.length > 0) break
+  }
+  return parts.length === 0 ? "less than a minute" : parts.slice(0, 2).join(" ")
+}
+
+/** How long until a moment to come, with the moment itself for machines, and for who points at it. */
+export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
+  const moment = DateTime.formatUtc(until, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+  return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
+    >${lengthOf(DateTime.toEpochMillis(until) - DateTime.toEpochMillis(now))}</time
+  >`
+}
+
+/** A name or a title that somebody else chose: whichever way it is written, what stands beside it keeps its place. */
+export const named = (text: string) => html`<bdi>${text}</bdi>`
+
+/** Ways to look at a list, of which one is chosen. */
+export const choices = (
+  label: string,
+  all: ReadonlyArray<{ readonly name: string; readonly href: string; readonly isChosen: boolean }>
+) =>
+  html`<nav aria-label=${label}>
+    <ul class="choices">
+      ${all.map(
+        ({ href, isChosen, name }) =>
+          html`<li><a href=${href} aria-current=${isChosen ? "page" : undefined}>${name}</a></li>`
+      )}
+    </ul>
+  </nav>`
+
+/** Nothing is there, and why that is so. */
+export const empty = (why: Html) => html`<p class="empty">${why}</p>`
+
+/** Cut where a word ends, if one does within a reasonable distance. */
+const cut = (text: string, atOnce: number): readonly [start: string, rest: string] => {
+  if (text.length <= atOnce * 1.2) return [text, ""]
+  const head = text.slice(0, atOnce)
+  const end = head.search(/\s\S*$/)
+  // Never between the two halves of a character.
+  const place = end < atOnce / 2 ? [...head].slice(0, -1).join("").length : end
+  return [text.slice(0, place), text.slice(place)]
+}
+
+/**
+ * A text of any length that is somebody else's, with its lines as they were written: so much of it is read at once, and
+ * the rest is a click away, so that what follows is not far.
+ */
+export const longText = (text: string, atOnce: number, rest: string) => {
+  const [start, more] = cut(text, atOnce)
+  return html`<div class="long-text" dir="auto">${start}</div>
+    ${
+      more === ""
+        ? null
+        : html`<details>
+            <summary class="small">${rest}</summary>
+            <div class="long-text" dir="auto">${more}</div>
+          </details>`
+    }`
+}
+
 /** Words that are somebody else's, line by line as they were written. */
-export const quoted = (text: string) => html`<blockquote class="quoted">${text}</blockquote>`
+export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`
 
 export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
 

@@ -1,6 +1,14 @@
 /** What surrounds every page: the head of the document, the masthead, the colophon. */
 import type { Operator } from "../../services/Operators.ts"
-import { accountPage, archivePage, verifyPage } from "../../services/pages.ts"
+import {
+  accountPage,
+  archivePage,
+  challengesPage,
+  eventsPage,
+  homePage,
+  leaderboardPage,
+  verifyPage
+} from "../../services/pages.ts"
 import { icon, stylesheet } from "./assets.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -23,7 +31,20 @@ export interface Page {
   readonly content: Html
   /** Everybody may find it; what says nothing is for whoever holds its link, and search engines are asked to leave it out. */
   readonly audience?: "everybody"
+  /** The page of the menu that it belongs to. */
+  readonly below?: MenuPath
+  /** Tables and charts take more room than texts, which are read in lines of a comfortable length. */
+  readonly width?: "wide"
 }
+
+/** What everybody can look at. */
+const menu = [
+  [challengesPage(), "Challenges"],
+  [leaderboardPage(), "Leaderboard"],
+  [eventsPage(), "Events"],
+  [archivePage, "Archive"]
+] as const
+export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
 
 export const formTokenField = "form_token"
 
@@ -34,11 +55,11 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
   </g>
 </svg>`
 
-/** What the signed-in have: their account, and the way out. */
+/** The way to the account, and for the signed-in also the way out. */
 const accountMenu = (frame: Frame) =>
   frame.operator === null
-    ? null
-    : html`<nav aria-label="Account">
+    ? html`<nav class="account" aria-label="Account"><a href=${frame.at(accountPage)}>For owners</a></nav>`
+    : html`<nav class="account" aria-label="Account">
         <a href=${frame.at(accountPage)}>Your agents</a>
         <form class="inline" method="post" action=${frame.at("/sign-out")}>
           <input type="hidden" name=${formTokenField} value=${frame.formToken} />
@@ -47,7 +68,7 @@ const accountMenu = (frame: Frame) =>
       </nav>`
 
 /** A whole document. */
-export const document = (frame: Frame, { audience, content, title }: Page): Html => html`
+export const document = (frame: Frame, { audience, below, content, title, width }: Page): Html => html`
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -57,11 +78,19 @@ export const document = (frame: Frame, { audience, content, title }: Page): Html
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
     </head>
-    <body>
+    <body class=${width}>
       <a class="skip" href="#content">Skip to the content</a>
       <header class="masthead">
         <div>
-          <span class="wordmark">${mark}Auspex</span>
+          <a class="wordmark" href=${frame.at(homePage)}>${mark}Auspex</a>
+          <nav aria-label="Site">
+            ${menu.map(
+              ([path, name]) =>
+                html`<a href=${frame.at(path)} aria-current=${path === below ? "page" : undefined}
+                  >${name}</a
+                >`
+            )}
+          </nav>
           ${accountMenu(frame)}
         </div>
       </header>
@@ -71,8 +100,9 @@ export const document = (frame: Frame, { audience, content, title }: Page): Html
           <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
           <nav aria-label="About">
             <a href=${frame.at(verifyPage())}>Check a proof</a>
-            <a href=${frame.at(archivePage)}>Archive</a>
+            <a href=${frame.at("/log/checkpoint")}>Public log</a>
             <a href=${frame.at("/docs")}>API reference</a>
+            <a href=${frame.at("/skill.md")}>For agents</a>
           </nav>
         </div>
       </footer>

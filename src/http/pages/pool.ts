@@ -3,7 +3,7 @@ import type { Results } from "../../services/Arenas.ts"
 import { creditsOf } from "../../services/Credits.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
 import type { PoolOdds } from "../../services/Pools.ts"
-import { badge, facts } from "./components.ts"
+import { badge, credits, facts } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -20,7 +20,6 @@ const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): string 
   return bin === undefined ? null : binRange(bin)
 }
 
-const credits = (micro: bigint): string => (micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`)
 const agents = (count: number): string => (count === 1 ? "1 agent" : `${count} agents`)
 
 type Prediction = Results["predictions"][number]
@@ -49,32 +48,46 @@ const marks = (index: number, { bin, pool }: Results) =>
 /** A page stays legible with so many rows; more are a click away. */
 const mostAtOnce = 15
 
+/** Its number stands beside it; where the value came, the bar has a border as well. */
+const shareBar = (share: number, isWhereItCame: boolean) =>
+  html`<svg class="share" width="100%" height="14" aria-hidden="true" focusable="false">
+    <rect class="rest" width="100%" height="14" rx="2" />
+    <rect
+      class=${isWhereItCame ? "bar came" : "bar"}
+      width=${`${Math.round(share * 1000) / 10}%`}
+      height="14"
+      rx="2"
+    />
+  </svg>`
+
 const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
   html`<details open=${odds.bins.length <= mostAtOnce}>
     <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
-    <div class="wide">
-      <table class="bins">
-        <thead>
-          <tr>
-            <th scope="col">Bin</th>
-            <th scope="col">Share</th>
-            <th scope="col">Credits</th>
-            <th scope="col">Agents</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${odds.bins.map(
-            (bin) =>
-              html`<tr>
-                <th scope="row">${binRange(bin)} ${marks(bin.index, results)}</th>
-                <td>${(bin.share * 100).toFixed(1)} %</td>
-                <td>${creditsOf(bin.staked)}</td>
-                <td>${bin.stakers}</td>
-              </tr>`
-          )}
-        </tbody>
-      </table>
-    </div>
+    <table class="board unranked" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col" class="agent">Bin</th>
+          <th role="columnheader" scope="col" class="number">Share</th>
+          <th role="columnheader" scope="col" class="scale"><span class="unseen">Share, drawn</span></th>
+          <th role="columnheader" scope="col" class="number">Credits</th>
+          <th role="columnheader" scope="col" class="number">Agents</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${odds.bins.map(
+          (bin) =>
+            html`<tr role="row">
+              <th role="rowheader" scope="row" class="agent">
+                ${binRange(bin)} ${marks(bin.index, results)}
+              </th>
+              <td role="cell" class="number">${(bin.share * 100).toFixed(1)} %</td>
+              <td role="cell" class="scale">${shareBar(bin.share, bin.index === results.bin)}</td>
+              <td role="cell" class="number more" data-label="Credits">${creditsOf(bin.staked)}</td>
+              <td role="cell" class="number more" data-label="Agents">${bin.stakers}</td>
+            </tr>`
+        )}
+      </tbody>
+    </table>
   </details>`
 
 /** What is staked, while it can be and after; once the pool is settled, what came of it. */

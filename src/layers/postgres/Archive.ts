@@ -11,7 +11,7 @@ import {
   unfinished
 } from "../../services/Archive.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { canonicalJson } from "../canonicalJson.ts"
 import { at, many, maybe, one, run } from "./query.ts"
@@ -23,15 +23,15 @@ const encode = Schema.encodeEffect(TournamentImport)
 /** As many of the problems as the edge tells of a body. */
 const mostProblems = 100
 
-const tournamentCursor = cursorCodec(Schema.Struct({ ended_at: InstantText, slug: TournamentSlug }))
-const positionCursor = cursorCodec(
-  Schema.Struct({ position: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })) })
-)
-
 const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+  const tournamentCursor = cursors.codec(Schema.Struct({ ended_at: InstantText, slug: TournamentSlug }))
+  const positionCursor = cursors.codec(
+    Schema.Struct({ position: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })) })
+  )
   const archived = one(Archived)
   const tournaments = many(Tournament)
   const tournament = maybe(Tournament)

@@ -5,10 +5,11 @@ import { resolutionCriteria, resolutionCriteriaChinese } from "../../scoring/res
 import { Arenas } from "../../services/Arenas.ts"
 import type { ChallengeFilter } from "../../services/Arenas.ts"
 import { Challenge, ChallengeState, TargetPaused } from "../../services/Challenges.ts"
+import type { NewChallenge } from "../../services/Challenges.ts"
 import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -31,6 +32,7 @@ const PrintedDecimals = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const settings = yield* Settings
   const targets = yield* Targets
   const prices = yield* Prices
@@ -125,8 +127,18 @@ const make = Effect.gen(function* () {
       select trim_scale(${openPrice}::numeric)::text as open_price,
              trim_scale(${deadZonePct}::numeric)::text as dead_zone_pct`)
 
-  const openPriceOf = Effect.fnUntraced(function* (asset: string, given: number | undefined) {
+  const openPriceOf = Effect.fnUntraced(function* (
+    asset: string,
+    { open_price: given, resolve_at }: NewChallenge,
+    now: DateTime.Utc
+  ) {
     if (given !== undefined) return decimal(given)
+    if (DateTime.isLessThanOrEqualTo(resolve_at, now)) {
+      return yield* InvalidRequest.of(
+        "open_price",
+        "Expected a value: resolve_at is not ahead, so the latest price may be the closing price"
+      )
+    }
     const latest = yield* prices.latest(asset)
     if (Option.isNone(latest)) {
       return yield* InvalidRequest.of("open_price", `No price of ${asset} is known yet, so it must be given`)
@@ -165,7 +177,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const id = yield* random.uuidV7()
     const { dead_zone_pct, open_price } = yield* printed(
-      yield* openPriceOf(target.key, wanted.open_price),
+      yield* openPriceOf(target.key, wanted, now),
       wanted.dead_zone_pct === null ? null : decimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
     )
     const terms =

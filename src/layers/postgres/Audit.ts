@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Audit, AuditEntry } from "../../services/Audit.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { at, many, run } from "./query.ts"
 import { iso } from "./wire.ts"
 
@@ -10,6 +10,7 @@ const longestBody = 4000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const random = yield* SecureRandom.SecureRandom
   const entries = many(AuditEntry)
 

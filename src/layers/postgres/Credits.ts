@@ -1,14 +1,16 @@
-import { Effect, Layer, Option, Predicate, Schema, Struct } from "effect"
+import { Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
 import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../services/Credits.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
 import { makeClaimGrants } from "./credits/claimGrants.ts"
+import { makePlanCredit } from "./credits/planCredit.ts"
+import { orTooMuch } from "./credits/refusals.ts"
+import { makeTopUps } from "./credits/topUps.ts"
 import { accountOf, makeTransfers, treasury } from "./credits/transfers.ts"
-import { many, maybe, one, sqlDefect } from "./query.ts"
+import { many, maybe, one } from "./query.ts"
 import { iso } from "./wire.ts"
 
 const BalanceRow = Schema.Struct({ available: Schema.BigInt, frozen: Schema.BigInt })
@@ -21,26 +23,31 @@ const TransactionRow = Schema.Struct({
   seq: Schema.BigInt
 })
 
+const MovementRow = Schema.Struct({
+  id: Schema.String,
+  change: Schema.BigInt,
+  reason: Schema.String,
+  agent_name: Schema.NullOr(Schema.String),
+  at: Schema.DateTimeUtcFromDate,
+  seq: Schema.BigInt
+})
+
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
-
-/** Transfers are listed in the order in which they were recorded. */
-const seqCursor = cursorCodec(Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) }))
-
-const tooMuch = (error: SqlError.SqlError) =>
-  Predicate.hasProperty(error.reason.cause, "constraint") &&
-  error.reason.cause.constraint === "accounts_exact"
-    ? Effect.fail(
-        InvalidRequest.of("amount", "Expected less: no account holds more than 1 000 000 000 credits")
-      )
-    : sqlDefect(error)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  /** Transfers are listed in the order in which they were recorded. */
+  const seqCursor = (yield* Cursors).codec(
+    Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
+  )
   const transfers = yield* makeTransfers
   const claimGrants = yield* makeClaimGrants
+  const { payPlans } = yield* makePlanCredit
+  const { topUp, topUpOf } = yield* makeTopUps
   const { check } = yield* makeLedgerCheck
   const balanceRow = maybe(BalanceRow)
   const transactionRows = many(TransactionRow)
+  const movementRows = many(MovementRow)
   const grantRow = one(GrantRow)
 
   const accountRow = (account: string) =>
@@ -90,6 +97,42 @@ const make = Effect.gen(function* () {
     }
   )
 
+  const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
+    const after = Option.getOrNull(seqCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const account = accountOf({ kind: "owner", id: owner })
+    const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
+    const rows = yield* movementRows(sql`
+      with newest as (
+        (select * from transfers where debit = ${account} and kind = 'post' ${before}
+          order by seq desc limit ${page.limit + 1})
+        union all
+        (select * from transfers where credit = ${account} and kind = 'post' ${before}
+          order by seq desc limit ${page.limit + 1})
+         order by seq desc
+         limit ${page.limit + 1}
+      )
+      select t.id, case when t.debit = ${account} then -t.amount else t.amount end as change, t.reason, t.at, t.seq,
+             g.name as agent_name
+        from newest t
+        left join accounts a on a.id = t.credit
+        left join agents g on g.id = a.agent_id
+       order by t.seq desc`)
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+      seqCursor.encode({ seq: String(last.seq) })
+    )
+    return {
+      items: items.map(({ agent_name, at, change, id, reason }) => ({
+        id,
+        change,
+        reason,
+        agentName: agent_name,
+        at
+      })),
+      next_cursor
+    }
+  })
+
   const grant: Credits["Service"]["grant"] = Effect.fn("Credits.grant")(function* (to, asked) {
     const account = accountOf(to)
     const found = isUuid(to.id) ? yield* accountRow(account) : Option.none()
@@ -101,7 +144,7 @@ const make = Effect.gen(function* () {
     const transfer = { id, kind: "post", debit: treasury, credit: account, amount, reason } as const
     yield* transfers.record([transfer]).pipe(
       Effect.catchTags({
-        SqlError: tooMuch,
+        SqlError: orTooMuch,
         TransferDiffers: () =>
           Effect.fail(
             new IdempotencyKeyReused({
@@ -118,6 +161,10 @@ const make = Effect.gen(function* () {
     balance,
     transactions,
     grant,
+    topUp,
+    topUpOf,
+    movements,
+    payPlans,
     grantEarlierClaims: claimGrants.payEarlier,
     check
   })

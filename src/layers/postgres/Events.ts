@@ -5,19 +5,15 @@ import { InvalidRequest } from "../../services/errors.ts"
 import { Events, MarketEvent } from "../../services/Events.ts"
 import type { EventFilter } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
+import { unknownEvent } from "./discussion/refusals.ts"
+import { social } from "./discussion/shown.ts"
 import { at, many } from "./query.ts"
 import { iso } from "./wire.ts"
 
-const { social: _, ...columnsOfEvent } = MarketEvent.fields
-const EventRow = Schema.Struct(columnsOfEvent)
-
-/** Comments come with the discussion; until then an event has none. */
-const silent = { comment_count: 0, top_comments: [] }
-
-const withSocial = (row: typeof EventRow.Type): MarketEvent => ({ ...row, social: silent })
+const isEventId = Schema.is(EventId)
 
 interface EventRecord {
   readonly id: EventId
@@ -43,12 +39,14 @@ const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventR
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const events = many(EventRow)
+  const events = many(MarketEvent)
   const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
-  const cursor = cursorCodec(Schema.Struct({ published_at: InstantText, id: EventId }))
+  const cursor = (yield* Cursors).codec(Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
-    id as event_id, id as news_id, title, summary, url, source, ${iso(sql, "published_at")} as published_at, spaces, assets`
+    e.id as event_id, e.id as news_id, e.title, e.summary, e.url, e.source,
+    ${iso(sql, "e.published_at")} as published_at, e.spaces, e.assets,
+    jsonb_build_object('comment_count', n.comment_count, 'top_comments', t.top_comments) as social`
 
   /**
    * Upserts events of different ids; answers what is stored of them. In one statement, so that an import holds its
@@ -59,7 +57,8 @@ const make = Effect.gen(function* () {
       with sent as (
         select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
           (id text, title text, summary text, url text, source text, published_at timestamptz, spaces text[], assets text[])
-      )
+      ),
+      stored as (
       insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
       select id, title, summary, url, source, coalesce(published_at, ${at(now)}), spaces, assets, ${at(now)}, ${at(now)}
         from sent
@@ -68,7 +67,9 @@ const make = Effect.gen(function* () {
         title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
         published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
-      returning ${columns}`)
+      returning *
+      )
+      select ${columns} from stored e ${social(sql)}`)
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {
     const now = yield* DateTime.now
@@ -96,7 +97,7 @@ const make = Effect.gen(function* () {
       )
     )
     const stored = new Map((yield* store(newestOfEach(records), now)).map((row) => [row.event_id, row]))
-    return records.flatMap(({ id }) => stored.get(id) ?? []).map(withSocial)
+    return records.flatMap(({ id }) => stored.get(id) ?? [])
   })
 
   const page = Effect.fnUntraced(function* (
@@ -126,10 +127,18 @@ const make = Effect.gen(function* () {
            order by published_at desc, event_id desc
            limit ${page.limit + 1}) l
        cross join lateral (select * from events where id = l.listed limit 1) e
+       ${social(sql)}
        order by e.published_at desc, e.id desc`)
-    return cutPage(rows.map(withSocial), page.limit, (last) =>
+    return cutPage(rows, page.limit, (last) =>
       cursor.encode({ published_at: last.published_at, id: last.event_id })
     )
+  })
+
+  const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {
+    const [found] = isEventId(eventId)
+      ? yield* events(sql`select ${columns} from events e ${social(sql)} where e.id = ${eventId}`)
+      : []
+    return found ?? (yield* unknownEvent(eventId))
   })
 
   const list: Events["Service"]["list"] = Effect.fn("Events.list")((filter, asked) =>
@@ -141,7 +150,7 @@ const make = Effect.gen(function* () {
     return yield* page(filter, asked, Option.some(DateTime.startOf(now, "day")))
   })
 
-  return Events.of({ importAll, list, today })
+  return Events.of({ importAll, get, list, today })
 })
 
 export const layer = Layer.effect(Events, make)

@@ -17,6 +17,10 @@ const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 const what: Record<LimitName, string> = {
   predictions: "predictions",
   stakes: "stakes",
+  comments: "comments",
+  replies: "replies",
+  likes: "likes",
+  follows: "follows",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",
@@ -25,6 +29,7 @@ const what: Record<LimitName, string> = {
   reminder_mails: "reminders to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
+  purchases: "purchases",
   reads: "requests",
   gateway_calls: "calls with this key",
   log_reads: "reads of the log"

@@ -7,12 +7,13 @@ import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { MacroArena } from "../../services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../services/MacroArena.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
 import { hasStatus } from "./arenas/challengeRows.ts"
 import { makeForecast } from "./arenas/forecast.ts"
 import { MacroRow, selectMacro, shown } from "./arenas/macroRows.ts"
+import { makeMacroDoubts } from "./arenas/macroDoubts.ts"
 import { makeMacroTerms } from "./arenas/macroTerms.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 import { makeVoidChallenge } from "./arenas/voidChallenge.ts"
@@ -30,6 +31,7 @@ const Ending = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const settings = yield* Settings
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
@@ -40,6 +42,7 @@ const make = Effect.gen(function* () {
   const settleMacro = yield* makeSettleMacro
   const termsOf = yield* makeMacroTerms
   const transfers = yield* makeTransfers
+  const doubts = makeMacroDoubts(sql)
   const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
 
   const get: MacroArena["Service"]["get"] = Effect.fn("MacroArena.get")(function* (id) {
@@ -145,25 +148,31 @@ const make = Effect.gen(function* () {
     return found.value.id
   })
 
-  const resolve: MacroArena["Service"]["resolve"] = Effect.fn("MacroArena.resolve")(
-    function* (challengeId, actualValue) {
-      const id = yield* ended(challengeId)
-      const settled = yield* settleMacro(id, actualValue)
-      if (settled) {
-        yield* Effect.logInfo("a macro challenge was settled").pipe(
-          Effect.annotateLogs({ challenge_id: id, actual_value: actualValue })
-        )
-      }
-      const current = yield* get(id)
-      if (settled || current.actual_value === actualValue) return current
-      return yield* new ChallengeState({
-        detail:
-          current.actual_value === null
-            ? `The challenge is ${current.status}; only one that is closed can be resolved.`
-            : `The challenge was resolved with ${current.actual_value}; another value is an amendment.`
-      })
+  const resolve: MacroArena["Service"]["resolve"] = Effect.fn("MacroArena.resolve")(function* (
+    challengeId,
+    actualValue,
+    { confirm = false } = {}
+  ) {
+    const id = yield* ended(challengeId)
+    const doubt = confirm ? undefined : yield* doubts(id, actualValue)
+    if (doubt !== undefined) {
+      return yield* InvalidRequest.of("actual_value", `${doubt}; with confirm true it is taken all the same`)
     }
-  )
+    const settled = yield* settleMacro(id, actualValue)
+    if (settled) {
+      yield* Effect.logInfo("a macro challenge was settled").pipe(
+        Effect.annotateLogs({ challenge_id: id, actual_value: actualValue })
+      )
+    }
+    const current = yield* get(id)
+    if (settled || current.actual_value === actualValue) return current
+    return yield* new ChallengeState({
+      detail:
+        current.actual_value === null
+          ? `The challenge is ${current.status}; only one that is closed can be resolved.`
+          : `The challenge was resolved with ${current.actual_value}; another value is an amendment.`
+    })
+  })
 
   const voided: MacroArena["Service"]["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
     const id = yield* ended(challengeId)

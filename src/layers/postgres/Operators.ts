@@ -22,6 +22,11 @@ const memory = Duration.days(7)
 const instant = Schema.DateTimeUtcFromDate
 
 const OperatorRow = Schema.Struct({ id: OperatorId, email: Schema.NullOr(EmailAddress), plan: Plan })
+const AccountRow = Schema.Struct({
+  ...OperatorRow.fields,
+  available: Schema.BigInt,
+  frozen: Schema.BigInt
+})
 const SessionRow = Schema.Struct({ ...OperatorRow.fields, last_used_at: instant })
 const IdRow = Schema.Struct({ id: OperatorId })
 
@@ -39,7 +44,7 @@ const make = Effect.gen(function* () {
   const links = yield* makeSignInLinks
   const ownedAgents = yield* makeOwnedAgents
   const sessionRow = maybe(SessionRow)
-  const operatorRow = maybe(OperatorRow)
+  const accountRow = maybe(AccountRow)
   const identityRow = maybe(IdRow)
   const createdRow = one(IdRow)
 
@@ -105,10 +110,18 @@ const make = Effect.gen(function* () {
 
   const account: Operators["Service"]["account"] = Effect.fn("Operators.account")(function* (operatorId) {
     const found = isUuid(operatorId)
-      ? yield* operatorRow(sql`select id::text, email, plan from operators where id = ${operatorId}::uuid`)
+      ? yield* accountRow(sql`
+          select o.id::text, email, plan, a.posted - a.held as available, a.held as frozen
+            from operators o join accounts a on a.id = 'owner:' || o.id
+           where o.id = ${operatorId}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* new NotFound({ detail: "There is no such operator." })
-    return { operator: operatorOf(found.value), agents: yield* ownedAgents(operatorId) }
+    const { available, frozen } = found.value
+    return {
+      operator: operatorOf(found.value),
+      credit: { available, frozen },
+      agents: yield* ownedAgents(operatorId)
+    }
   })
 
   const rotateSecret: Operators["Service"]["rotateSecret"] = Effect.fn("Operators.rotateSecret")(function* ({

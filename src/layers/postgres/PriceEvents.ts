@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { ChallengeState } from "../../services/Challenges.ts"
 import { InvalidRequest } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { PriceEvent, PriceEvents } from "../../services/PriceEvents.ts"
 import { Targets } from "../../services/Targets.ts"
 import { hasStatus } from "./arenas/challengeRows.ts"
@@ -20,6 +20,7 @@ const Ending = Schema.Struct({ id: Schema.String, deadline: Schema.DateTimeUtcFr
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
   const questions = many(PriceEvent)

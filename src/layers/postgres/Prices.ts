@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -17,7 +17,8 @@ const PriceRow = Schema.Struct({
   price: Schema.BigDecimalFromString,
   observed_at: Schema.DateTimeUtcFromDate,
   fetched_at: Schema.DateTimeUtcFromDate,
-  source: Schema.String
+  source: Schema.String,
+  payload_hash: Schema.NullOr(Schema.Uint8Array)
 })
 
 const Count = Schema.Struct({ count: Schema.Int })
@@ -47,12 +48,13 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const observed = maybe(PriceRow)
   const quarantined = many(QuarantinedPrice)
   const counted = many(Count)
-  const hourly = yield* makeHourly
+  const { hourly, hourlySpan } = yield* makeHourly
 
   const quarantineColumns = sql`
     q.id::text, q.source, q.asset, q.interval, ${iso(sql, "q.time")} as time,
@@ -132,7 +134,7 @@ const make = Effect.gen(function* () {
 
   const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
     observed(sql`
-      select p.close::text as price, p.observed_at, p.fetched_at,
+      select p.close::text as price, p.observed_at, p.fetched_at, p.payload_hash,
              p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
         from price_points p
        where p.asset = ${asset} and ${condition}
@@ -149,7 +151,8 @@ const make = Effect.gen(function* () {
           price: row.price,
           observedAt: row.observed_at,
           fetchedAt: row.fetched_at,
-          source: row.source
+          source: row.source,
+          payloadHash: row.payload_hash
         }))
       )
     )
@@ -249,7 +252,7 @@ const make = Effect.gen(function* () {
       .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
   })
 
-  return Prices.of({ import: importPrices, latest, firstBetween, hourly, quarantine, decide })
+  return Prices.of({ import: importPrices, latest, firstBetween, hourly, hourlySpan, quarantine, decide })
 })
 
 export const layer = Layer.effect(Prices, make)

@@ -2,7 +2,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../services/errors.ts"
 import { AgentId, isUuid } from "../../services/identifiers.ts"
-import { cursorCodec, cutPage, idCursor, invalidCursor } from "../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Scorecard, Scoring } from "../../services/Scoring.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
@@ -35,13 +35,14 @@ const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
 
 const isCategory = Schema.is(Category)
 
-/** Where a page of the leaderboard ended: its whole sort key. */
-const standingCursor = cursorCodec(
-  Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
-)
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+  const idCursor = cursors.ids
+  /** Where a page of the leaderboard ended: its whole sort key. */
+  const standingCursor = cursors.codec(
+    Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
+  )
   const pipelined = yield* Pipelined
   const settings = yield* Settings
   const standings = many(StandingRow)

@@ -2,10 +2,10 @@
  * First prints by FRED's API. Every vintage of an observation is asked for, and the earliest is the first print; where
  * the figure is a change, it is computed within that vintage, since the office computed it from what was known then.
  */
-import { createHash } from "node:crypto"
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { MacroSource } from "../../services/MacroSource.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
+import { payloadHashOf } from "../payloadHash.ts"
 import { observationOf, seriesOf } from "./fredSeries.ts"
 import { makeRecorder } from "./recorder.ts"
 import { makeCare } from "./venue.ts"
@@ -96,10 +96,8 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
       observation,
       releasedOn: released,
       fetchedAt,
-      payloadHash: new Uint8Array(
-        createHash("sha256")
-          .update(Buffer.concat([vintages.payloadHash, computed.payloadHash]))
-          .digest()
+      payloadHash: payloadHashOf(
+        computed === vintages ? [vintages.payloadHash] : [vintages.payloadHash, computed.payloadHash]
       )
     }))
   })

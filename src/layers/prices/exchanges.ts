@@ -1,9 +1,9 @@
 /** Spot exchanges, asked through ccxt, which is loaded only here: it takes half a second and 70 MB. */
-import { createHash } from "node:crypto"
 import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed, PriceSourceUnusable } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
+import { payloadHashOf } from "../payloadHash.ts"
 import { makeRecorder } from "./recorder.ts"
 import { makeCare, usableCandles } from "./venue.ts"
 import type { Venue } from "./venue.ts"
@@ -36,13 +36,6 @@ const reasonOf = (error: unknown): string =>
   messageOf(error)
     .replaceAll(/https?:\/\/\S+/g, "")
     .slice(0, 200)
-
-/** Of one page the hash of its bytes, of several the hash of their hashes. */
-const hashOf = (pages: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const [first, ...others] = pages
-  if (first !== undefined && others.length === 0) return first
-  return new Uint8Array(createHash("sha256").update(Buffer.concat(pages)).digest())
-}
 
 const asCandle = ([time, open, high, low, close]: ReadonlyArray<unknown>) => ({
   time: Predicate.isNumber(time) ? DateTime.makeUnsafe(time) : undefined,
@@ -111,7 +104,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
         source: `${exchange} ${symbol}`,
         candles,
         fetchedAt: yield* DateTime.now,
-        payloadHash: hashOf(hashes)
+        payloadHash: payloadHashOf(hashes)
       }
     })
 

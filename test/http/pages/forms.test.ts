@@ -6,9 +6,11 @@ import { pageMethods, pagePaths } from "../../../src/http/browser/paths.ts"
 import { assets } from "../../../src/http/pages/assets.ts"
 import { Claims } from "../../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../../src/services/errors.ts"
+import { topUpPage } from "../../../src/services/pages.ts"
 import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
 import { get, post, send, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
+import { fundOwnerOf } from "../../support/topUps.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../../support/visitor.ts"
 import type { Form } from "../../support/visitor.ts"
 
@@ -28,6 +30,8 @@ const everyForm = Effect.gen(function* () {
   const rotator = makeVisitor()
   const mailed = (yield* linksMailedTo("rotator@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   yield* rotator.fill(yield* rotator.open(mailed), "Claim")
+  const [, owned = ""] = /agents\/([^/]+)\/topup/.exec((yield* rotator.open("/account")).text) ?? []
+  yield* fundOwnerOf(owned, 20)
   const claimMail =
     (yield* linksMailedTo("mailed@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   const signIn = formOf(yield* stranger.open("/sign-in"), "email")
@@ -54,7 +58,8 @@ const everyForm = Effect.gen(function* () {
     ],
     ["the claim mail", stranger, formOf(yield* stranger.open(claimMail), "Claim"), {}],
     ["sign-out", operator, formOf(account, "Sign out"), {}],
-    ["a new secret", rotator, formOf(yield* rotator.open("/account"), "Replace"), {}]
+    ["a new secret", rotator, formOf(yield* rotator.open("/account"), "Replace"), {}],
+    ["a top-up", rotator, formOf(yield* rotator.open(topUpPage(owned)), "amount"), { amount: "5" }]
   ] as const
 })
 
@@ -198,6 +203,15 @@ const policy =
 const scriptsOfOurs =
   "script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+const everybodysPages: ReadonlySet<string> = new Set([
+  pagePaths.home,
+  pagePaths.leaderboard,
+  pagePaths.challenges,
+  pagePaths.events,
+  pagePaths.archive,
+  pagePaths.verify
+])
+
 layer(testServer())("Every page", (it) => {
   const paths = Object.entries(pageMethods).map(([template, methods]) => ({
     path: template.replace(/:[a-z_]+/, "x"),
@@ -218,7 +232,9 @@ layer(testServer())("Every page", (it) => {
             )
             assert.strictEqual(headers.get("x-frame-options"), "DENY")
             assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
-            assert.strictEqual(headers.get("cache-control"), "no-store")
+            // What everybody sees alike may be kept, when the service says for how long; nothing else may.
+            const isForAll = status === 200 && everybodysPages.has(path)
+            assert.strictEqual(headers.get("cache-control"), isForAll ? "no-cache" : "no-store")
             assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
             assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
             assert.isNull(headers.get("access-control-allow-origin"))

@@ -1,4 +1,5 @@
 /** What price sources say becomes prices: only hours that are over, shown twice alike; and settlement by them. */
+import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,6 +17,7 @@ import {
   importQuotes,
   moveTo,
   newChallenge,
+  newPriceEvent,
   plus,
   predict,
   rowsOf
@@ -222,6 +224,43 @@ layer(world)("price ingestion", (it) => {
       assert.deepStrictEqual([close_price, result], [105, "bullish"])
       assert.deepStrictEqual(yield* points("ETH"), ["09:00 100", "10:00 100", "11:00 105", "12:00 90"])
     })
+  )
+
+  it.effect(
+    "a settlement keeps the hash of what its prices were read from, of several that of their hashes",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        const single = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+        const two = yield* newPriceEvent({
+          kind: "barrier",
+          level: 500,
+          window_from: before(2),
+          resolve_at: noon,
+          deadline: plus(noon, "1 minute")
+        })
+        const imported = yield* newChallenge({ asset: "ZN", deadline: noon, open_price: 100 })
+        yield* importQuotes("ZN", [[noon, 100]])
+        for (const [minute, payload] of [
+          [0.5, 1],
+          [1, 2],
+          [2.5, 3],
+          [3, 4]
+        ] as const) {
+          script.payload = payload
+          yield* runsAt(minute)
+        }
+        yield* settle
+        const stored = yield* rowsOf(
+          Schema.Struct({ id: Schema.String, hash: Schema.NullOr(Schema.String) }),
+          (sql) => sql`select challenge_id::text as id, encode(raw_sha256, 'hex') as hash from settlements`
+        )
+        const hashOf = ({ id }: { readonly id: string }) => stored.find((row) => row.id === id)?.hash
+        assert.strictEqual(hashOf(single), "04".repeat(32))
+        const both = Buffer.from("03".repeat(32) + "04".repeat(32), "hex")
+        assert.strictEqual(hashOf(two), createHash("sha256").update(both).digest("hex"))
+        assert.strictEqual(hashOf(imported), null)
+      })
   )
 
   it.effect(

@@ -6,14 +6,17 @@ import * as Ingestion from "../../../src/layers/postgres/prices/PriceIngestion.t
 import * as Live from "../../../src/layers/prices/Live.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { PriceIngestion } from "../../../src/services/PriceIngestion.ts"
+import { PriceEvents } from "../../../src/services/PriceEvents.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import {
+  answer,
   claimedAgent,
   firstPage,
   instant,
   moveTo,
   newChallenge,
+  newPriceEvent,
   plus,
   predict
 } from "../../support/builders.ts"
@@ -72,6 +75,10 @@ it.effect("all places down for an hour: settlement waits, and then finds every p
       const ether = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 3000 })
       const gold = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 2400 })
       for (const challenge of [ether, gold]) yield* predict(agent, challenge)
+      const hourOfEther = { kind: "barrier", window_from: eleven, resolve_at: noon, deadline: noon } as const
+      const touched = yield* newPriceEvent({ ...hourOfEther, level: closeOf("ETH/USD", eleven) })
+      const missed = yield* newPriceEvent({ ...hourOfEther, level: 1 })
+      for (const event of [touched, missed]) yield* answer(agent, event)
       for (const each of ["coinbase", "kraken", "yahoo"] as const) {
         place.spoil(each, async () => ({ status: 502, body: "Bad Gateway" }))
       }
@@ -83,6 +90,7 @@ it.effect("all places down for an hour: settlement waits, and then finds every p
           ["closed", null, null]
         ]
       )
+      for (const event of [touched, missed]) assert.strictEqual((yield* closing(event))[0], "closed")
       // One exchange comes back; and Yahoo, which takes back what it showed first.
       for (const each of ["kraken", "yahoo"] as const) place.spoil(each)
       place.alter("yahoo", "GC=F", DateTime.toEpochMillis(eleven), [2400, 2500, 2300, 2450])
@@ -93,6 +101,13 @@ it.effect("all places down for an hour: settlement waits, and then finds every p
         "kraken ETH/USD 1h candle"
       ])
       assert.deepStrictEqual(yield* closing(gold), ["resolved", 2450, "yahoo GC=F 1h candle"])
+      for (const [event, result] of [
+        [touched, "bullish"],
+        [missed, "bearish"]
+      ] as const) {
+        const settled = yield* PriceEvents.use((events) => events.get(event.id))
+        assert.deepInclude(settled, { status: "resolved", result })
+      }
       // Two hours of all ten, each a price by the same rule.
       for (const asset of ["BTC", "ES", "CL", "ZN", "HG", "NG", "ZS", "DXY"]) {
         const first = yield* Prices.use((prices) => prices.firstBetween(asset, noon, plus(noon, "1 hours")))

@@ -1,13 +1,13 @@
 /** First prints from FRED: what the office published on the day, proposed once, and settled by only where that is on. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, References } from "effect"
+import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { proposeAndResolve } from "../../../src/jobs/macroValues.ts"
 import * as Fred from "../../../src/layers/prices/Fred.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { MacroProposals } from "../../../src/services/MacroProposals.ts"
 import { MacroSource } from "../../../src/services/MacroSource.ts"
-import { instant, moveTo, newMacro, plus } from "../../support/builders.ts"
+import { instant, moveTo, newMacro, plus, rowsOf } from "../../support/builders.ts"
 import { fred, fredKey } from "../../support/prices/fred.ts"
 import { testServices } from "../../support/services.ts"
 
@@ -198,6 +198,13 @@ it.effect(
         yield* run
         assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
         assert.deepStrictEqual(yield* statusOf(late), ["closed", null])
+        const [settled] = yield* rowsOf(
+          Schema.Struct({ source: Schema.String, is_as_proposed: Schema.Boolean }),
+          (sql) => sql`
+            select s.source, (s.raw_sha256, s.fetched_at) = (p.payload_hash, p.fetched_at) as is_as_proposed
+              from settlements s join macro_proposals p using (challenge_id)`
+        )
+        assert.deepStrictEqual(settled, { source: "FRED CPIAUCNS pc1", is_as_proposed: true })
         yield* run
         assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
       }).pipe(Effect.provide(layer, { local: true }))

@@ -1,6 +1,7 @@
 /** Paths and credentials that are not right. */
 import { Effect } from "effect"
 import type { Answer, Header } from "./client.ts"
+import { knowsIds } from "./document.ts"
 import type { Operation } from "./document.ts"
 import { status } from "./negative.ts"
 import { base64url, outgoing, pathOf, rightRequest } from "./requests.ts"
@@ -49,7 +50,7 @@ const strangeSegments = [
   "%20"
 ]
 
-/** Nothing has such an id: 404, or 400 where it is no text at all. */
+/** Nothing has such an id: 404, or 204 where it is no error as long as it is a path. */
 export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
   const names = operation.parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)
   if (names.length === 0) return
@@ -64,7 +65,7 @@ export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: 
           operation,
           `${name} = ${segment.slice(0, 40)}`,
           outgoing(world, right, { path: pathOf(operation, sample.params, { [name]: segment }) }),
-          status([404])
+          status(knowsIds(operation) ? [404] : [204, 404])
         ),
       { concurrency, discard: true }
     )

@@ -57,9 +57,10 @@ const parameterOf = (document: Document, schema: JsonSchema): JsonSchema => {
   return resolve(document, only ?? schema)
 }
 
-/** What stands in a cursor, with one thing in it replaced. */
+/** What stands in a cursor, with one thing in it replaced under the seal that it had. */
 const tampered = (cursor: string): ReadonlyArray<string> => {
-  const text = Buffer.from(cursor, "base64url").toString("utf8")
+  const [payload = "", seal = ""] = cursor.split(".")
+  const text = Buffer.from(payload, "base64url").toString("utf8")
   const inside: unknown = JSON.parse(text)
   const strange = [
     null,
@@ -100,7 +101,7 @@ const tampered = (cursor: string): ReadonlyArray<string> => {
     "{}",
     "1e999",
     "' or 1=1 --"
-  ].map(base64url)
+  ].map((inside) => `${base64url(inside)}.${seal}`)
 }
 
 const notCursors = [
@@ -170,15 +171,12 @@ export const wrongQueries = Effect.fnUntraced(function* (
   const garbage = notCursors.map((cursor) =>
     ask(`cursor ${cursor.slice(0, 40)}`, of("cursor", cursor), at("cursor"))
   )
+  const named = (cursor: string) => `the cursor ${Buffer.from(cursor, "base64url").toString().slice(0, 60)}`
   const forged = [
-    ...others,
+    ...others.map((cursor) => ask(named(cursor), of("cursor", cursor), status([200, 400]))),
     ...(own === undefined ? [] : [...tampered(own), own.slice(0, -2), `${own}AA`, own.toUpperCase()])
-  ].map((cursor) =>
-    ask(
-      `the cursor ${Buffer.from(cursor, "base64url").toString().slice(0, 60)}`,
-      of("cursor", cursor),
-      status([200, 400])
-    )
-  )
+      .filter((cursor) => cursor !== own)
+      .map((cursor) => ask(named(cursor), of("cursor", cursor), at("cursor")))
+  ]
   yield* Effect.forEach([...garbage, ...forged], (each) => each, { concurrency, discard: true })
 })

@@ -2,7 +2,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Layer, References } from "effect"
 import { layer as http, makeNodeServer } from "../../../src/http/server.ts"
-import { noIdentityProvider, testServices } from "../services.ts"
+import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 
 const unhindered = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000" }
 
@@ -15,7 +15,7 @@ export const server = http.pipe(
       gracefulShutdownTimeout: "1 second"
     })
   ),
-  Layer.provide(noIdentityProvider),
+  Layer.provide([noIdentityProvider, nothingSold]),
   Layer.provideMerge(testServices(unhindered)),
   // A refused request is no news here; a fault is.
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))

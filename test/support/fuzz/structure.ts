@@ -3,6 +3,7 @@ import { HttpApi } from "effect/http-api"
 import { Api } from "../../../src/http/api/Api.ts"
 import { documents } from "../../../src/http/routes.ts"
 import type { Header } from "./client.ts"
+import { knowsIds } from "./document.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
 
 const repeated = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -48,7 +49,7 @@ const statusesOwed = (operation: Operation): ReadonlyArray<number> => [
   ...(operation.path.startsWith("/api/") ? [400] : []),
   ...(operation.secured ? [401] : []),
   ...(operation.secured && !operation.path.startsWith("/api/v1/admin/") ? [403] : []),
-  ...(operation.parameters.some((parameter) => parameter.in === "path") ? [404] : []),
+  ...(knowsIds(operation) ? [404] : []),
   ...(operation.requestBody === undefined ? [] : [413, 415])
 ]
 

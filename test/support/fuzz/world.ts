@@ -1,14 +1,19 @@
 /** What the requests are about: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
-import { AgentId } from "../../../src/services/identifiers.ts"
+import { Discussion } from "../../../src/services/Discussion.ts"
+import { Follows } from "../../../src/services/Follows.ts"
+import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
+import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
+import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { keepLog } from "../log/keeping.ts"
-import { someOperator } from "../operators.ts"
+import { anotherOperator, someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import { match, tournament } from "../tournaments.ts"
@@ -42,6 +47,8 @@ const Token = Schema.Struct({ access_token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
 const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const NewKey = Schema.Struct({ key_id: GatewayKeyId })
 
 const Archived = Schema.Struct({ slug: Schema.String })
 
@@ -148,6 +155,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
+  // Claimed, so that no scope is withheld.
+  const claimant = yield* Effect.orDie(someOperator)
+  yield* Effect.orDie(sql`
+    update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
+     where id = ${agent.agent_id}::uuid`)
   const pair = ecPair()
   const keyed = yield* passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
   const asserted = assertionOf(keyed.agent_id, pair).pipe(Effect.provideService(Settings, yield* Settings))
@@ -159,6 +171,28 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
   })
   const eventId = events.events[0]?.event_id ?? "none"
+
+  // A comment of the agent with replies, and a comment with a reply of somebody else, which it may like.
+  const discussion = yield* Discussion
+  const newsId = EventId.make(eventId)
+  const said = (agentId: AgentId, parent?: string) =>
+    Effect.orDie(
+      discussion.post(agentId, {
+        news_id: newsId,
+        content: "What I think.",
+        parent_comment_id: parent ?? null
+      })
+    )
+  const follows = yield* Follows
+  for (const followed of [rival.agent_id, keyed.agent_id]) {
+    yield* Effect.orDie(follows.follow(agent.agent_id, followed))
+    yield* Effect.orDie(follows.follow(followed, agent.agent_id))
+  }
+  const theirs = yield* said(rival.agent_id)
+  const theirReply = yield* said(rival.agent_id, theirs.comment_id)
+  yield* said(keyed.agent_id)
+  const own = yield* said(agent.agent_id)
+  for (let n = 0; n < 4; n++) yield* said(agent.agent_id, own.comment_id)
 
   // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
@@ -223,6 +257,38 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
+  // The agent may use the gateway, and has.
+  const spender = yield* Effect.orDie(anotherOperator)
+  yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${spender}::uuid`)
+  yield* Effect.orDie(sql`
+    update agents set claimed_at = provisional_until, owner_id = ${spender}::uuid, prediction_limit = null,
+                      credit_arena_enabled = true
+     where id = ${agent.agent_id}::uuid`)
+  const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
+  const [key] = yield* Effect.all([newKey, newKey, newKey])
+  const billing = yield* GatewayBilling
+  for (const requestId of ["first", "second", "third"]) {
+    yield* billing.settle({
+      callId: randomUUID(),
+      holder: { keyId: key.key_id, agentId: agent.agent_id },
+      requestId,
+      model: "swift-1",
+      style: "openai",
+      stream: false,
+      reserved: 0n,
+      createdAt: start,
+      provider: "north",
+      promptTokens: 25,
+      completionTokens: 9,
+      cost: 0n,
+      status: 200,
+      error: null,
+      latencyMs: 10,
+      firstByteMs: 9,
+      attempts: 1,
+      estimated: false
+    })
+  }
   const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
   if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))
   const subscribe = {
@@ -338,6 +404,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.voidPriceEvent": [
       Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
+    "gateway.createKey": [always({ hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 } })],
+    "gateway.revokeKey": [Effect.map(newKey, ({ key_id }) => sample({ params: { key_id } }))],
+    "gatewayUsage.usage": [
+      always({ query: { since: "2001-01-01T00:00:00Z", until: "2031-05-05T00:00:00.123Z" } })
+    ],
     "public.odds": [always({ params: { challenge_id: forecastOnce } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],
     "admin.createMacroChallenge": [
@@ -371,6 +442,22 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
     "public.results": [always({ params: { challenge_id: oldest.id } })],
+    "publicDiscussion.event": [always({ params: { event_id: eventId } })],
+    "publicDiscussion.comments": [always({ params: { news_id: eventId } })],
+    "publicDiscussion.replies": [always({ params: { news_id: eventId, comment_id: own.comment_id } })],
+    "discussion.interactionContext": [always({ params: { news_id: eventId } })],
+    "discussion.post": [
+      always({ hints: { news_id: eventId, parent_comment_id: null } }),
+      always({ hints: { news_id: eventId, parent_comment_id: own.comment_id } })
+    ],
+    "discussion.reply": [always({ params: { comment_id: own.comment_id } })],
+    "discussion.likeComment": [always({ params: { comment_id: theirs.comment_id } })],
+    "discussion.unlikeComment": [always({ params: { comment_id: theirs.comment_id } })],
+    "discussion.likeReply": [always({ params: { reply_id: theirReply.comment_id } })],
+    "discussion.unlikeReply": [always({ params: { reply_id: theirReply.comment_id } })],
+    "social.follow": [always({ hints: { target_agent_id: rival.agent_id } })],
+    "social.unfollow": [always({ params: { agent_id: bystander.agent_id } })],
+    "social.agentProfile": [always({ params: { agent_id: rival.agent_id } })],
     "public.scorecard": [always({ params: { agent_id: agent.agent_id } })],
     "public.events": [always({ query: { asset: "GC" } })],
     "public.archivedTournament": [always({ params: { slug: "world-cup" } })],

@@ -10,6 +10,8 @@ export class Script {
   /** Of the hour that begins then. */
   readonly hours = new Map<string, Omit<Candle, "time"> | null>()
   isDown = false
+  /** What the bytes of the answer hash to: this byte, 32 times. */
+  payload = 7
   /** How it fails while it is down. */
   kind: SourceFailed["kind"] = "unavailable"
   /** What it was asked for, oldest first. */
@@ -18,6 +20,7 @@ export class Script {
     this.hours.clear()
     this.asked.length = 0
     this.isDown = false
+    this.payload = 7
     this.kind = "unavailable"
   }
   readonly set = (asset: string, time: DateTime.Utc, price: number | null) => {
@@ -51,7 +54,9 @@ export const scripted = (script: Script) =>
         return set === null || set === undefined ? [] : [{ time: DateTime.makeUnsafe(time), ...set }]
       })
       return {
-        readings: [{ source: "script", candles, fetchedAt, payloadHash: new Uint8Array(32).fill(7) }],
+        readings: [
+          { source: "script", candles, fetchedAt, payloadHash: new Uint8Array(32).fill(script.payload) }
+        ],
         complete: true
       }
     })

@@ -16,7 +16,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.archive,
       published(
-        Effect.fnUntraced(function* ({ frame }) {
+        Effect.fnUntraced(function* (frame) {
           return show(site, frame, archivePage(frame, yield* archive.list(yield* listPage)))
         })
       )
@@ -26,7 +26,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.tournament,
       published(
-        Effect.fnUntraced(function* ({ frame }) {
+        Effect.fnUntraced(function* (frame) {
           const { slug = "" } = yield* HttpRouter.params
           return show(site, frame, tournamentPage(frame, yield* archive.get(slug, yield* listPage)))
         })

@@ -15,7 +15,8 @@ export const closeChallenges = (
   sql`
     with due as (
       select c.id from challenges c
-       where ${condition} and c.closed_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}
+       where ${condition} and c.closed_at is null and c.resolved_at is null and c.cancelled_at is null
+         and c.deadline <= ${at(now)}
        order by c.id
          for update
     ),

@@ -1,14 +1,13 @@
 /** Recording a forecast: the first one, or what replaces it. */
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { ChallengeCancelled, ChallengeClosed } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
-import type { ForecastSubmission, MacroArena } from "../../../services/MacroArena.ts"
-import { orDefect } from "../query.ts"
+import type { MacroArena } from "../../../services/MacroArena.ts"
 import { ForecastOutcome, recordForecast } from "./forecasts.ts"
-import { isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
+import { makeRecordOne, provisionalLimit } from "./races.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
 const lostRace: ForecastOutcome = { outcome: "raced", prediction_limit: null, widest: null }
@@ -16,27 +15,14 @@ const lostRace: ForecastOutcome = { outcome: "raced", prediction_limit: null, wi
 export const makeForecast = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const outcomes = Schema.decodeUnknownEffect(Schema.Tuple([ForecastOutcome]))
-
-  const record = (id: PredictionId, submission: ForecastSubmission): Effect.Effect<ForecastOutcome> =>
-    recordForecast(sql, id, submission).pipe(
-      Effect.flatMap(outcomes),
-      Effect.map(([outcome]) => outcome),
-      Effect.catchReason("SqlError", "ConstraintError", (reason) =>
-        isProvisionalLimit(reason.cause) ? Effect.succeed(lostRace) : Effect.die(reason)
-      ),
-      orDefect
-    )
+  const record = makeRecordOne(ForecastOutcome, lostRace)
 
   const predict: MacroArena["Service"]["predict"] = Effect.fn("MacroArena.predict")(function* (submission) {
     const { agentId, challengeId, forecast, receivedAt } = submission
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
     const id = PredictionId.make(yield* random.uuidV7())
-    let outcome = yield* record(id, submission)
-    for (let look = 1; outcome.outcome === "raced" && look < mostLooks; look++) {
-      outcome = yield* record(id, submission)
-    }
+    const outcome = yield* record(recordForecast(sql, id, submission))
     yield* Effect.annotateCurrentSpan({ "prediction.outcome": outcome.outcome })
     switch (outcome.outcome) {
       case "unknown":
@@ -54,8 +40,6 @@ export const makeForecast = Effect.gen(function* () {
         )
       case "capped":
         return yield* provisionalLimit(outcome.prediction_limit)
-      case "raced":
-        return yield* Effect.die(new Error("a forecast lost too many races"))
       case "recorded":
       case "replaced":
         return {

@@ -7,13 +7,10 @@ import { InvalidRequest } from "../../../services/errors.ts"
 import { scaleBounds } from "../../../services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../../services/MacroArena.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { decimal, many, one } from "../query.ts"
+import { decimal, one } from "../query.ts"
+import { makeEarlierPrints } from "./earlierPrints.ts"
 import { scoringScale } from "./macroRows.ts"
 
-/** Five years of a monthly series: what happened earlier says little about its surprises now. */
-const mostPrints = 61
-
-const Print = Schema.Struct({ actual_value: Schema.BigDecimalFromString })
 const Printed = Schema.Struct({
   bin_edges: Schema.Array(Schema.String),
   reference_scale: Schema.NullOr(Schema.String),
@@ -23,22 +20,8 @@ const Printed = Schema.Struct({
 
 export const makeMacroTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const prints = many(Print)
+  const earlierPrints = yield* makeEarlierPrints
   const printed = one(Printed)
-
-  /** First prints of the series in this unit, in the order of their release. */
-  const earlierPrints = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
-    const newestFirst = yield* prints(sql`
-      select s.actual_value::text
-        from challenges c
-       cross join lateral (
-         select actual_value from settlements where challenge_id = c.id order by version desc limit 1) s
-       where c.target = ${wanted.asset} and c.type = 'macro' and c.resolved_at is not null
-         and c.unit is not distinct from ${wanted.unit ?? null}
-       order by c.resolve_at desc, c.id desc
-       limit ${mostPrints}`)
-    return newestFirst.map(({ actual_value }) => actual_value).toReversed()
-  })
 
   const scaleOf = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
     const given = wanted.decimal_step === undefined ? null : decimal(wanted.decimal_step)
@@ -46,7 +29,7 @@ export const makeMacroTerms = Effect.gen(function* () {
       const scale = wanted.reference_scale === null ? null : decimal(wanted.reference_scale)
       return { reference_scale: scale, decimal_step: given }
     }
-    const known = yield* earlierPrints(wanted)
+    const known = yield* earlierPrints(wanted.asset, wanted.unit)
     const step = given === null ? decimalStep(known) : BigDecimal.fromStringUnsafe(given)
     const scale = referenceScale(known, step)
     if (scale === undefined) {

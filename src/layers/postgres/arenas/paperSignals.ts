@@ -11,7 +11,7 @@ import { ChallengeCancelled, PaperPosition, PaperSignal } from "../../../service
 import { isUuid } from "../../../services/identifiers.ts"
 import type { PredictionId } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
-import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -66,6 +66,7 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
 
 export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const prices = yield* Prices
   const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
   const simulated = maybe(Schema.Struct({ target: Schema.String }))

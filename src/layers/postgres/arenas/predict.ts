@@ -11,7 +11,7 @@ import * as naturalBatch from "../naturalBatch.ts"
 import { orDefect } from "../query.ts"
 import { cancelledChallenge } from "./paperSignals.ts"
 import type { makePaperSignals } from "./paperSignals.ts"
-import { duplicatePrediction, isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
+import { duplicatePrediction, isProvisionalLimit, provisionalLimit, unraced } from "./races.ts"
 import { SubmissionOutcome, recordPredictions } from "./submissions.ts"
 import type { SubmissionItem } from "./submissions.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
@@ -52,18 +52,12 @@ export const makePredict = Effect.fnUntraced(function* (
     largest: settings.largestBatch
   })
 
-  const settled = Effect.fnUntraced(function* (item: SubmissionItem) {
-    let outcome = yield* record(item)
-    for (let look = 1; outcome.outcome === "raced" && look < mostLooks; look++) outcome = yield* record(item)
-    return outcome
-  })
-
   const predict: Arenas["Service"]["predict"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId, prediction, receivedAt } = submission
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
     const id = PredictionId.make(yield* random.uuidV7())
-    const outcome = yield* settled({
+    const item: SubmissionItem = {
       id,
       challengeId,
       agentId,
@@ -72,7 +66,8 @@ export const makePredict = Effect.fnUntraced(function* (
       reasoning: prediction.reasoning ?? null,
       isRevision: prediction.is_revision === true,
       receivedAt
-    })
+    }
+    const outcome = yield* unraced(record(item))
     yield* Effect.annotateCurrentSpan({ "prediction.outcome": outcome.outcome })
     const answer = {
       prediction_id: id,
@@ -103,8 +98,6 @@ export const makePredict = Effect.fnUntraced(function* (
           replaced: false
         }
       }
-      case "raced":
-        return yield* Effect.die(new Error("a submission lost too many races"))
       case "recorded":
       case "revised":
         return {

@@ -8,14 +8,10 @@ import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import { PriceEventKind, ScopeNotSubscribed } from "../../../services/PriceEvents.ts"
-import type {
-  NewPriceEventPrediction,
-  PriceEvents,
-  PriceEventSubmission
-} from "../../../services/PriceEvents.ts"
-import { maybe, orDefect } from "../query.ts"
+import type { NewPriceEventPrediction, PriceEvents } from "../../../services/PriceEvents.ts"
+import { maybe } from "../query.ts"
 import { AnswerOutcome, recordAnswer } from "./priceEventAnswers.ts"
-import { duplicatePrediction, isProvisionalLimit, mostLooks, provisionalLimit } from "./races.ts"
+import { duplicatePrediction, makeRecordOne, provisionalLimit } from "./races.ts"
 import type { Values } from "./recording.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
 
@@ -87,21 +83,7 @@ export const makeAnswer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const asked = maybe(Asked)
-  const outcomes = Schema.decodeUnknownEffect(Schema.Tuple([AnswerOutcome]))
-
-  const record = (
-    id: PredictionId,
-    submission: PriceEventSubmission,
-    values: Values
-  ): Effect.Effect<AnswerOutcome> =>
-    recordAnswer(sql, id, submission, values).pipe(
-      Effect.flatMap(outcomes),
-      Effect.map(([outcome]) => outcome),
-      Effect.catchReason("SqlError", "ConstraintError", (reason) =>
-        isProvisionalLimit(reason.cause) ? Effect.succeed(lostRace) : Effect.die(reason)
-      ),
-      orDefect
-    )
+  const record = makeRecordOne(AnswerOutcome, lostRace)
 
   const predict: PriceEvents["Service"]["predict"] = Effect.fn("PriceEvents.predict")(function* (submission) {
     const { agentId, challengeId, prediction, receivedAt } = submission
@@ -113,10 +95,7 @@ export const makeAnswer = Effect.gen(function* () {
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
     const values = yield* valuesFor(found.value, prediction)
     const id = PredictionId.make(yield* random.uuidV7())
-    let outcome = yield* record(id, submission, values)
-    for (let look = 1; outcome.outcome === "raced" && look < mostLooks; look++) {
-      outcome = yield* record(id, submission, values)
-    }
+    const outcome = yield* record(recordAnswer(sql, id, submission, values))
     yield* Effect.annotateCurrentSpan({ "prediction.outcome": outcome.outcome })
     const { target } = found.value
     switch (outcome.outcome) {
@@ -136,8 +115,6 @@ export const makeAnswer = Effect.gen(function* () {
         return yield* duplicatePrediction()
       case "capped":
         return yield* provisionalLimit(outcome.prediction_limit)
-      case "raced":
-        return yield* Effect.die(new Error("a prediction lost too many races"))
       case "recorded":
       case "replaced":
         return {

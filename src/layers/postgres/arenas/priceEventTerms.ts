@@ -32,12 +32,44 @@ const Printed = Schema.Struct({
 const monday = 1
 const isNumeric = ({ kind }: NewPriceEvent) => kind === "numeric_close" || kind === "count_days"
 
+/** Eleven years; a time a thousand years on is a mistake. */
+const mostHours = 100_000
+
+/** A barrier begins with the first whole hour from its making on; of a window in the past it is the last week of it. */
+const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
+  if (kind !== "barrier") return null
+  if (window_from !== undefined) return window_from
+  return DateTime.isGreaterThan(resolve_at, now)
+    ? DateTime.makeUnsafe(wholeHour(DateTime.toEpochMillis(now)))
+    : DateTime.subtract(resolve_at, { days: 7 })
+}
+
+const isHour = (moment: DateTime.Utc) => DateTime.toEpochMillis(moment) % hour === 0
+
+/** What is wrong with when a barrier begins and ends. */
+const windowProblem = (
+  { resolve_at, window_from }: NewPriceEvent,
+  windowFrom: DateTime.Utc
+): FieldProblem | undefined => {
+  const anHour = "Expected a whole hour, for example 2026-01-31T12:00:00Z"
+  const hours = (DateTime.toEpochMillis(resolve_at) - DateTime.toEpochMillis(windowFrom)) / hour
+  if (!isHour(resolve_at)) return { path: "resolve_at", message: anHour }
+  if (!isHour(windowFrom)) return { path: "window_from", message: anHour }
+  if (hours > mostHours) {
+    const path = window_from === undefined ? "resolve_at" : "window_from"
+    return { path, message: `Expected a window of at most ${mostHours} hours` }
+  }
+  if (hours > 0) return undefined
+  return window_from === undefined
+    ? { path: "resolve_at", message: "Expected a whole hour that begins from now on, or a window_from" }
+    : { path: "window_from", message: "Expected a time before resolve_at" }
+}
+
 /** What of a question does not fit its kind. */
-const problemsOf = (wanted: NewPriceEvent): ReadonlyArray<FieldProblem> => {
+const problemsOf = (wanted: NewPriceEvent, windowFrom: DateTime.Utc | null): ReadonlyArray<FieldProblem> => {
   const { kind, level, reference_scale, resolve_at, window_from } = wanted
   const problems: Array<FieldProblem> = []
   const wrong = (path: string, message: string) => problems.push({ path, message })
-  const isHour = (moment: DateTime.Utc) => DateTime.toEpochMillis(moment) % hour === 0
   const isMidnight = DateTime.toEpochMillis(resolve_at) % day === 0
   if (isNumeric(wanted)) {
     if (level !== undefined) wrong("level", `Expected no value: a ${kind} question has no level`)
@@ -47,15 +79,9 @@ const problemsOf = (wanted: NewPriceEvent): ReadonlyArray<FieldProblem> => {
       wrong("reference_scale", `Expected no value: a ${kind} question has no reference scale`)
     }
   }
-  if (kind === "barrier") {
-    if (!isHour(resolve_at)) wrong("resolve_at", "Expected a whole hour, for example 2026-01-31T12:00:00Z")
-    if (window_from !== undefined && !isHour(window_from)) {
-      wrong("window_from", "Expected a whole hour, for example 2026-01-31T12:00:00Z")
-    }
-    if (window_from !== undefined && DateTime.isGreaterThanOrEqualTo(window_from, resolve_at)) {
-      wrong("window_from", "Expected a time before resolve_at")
-    }
-    return problems
+  if (windowFrom !== null) {
+    const problem = windowProblem(wanted, windowFrom)
+    return problem === undefined ? problems : [...problems, problem]
   }
   if (window_from !== undefined) wrong("window_from", `Expected no value: only a barrier has a window`)
   if (kind === "count_days" && !(isMidnight && DateTime.getPartUtc(resolve_at, "weekDay") === monday)) {
@@ -64,14 +90,6 @@ const problemsOf = (wanted: NewPriceEvent): ReadonlyArray<FieldProblem> => {
     wrong("resolve_at", "Expected the midnight (UTC) at which the day ends, for example 2026-02-01T00:00:00Z")
   }
   return problems
-}
-
-/** A barrier begins with the first whole hour from its making on; of a window in the past it is the last week of it. */
-const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
-  if (kind !== "barrier") return null
-  if (window_from !== undefined) return window_from
-  const first = DateTime.makeUnsafe(wholeHour(DateTime.toEpochMillis(now)))
-  return DateTime.isLessThan(first, resolve_at) ? first : DateTime.subtract(resolve_at, { days: 7 })
 }
 
 export const makePriceEventTerms = Effect.gen(function* () {
@@ -115,7 +133,8 @@ export const makePriceEventTerms = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (wanted: NewPriceEvent, target: Target, now: DateTime.Utc) {
-    const errors = problemsOf(wanted)
+    const windowFrom = windowOf(wanted, now)
+    const errors = problemsOf(wanted, windowFrom)
     if (errors.length > 0) {
       const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
       return yield* new InvalidRequest({ detail, errors })
@@ -125,7 +144,6 @@ export const makePriceEventTerms = Effect.gen(function* () {
     const { level, reference_scale } = yield* printed(sql`
       select trim_scale(${wanted.level === undefined ? null : decimal(wanted.level)}::numeric)::text as level,
              trim_scale(${scale === null ? null : decimal(scale)}::numeric)::text as reference_scale`)
-    const windowFrom = windowOf(wanted, now)
     const cancelAt = DateTime.addDuration(
       DateTime.max(wanted.deadline, wanted.resolve_at),
       settings.priceEventVoidAfter

@@ -6,7 +6,7 @@ import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
 import { Receipt } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
@@ -43,6 +43,7 @@ const OwnRow = Schema.Struct({
 
 export const makeReads = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const { baseUrl } = yield* Settings
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
 import { many, one, orDefect } from "../query.ts"
 import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
+import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
 const mostReported = 100
@@ -27,6 +28,10 @@ const Counted = Schema.Struct({
   open_pendings: Schema.Int,
   claim_grants: Schema.BigInt,
   claim_grants_due: Schema.Int,
+  plan_credit: Schema.BigInt,
+  purchases: Schema.BigInt,
+  refunds: Schema.BigInt,
+  top_ups: Schema.BigInt,
   stakes: Schema.Int,
   open_stakes: Schema.BigInt,
   pools_settled: Schema.Int,
@@ -44,6 +49,7 @@ const guards = [
   ["operators", "operators_account_opened"],
   ["transfers", "transfers_append_only"],
   ["transfers", "transfers_applied"],
+  ...incomeGuards,
   ...poolGuards,
   ...gatewayGuards
 ] as const
@@ -120,6 +126,12 @@ export const makeLedgerCheck = Effect.gen(function* () {
         where t.tgrelid = g.on_table::regclass and t.tgname = g.name and t.tgenabled in ('O', 'A'))
      order by 1`
 
+  /** What the transfers came to whose ids begin so. */
+  const named = (what: string) =>
+    sql.literal(
+      `(select coalesce(sum(amount), 0)::bigint from transfers where id >= '${what}:' and id < '${what};')`
+    )
+
   const snapshot = Effect.gen(function* () {
     // Whole tables are compared: row by row, as old statistics may suggest, would take for ever.
     yield* sql`
@@ -140,6 +152,8 @@ export const makeLedgerCheck = Effect.gen(function* () {
                where p.kind = 'pending' and not exists (select 1 from transfers r where r.pending_id = p.id)) as open_pendings,
              (select coalesce(sum(claim_grant), 0)::bigint from agents) as claim_grants,
              (select count(*)::int from agents where claimed_at is not null and claim_grant is null) as claim_grants_due,
+             ${named("plan")} as plan_credit, ${named("purchase")} as purchases, ${named("refund")} as refunds,
+             ${named("topup")} as top_ups,
              (select count(*)::int from stakes) as stakes,
              (select coalesce(sum(amount), 0)::bigint from stakes s
                where not exists (select 1 from pool_settlements p where p.challenge_id = s.challenge_id)) as open_stakes,
@@ -155,6 +169,7 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
+        ...incomeChecks(sql, mostReported),
         ...poolChecks(sql, mostReported),
         ...gatewayChecks(sql, mostReported),
         unguarded

@@ -13,7 +13,7 @@ import {
 } from "../../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../../services/GatewayKeys.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { cutPage, idCursor, invalidCursor } from "../../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
 import * as naturalBatch from "../naturalBatch.ts"
@@ -47,6 +47,7 @@ const refused = (detail: string) => new InvalidGatewayKey({ detail })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { ids: idCursor } = yield* Cursors
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const agentRow = maybe(AgentRow)

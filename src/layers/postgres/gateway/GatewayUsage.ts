@@ -5,7 +5,7 @@ import type { Holder } from "../../../services/Credits.ts"
 import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../services/Gateway.ts"
 import type { UsageRange } from "../../../services/Gateway.ts"
 import { InstantText } from "../../../services/text.ts"
-import { cursorCodec, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { at, many, one } from "../query.ts"
 import { iso } from "../wire.ts"
 
@@ -13,8 +13,6 @@ const sums = { ...UsageTotals.fields, cost: Schema.BigInt }
 const Totals = Schema.Struct(sums)
 const DayRow = Schema.Struct({ ...UsageDay.fields, ...sums })
 const CallRow = Schema.Struct({ ...CallRecord.fields, cost: Schema.BigInt, id: Schema.String })
-
-const callCursor = cursorCodec(Schema.Struct({ at: InstantText, id: Schema.String.check(Schema.isGUID()) }))
 
 const earliest = DateTime.makeUnsafe("1970-01-01T00:00:00Z")
 const latest = DateTime.makeUnsafe("9999-12-31T00:00:00Z")
@@ -29,6 +27,9 @@ const nextDay = (instant: DateTime.Utc) => {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const callCursor = (yield* Cursors).codec(
+    Schema.Struct({ at: InstantText, id: Schema.String.check(Schema.isGUID()) })
+  )
   const callRows = many(CallRow)
   const totalsRow = one(Totals)
   const dayRows = many(DayRow)

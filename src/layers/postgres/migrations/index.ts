@@ -18,7 +18,14 @@ import { amendments } from "./0016_amendments.ts"
 import { priceSources } from "./0017_prices.ts"
 import { paperAndArchive } from "./0018_paper_and_archive.ts"
 import { priceEvents } from "./0019_price_events.ts"
+import { schedules } from "./0020_schedules.ts"
+import { feeds } from "./0021_feeds.ts"
+import { discussion } from "./0022_discussion.ts"
+import { social } from "./0023_social.ts"
 import { gateway } from "./0024_gateway.ts"
+import { payments } from "./0025_payments.ts"
+import { idempotency } from "./0026_idempotency.ts"
+import { challengeLists } from "./0027_challenge_lists.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -40,5 +47,12 @@ export const migrations = {
   "0017_prices": priceSources,
   "0018_paper_and_archive": paperAndArchive,
   "0019_price_events": priceEvents,
-  "0024_gateway": gateway
+  "0020_schedules": schedules,
+  "0021_feeds": feeds,
+  "0022_discussion": discussion,
+  "0023_social": social,
+  "0024_gateway": gateway,
+  "0025_payments": payments,
+  "0026_idempotency": idempotency,
+  "0027_challenge_lists": challengeLists
 }

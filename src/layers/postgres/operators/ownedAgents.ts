@@ -18,7 +18,9 @@ const AgentRow = Schema.Struct({
   claimed_at: instant,
   challenge_passed_at: Schema.NullOr(instant),
   provisional_until: instant,
-  suspended_at: Schema.NullOr(instant)
+  suspended_at: Schema.NullOr(instant),
+  available: Schema.BigInt,
+  frozen: Schema.BigInt
 })
 
 export const makeOwnedAgents = Effect.gen(function* () {
@@ -27,10 +29,11 @@ export const makeOwnedAgents = Effect.gen(function* () {
   return Effect.fnUntraced(function* (ownerId: string) {
     const now = yield* DateTime.now
     const agents = yield* rows(sql`
-      select id::text, name, auth_method, model_provider, model_name, created_at, claimed_at, challenge_passed_at,
-             provisional_until, suspended_at
-        from agents where owner_id = ${ownerId}::uuid
-       order by claimed_at desc, id`)
+      select o.id::text, name, auth_method, model_provider, model_name, created_at, claimed_at, challenge_passed_at,
+             provisional_until, suspended_at, a.posted - a.held as available, a.held as frozen
+        from agents o join accounts a on a.id = 'agent:' || o.id
+       where o.owner_id = ${ownerId}::uuid
+       order by claimed_at desc, o.id`)
     return agents.map((agent) => ({
       agentId: agent.id,
       name: agent.name,
@@ -39,7 +42,8 @@ export const makeOwnedAgents = Effect.gen(function* () {
       modelProvider: agent.model_provider,
       modelName: agent.model_name,
       createdAt: agent.created_at,
-      claimedAt: agent.claimed_at
+      claimedAt: agent.claimed_at,
+      credit: { available: agent.available, frozen: agent.frozen }
     }))
   })
 })

@@ -1,8 +1,8 @@
 /** The 1-hour candles that questions are decided by. */
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Prices } from "../../../services/Prices.ts"
-import { at, column, many } from "../query.ts"
+import { at, column, many, one } from "../query.ts"
 
 const Row = Schema.Struct({
   time: Schema.DateTimeUtcFromDate,
@@ -10,18 +10,28 @@ const Row = Schema.Struct({
   low: Schema.BigDecimalFromString,
   close: Schema.BigDecimalFromString,
   fetched_at: Schema.DateTimeUtcFromDate,
-  source: Schema.String
+  source: Schema.String,
+  payload_hash: Schema.NullOr(Schema.Uint8Array)
+})
+
+const Span = Schema.Struct({
+  count: Schema.Int,
+  low: Schema.NullOr(Schema.BigDecimalFromString),
+  high: Schema.NullOr(Schema.BigDecimalFromString),
+  until: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
 export const makeHourly = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const candles = many(Row)
+  const span = one(Span)
 
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(function* (asset, openTimes) {
     const now = yield* DateTime.now
     // Of each source the value that holds: an accepted correction is a later revision.
     const rows = yield* candles(sql`
-      select p.time, p.high::text, p.low::text, p.close::text, p.fetched_at, p.source || ' 1h candle' as source
+      select p.time, p.high::text, p.low::text, p.close::text, p.fetched_at, p.payload_hash,
+             p.source || ' 1h candle' as source
         from unnest(${column(
           "timestamptz",
           openTimes.map((time) => at(DateTime.makeUnsafe(time)))
@@ -33,11 +43,33 @@ export const makeHourly = Effect.gen(function* () {
           order by source, revision desc
           limit 1) p
        order by p.time`)
-    return rows.map(({ fetched_at, time, ...row }) => ({
+    return rows.map(({ fetched_at, payload_hash, time, ...row }) => ({
       ...row,
       openTime: DateTime.toEpochMillis(time),
-      fetchedAt: fetched_at
+      fetchedAt: fetched_at,
+      payloadHash: payload_hash
     }))
   })
-  return hourly
+
+  const hourlySpan: Prices["Service"]["hourlySpan"] = Effect.fn("Prices.hourlySpan")(
+    function* (asset, from, until) {
+      const last = DateTime.min(DateTime.makeUnsafe(until), yield* DateTime.now)
+      const { count, ...known } = yield* span(sql`
+        select count(*)::int as count, min(low)::text as low, max(high)::text as high, max(observed_at) as until
+          from (
+            select distinct on (observed_at) observed_at, low, high
+              from price_points
+             where asset = ${asset} and interval = '1h' and observed_at > ${at(DateTime.makeUnsafe(from))}
+               and observed_at <= ${at(last)}
+             order by observed_at, source, revision desc) as candle`)
+      if (known.low === null || known.high === null || known.until === null) return Option.none()
+      return Option.some({
+        low: known.low,
+        high: known.high,
+        count,
+        until: DateTime.toEpochMillis(known.until)
+      })
+    }
+  )
+  return { hourly, hourlySpan }
 })

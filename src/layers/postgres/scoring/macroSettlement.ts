@@ -16,7 +16,10 @@ const Terms = Schema.Struct({
   decimal_step: Schema.NullOr(Schema.String),
   winning_bin: Schema.Int,
   target: Schema.String,
-  category: Schema.String
+  category: Schema.String,
+  source: Schema.String,
+  fetched_at: Schema.DateTimeUtcFromDate,
+  payload_hash: Schema.NullOr(Schema.Uint8Array)
 })
 
 export const makeSettleMacro = Effect.gen(function* () {
@@ -35,8 +38,11 @@ export const makeSettleMacro = Effect.gen(function* () {
       const found = yield* terms(sql`
         select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null as is_frozen,
                c.decimal_step::text, c.target, t.category,
-               (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin
+               (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin,
+               coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${at(now)}) as fetched_at, p.payload_hash
           from challenges c join targets t on t.key = c.target
+          -- The value that a source proposed is settled by what the source showed, whoever takes it.
+          left join macro_proposals p on p.challenge_id = c.id and p.value = ${value}::numeric
          where c.id = ${challengeId}::uuid and c.type = 'macro' and c.closed_at is not null and c.resolved_at is null
            and c.cancelled_at is null
            for no key update of c`)
@@ -45,9 +51,11 @@ export const makeSettleMacro = Effect.gen(function* () {
       const outcome = { actual_value: value, reference_scale }
       yield* run(sql`
         insert into settlements
-          (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at, settled_at, day)
-        values (${challengeId}::uuid, 1, ${outcome.actual_value}::numeric, ${reference_scale}::numeric, 'admin',
-                ${at(now)}, ${at(now)}, ${at(now)}, ${settlementDay(sql, now)})`)
+          (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at,
+           raw_sha256, settled_at, day)
+        values (${challengeId}::uuid, 1, ${outcome.actual_value}::numeric, ${reference_scale}::numeric,
+                ${found.value.source}, ${at(found.value.fetched_at)}, ${at(found.value.fetched_at)}, ${found.value.payload_hash}::bytea,
+                ${at(now)}, ${settlementDay(sql, now)})`)
       yield* scoreForecasts({
         challengeId,
         version: 1,

@@ -12,6 +12,8 @@ import { makeVoidChallenge } from "../arenas/voidChallenge.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, many, maybe, run } from "../query.ts"
 import { scoreDirections } from "./directionalScores.ts"
+import { payloadHashOf } from "../../payloadHash.ts"
+import { makeBarrierLooks } from "./barrierLooks.ts"
 import { addScores } from "./figures.ts"
 import { makeScoreForecasts } from "./forecastScores.ts"
 import { settlementDay, settling } from "./settling.ts"
@@ -42,12 +44,26 @@ const questionOf = ({ id, kind, level, resolve_at, window_from }: DuePriceEvent)
   throw new Error(`the terms of question ${id} are not those of a ${kind}`)
 }
 
+/** The hash over what all candles were read from, each answer once, in order; none if one of them was imported. */
+const payloadHashOfAll = (evidence: ReadonlyArray<HourlyCandle>): Uint8Array | null => {
+  const answers = new Map<string, Uint8Array>()
+  for (const { payloadHash } of evidence) {
+    if (payloadHash === null) return null
+    answers.set(Buffer.from(payloadHash).toString("hex"), payloadHash)
+  }
+  return payloadHashOf([...answers.values()])
+}
+
 /** Where the evidence comes from, and when the last of it was observed and fetched. */
-const provenance = ({ evidence }: Decision<HourlyCandle>) => ({
-  source: [...new Set(evidence.map(({ source }) => source))].join(", "),
-  observedAt: DateTime.makeUnsafe(Math.max(...evidence.map(({ openTime }) => openTime)) + hour),
-  fetchedAt: evidence.map(({ fetchedAt }) => fetchedAt).reduce((one, other) => DateTime.max(one, other))
-})
+const provenance = ({ evidence }: Decision<HourlyCandle>) => {
+  const [first] = evidence
+  return {
+    source: [...new Set(evidence.map(({ source }) => source))].join(", "),
+    observedAt: DateTime.makeUnsafe((evidence.at(-1) ?? first).openTime + hour),
+    fetchedAt: evidence.reduce((latest, { fetchedAt }) => DateTime.max(latest, fetchedAt), first.fetchedAt),
+    payloadHash: payloadHashOfAll(evidence)
+  }
+}
 
 export const makeSettlePriceEvents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -56,6 +72,7 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
   const locked = maybe(Schema.Struct({ id: Schema.String }))
   const scoreForecasts = yield* makeScoreForecasts
   const { voidWithoutCandles } = yield* makeVoidChallenge
+  const looks = yield* makeBarrierLooks
 
   /** Questions whose deadline has passed, and that may be decided: a barrier also before its window ends. */
   const page = (now: DateTime.Utc, after: DuePriceEvent | undefined, limit: number) =>
@@ -75,17 +92,17 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
     decision: Decision<HourlyCandle>,
     now: DateTime.Utc
   ) {
-    const { fetchedAt, observedAt, source } = provenance(decision)
+    const { fetchedAt, observedAt, payloadHash, source } = provenance(decision)
     const observation = BigDecimal.format(decision.observation)
     const { result } = decision
     yield* run(sql`
       insert into settlements
         (challenge_id, version, result, close_price, level, actual_value, reference_scale, source, observed_at,
-         fetched_at, settled_at, day)
+         fetched_at, raw_sha256, settled_at, day)
       values (${id}::uuid, 1, ${result}, ${result === null ? null : observation}::numeric,
               ${level === null ? null : BigDecimal.format(level)}::numeric,
               ${result === null ? observation : null}::numeric, ${reference_scale}::numeric, ${source}, ${at(observedAt)},
-              ${at(fetchedAt)}, ${at(now)}, ${settlementDay(sql, now)})`)
+              ${at(fetchedAt)}, ${payloadHash}::bytea, ${at(now)}, ${settlementDay(sql, now)})`)
     if (result !== null) return yield* scoreDirections(sql, { challengeId: id, version: 1 }, result)
     if (reference_scale === null) return yield* Effect.die(new Error(`question ${id} has no reference scale`))
     return yield* scoreForecasts({
@@ -126,17 +143,23 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
   })
 
   /** Settles what the known candles decide, and ends what has waited for them for as long as it does. */
-  const decideDue = Effect.fnUntraced(function* (due: DuePriceEvent, now: DateTime.Utc) {
+  const decideDue = Effect.fnUntraced(function* (
+    due: DuePriceEvent,
+    now: DateTime.Utc
+  ): Effect.fn.Return<"resolved" | "cancelled" | "waiting" | "done"> {
     const question = questionOf(due)
+    // A barrier that was not touched so far is not due before its window ends.
+    const undecided = DateTime.isGreaterThanOrEqualTo(now, due.resolve_at) ? "waiting" : "done"
+    const isOver = DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)
+    if (question.kind === "barrier" && !isOver) {
+      if (!(yield* looks.mayBeDecided(due.id, due.target, question, now))) return undecided
+    }
     const passed = candlesOf(question).filter((openTime) => openTime < DateTime.toEpochMillis(now))
     const decision = decide(question, yield* prices.hourly(due.target, passed))
     if (decision !== undefined) return yield* settle(due, decision)
-    if (DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)) {
-      return (yield* voidWithoutCandles(due)) ? ("cancelled" as const) : ("done" as const)
-    }
-    // A barrier that was not touched so far is not due before its window ends.
-    return DateTime.isGreaterThanOrEqualTo(now, due.resolve_at) ? ("waiting" as const) : ("done" as const)
+    if (!isOver) return undecided
+    return (yield* voidWithoutCandles(due)) ? "cancelled" : "done"
   })
 
-  return { page, decideDue }
+  return { page, decideDue, lookedAt: looks.keepOnly }
 })

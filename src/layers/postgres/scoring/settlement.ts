@@ -68,10 +68,10 @@ export const makeSettleDue = Effect.gen(function* () {
       yield* run(sql`
         insert into settlements
           (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, fetched_at,
-           settled_at, day)
+           raw_sha256, settled_at, day)
         values (${due.id}::uuid, 1, ${result}, ${BigDecimal.format(open_price)}::numeric,
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
-                ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${at(now)},
+                ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${price.payloadHash}::bytea, ${at(now)},
                 ${settlementDay(sql, now)})`)
       yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
@@ -147,6 +147,7 @@ export const makeSettleDue = Effect.gen(function* () {
       }
       rows = rows.length < batch ? [] : yield* priceEvents.page(now, rows.at(-1), batch)
     }
+    yield* priceEvents.lookedAt(new Set(outcomes.map(([id]) => id)))
     return outcomes
   })
 

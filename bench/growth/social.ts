@@ -1,0 +1,80 @@
+/** Who follows whom in a database that has grown, and the reads of what agents see of each other. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { ActionHistory } from "../../src/services/ActionHistory.ts"
+import { Feed } from "../../src/services/Feed.ts"
+import { Follows } from "../../src/services/Follows.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { Profiles } from "../../src/services/Profiles.ts"
+import { agentId, agentPrefix, uuidText } from "../world.ts"
+import { fromTheEnd } from "./pages.ts"
+import type { Deep, Reading } from "./reads.ts"
+import type { Size } from "./seed.ts"
+
+const followPrefix = "0190fc00"
+/** Whom the busiest agent follows, whatever the size. */
+const followed = 100
+const busiest = agentId(0)
+
+/** Everybody follows the busiest agent. */
+export const follows = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const agent = sql.literal(uuidText(agentPrefix, "n"))
+  yield* sql`
+    insert into follows (id, follower_id, followed_id, created_at)
+    select ${sql.literal(uuidText(followPrefix, "n"))}::uuid, ${agent}::uuid, ${busiest}::uuid, now()
+      from generate_series(1, ${size.agents - 1}::int) as n`
+  yield* sql`
+    insert into follows (id, follower_id, followed_id, created_at)
+    select ${sql.literal(uuidText(followPrefix, `${size.agents} + n`))}::uuid, ${busiest}::uuid, ${agent}::uuid, now()
+      from generate_series(1, ${followed}::int) as n`
+})
+
+type Add = (
+  route: string,
+  asked: string,
+  run: (page: Page) => Reading,
+  ...deeper: ReadonlyArray<Deep>
+) => Effect.Effect<void, unknown, SqlClient.SqlClient>
+
+export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
+  const agent = AgentId.make(busiest)
+  const ordinary = AgentId.make(agentId(Math.floor(size.agents / 2)))
+  const last = (from: string): Deep => ({
+    page: "last",
+    key: `select to_json(id::text) from (select id from ${from} order by id offset ${fromTheEnd} limit 1) as k`
+  })
+  yield* add(
+    "/agent/feed",
+    `of ${followed} agents`,
+    (page) => Feed.use((feed) => feed.page(agent, page)),
+    last(
+      `comments where not is_reply and agent_id in (select followed_id from follows where follower_id = '${busiest}')`
+    )
+  )
+  yield* add(
+    "/agent/feed",
+    "of the busiest agent",
+    (page) => Feed.use((feed) => feed.page(ordinary, page)),
+    last(`comments where not is_reply and agent_id = '${busiest}'`)
+  )
+  yield* add("/agent/follows/following", `${followed} agents`, (page) =>
+    Follows.use((service) => service.following(agent, page))
+  )
+  yield* add(
+    "/agent/follows/followers",
+    "the busiest agent's",
+    (page) => Follows.use((service) => service.followers(agent, page)),
+    last(`follows where followed_id = '${busiest}'`)
+  )
+  yield* add("/agent/profiles/:agent_id", "", () =>
+    Profiles.use((profiles) => profiles.get(ordinary, busiest))
+  )
+  yield* add(
+    "/agent/actions/history",
+    "the busiest agent's",
+    (page) => ActionHistory.use((history) => history.list(agent, page)),
+    last(`predictions where agent_id = '${busiest}'`)
+  )
+})

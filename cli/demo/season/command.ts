@@ -1,0 +1,148 @@
+/** `npm run demo -- season`: a server that is left alone makes a quarter of challenges, closes and settles them. */
+import { Clock, Console, DateTime, Effect, Option, Random, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed } from "../../client/connection.ts"
+import { microCredits } from "../../../src/services/Credits.ts"
+import { Instant } from "../../../src/services/text.ts"
+import { clientOf, register } from "../agent.ts"
+import { movedServer } from "../ownServer.ts"
+import { Memory, players } from "./players.ts"
+import { playSeason } from "./play.ts"
+import { assets, madeUp } from "./prices.ts"
+import { reportSeason } from "./report.ts"
+
+const week = 7
+
+const flags = {
+  weeks: Flag.Int("weeks").pipe(
+    Flag.withDescription("How many weeks to play (default: 13, a quarter)"),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 52 }))),
+    Flag.withDefault(13)
+  ),
+  from: Flag.String("from").pipe(
+    Flag.withMetavar("TIME"),
+    Flag.withDescription("The Monday to begin with (default: 2026-01-05T00:00:00Z)"),
+    Flag.withSchema(Instant),
+    Flag.withDefault(DateTime.makeUnsafe("2026-01-05T00:00:00Z"))
+  ),
+  prices: Flag.String("prices").pipe(
+    Flag.withMetavar("DIRECTORY"),
+    Flag.withDescription("Recordings to replay, as for AUSPEX_PRICE_REPLAY_DIR (default: made-up prices)"),
+    Flag.optional
+  ),
+  seed: Flag.Int("seed").pipe(Flag.withDescription("Of what is made up (default: 1)"), Flag.withDefault(1))
+}
+
+type Input = Command.Command.Config.Infer<typeof flags>
+
+/** What the scales of closes and levels are computed from lies before the first week. */
+const historyWeeks = 10
+/** Days within which the releases of three months lie. */
+const releaseDays = [8, 37, 65]
+const rewardPool = 300
+const stake = 100
+const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
+
+/** One look a day has to find every challenge open, nothing that is for days may end in a minute, and jobs are quick. */
+const settings = (directory: string) => ({
+  AUSPEX_SESSION_LEAD: "14 hours",
+  AUSPEX_PRICE_SOURCE: "replay",
+  AUSPEX_PRICE_REPLAY_DIR: directory,
+  AUSPEX_PRICE_SETTLE_DELAY: "1 milli",
+  AUSPEX_PRICE_REREAD: "1 milli",
+  AUSPEX_JOB_INTERVAL: "50 millis",
+  AUSPEX_TOKEN_TTL: "1000 days",
+  AUSPEX_PROVISIONAL_GRACE: "1000 days",
+  AUSPEX_LIMIT_STAKES: "1000000/minute"
+})
+
+/** Consumer prices over a year: each print is a few tenths from the one before. */
+const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: number) {
+  let print = 3
+  const releases = []
+  for (const [index, days] of releaseDays.entries()) {
+    if (days >= weeks * week) continue
+    const last = print
+    print = Number((print + ((yield* Random.next) - 0.5) * 0.6).toFixed(1))
+    releases.push({
+      print,
+      planned: {
+        asset: "CPI",
+        period: `made-up ${index + 1}`,
+        unit: "% over a year",
+        release_at: DateTime.add(from, { days, hours: 13, minutes: 30 }),
+        reference_scale: 0.15,
+        decimal_step: 0.1,
+        bin_edges: [-0.25, -0.15, -0.05, 0.05, 0.15, 0.25].map((step) => Number((last + step).toFixed(2))),
+        reward_pool: rewardPool
+      }
+    })
+  }
+  return releases
+})
+
+const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: Input) {
+  if (DateTime.getPartUtc(from, "weekDay") !== 1) {
+    return yield* new CommandFailed({ message: `--from ${DateTime.formatIsoDateUtc(from)} is no Monday.` })
+  }
+  const began = yield* Clock.currentTimeMillis
+  const start = DateTime.startOf(from, "day")
+  const directory = Option.isSome(prices)
+    ? prices.value
+    : yield* madeUp(DateTime.subtract(start, { weeks: historyWeeks }), weeks + historyWeeks + 1, seed)
+  const last = DateTime.add(start, { days: weeks * week - 1 })
+  yield* Console.log(
+    `A server replays ${Option.getOrElse(prices, () => "made-up prices of ten assets")}, from ${DateTime.formatIsoDateUtc(start)} to ${DateTime.formatIsoDateUtc(last)}. Nobody makes a challenge: its schedules do.\nStarting it with an empty database ...`
+  )
+  const { adminToken, moveTo, url } = yield* movedServer(start, settings(directory))
+  const administrator = yield* clientOf(url, adminToken)
+  const anyone = yield* clientOf(url)
+  const releases = yield* releasesOf(start, weeks).pipe(Random.withSeed(seed))
+  yield* administrator.admin.replaceReleaseCalendar({
+    payload: { releases: releases.map(({ planned }) => planned) }
+  })
+  const contestants = yield* Effect.forEach(
+    players,
+    Effect.fnUntraced(function* (player) {
+      const { agent_id, client } = yield* register(url, player, scopes)
+      yield* Effect.forEach(assets, (scope_key) => client.agent.subscribe({ params: { scope_key } }))
+      yield* administrator.admin.grantAgent({
+        params: { agent_id },
+        payload: {
+          amount: microCredits(stake * releaseDays.length),
+          reason: "to stake",
+          idempotency_key: `season ${player.name}`.replaceAll(" ", "-")
+        }
+      })
+      return { id: agent_id, player, client, memory: new Memory(), done: new Set<string>() }
+    })
+  )
+  yield* Console.log(
+    `${players.map(({ name }) => name).join(", ")} predict whatever is open each morning, and stake ${stake} credits on each release.\n`
+  )
+  yield* playSeason({
+    url,
+    anyone,
+    administrator,
+    contestants,
+    moveTo,
+    from: start,
+    weeks,
+    prints: new Map(releases.map(({ planned, print }) => [planned.period, print])),
+    stake
+  })
+  const differences = yield* reportSeason(anyone, administrator)
+  const seconds = Math.round(((yield* Clock.currentTimeMillis) - began) / 1000)
+  yield* Console.log(`\n${weeks} weeks took ${seconds} s.`)
+  if (differences.length > 0) {
+    return yield* new CommandFailed({
+      message: [`${differences.length} things are not as they must be:`, ...differences].join("\n  ")
+    })
+  }
+}, Effect.scoped)
+
+export const season = Command.make("season", flags, run).pipe(
+  Command.withDescription(
+    "A quarter in about a minute: schedules make challenges of every type, agents predict them, and they settle, on a server whose clock is moved."
+  )
+)

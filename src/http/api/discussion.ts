@@ -1,0 +1,134 @@
+/** Events with what is said of them: what anybody may read, and what agents do. */
+import { Predicate, Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import {
+  CommentList,
+  InteractionContext,
+  NewPost,
+  NewReply,
+  OwnPost,
+  ParentOfOtherEvent,
+  Posted,
+  Replies,
+  ReplyToReply
+} from "../../services/Discussion.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { MarketEvent } from "../../services/Events.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { SpaceList } from "../../services/spaces.ts"
+import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
+import {
+  AddressLimit,
+  AgentAuthentication,
+  AgentLimit,
+  PublicRead,
+  RequestBody
+} from "../middleware/definitions.ts"
+import { MissingScope } from "./errors.ts"
+
+const newsId = { news_id: Schema.String }
+const commentId = { comment_id: Schema.String }
+const replyId = { reply_id: Schema.String }
+
+/** One endpoint takes comments and replies: a parent makes the post a reply. */
+export const needsOfPost = (body: unknown) =>
+  Predicate.hasProperty(body, "parent_comment_id") &&
+  body.parent_comment_id !== null &&
+  body.parent_comment_id !== undefined
+    ? ({ scope: "comment:reply", limit: "replies" } as const)
+    : ({ scope: "comment:create", limit: "comments" } as const)
+
+export class PublicDiscussionApi extends HttpApiGroup.make("publicDiscussion")
+  .add(
+    HttpApiEndpoint.get("event", "/events/:event_id", {
+      params: { event_id: Schema.String },
+      success: MarketEvent,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "A market event"),
+    HttpApiEndpoint.get("comments", "/public/comments/:news_id", {
+      params: newsId,
+      query: pageQuery,
+      success: CommentList,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "Comments on an event, newest first, each with its three oldest replies"),
+    HttpApiEndpoint.get("replies", "/public/comments/:news_id/:comment_id/replies", {
+      params: { ...newsId, ...commentId },
+      query: pageQuery,
+      success: Replies,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "All replies to a comment, oldest first")
+  )
+  .middleware(RequestBody)
+  .middleware(PublicRead)
+  .middleware(AddressLimit)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Public discussion") {}
+
+export class DiscussionApi extends HttpApiGroup.make("discussion")
+  .add(
+    HttpApiEndpoint.get("spaces", "/agent/spaces", { success: SpaceList })
+      .annotate(RequiredScope, "space:read")
+      .annotate(OpenApi.Summary, "The spaces that events belong to"),
+    HttpApiEndpoint.get("interactionContext", "/agent/news/:news_id/interaction-context", {
+      params: newsId,
+      success: InteractionContext,
+      error: NotFound
+    })
+      .annotate(RequiredScope, "comment:read:context")
+      .annotate(OpenApi.Summary, "What is said of an event already, and what this agent may do"),
+    HttpApiEndpoint.post("post", "/agent/comments", {
+      payload: NewPost,
+      success: Posted.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, ReplyToReply, ParentOfOtherEvent, MissingScope]
+    })
+      .annotate(CountsTowards, null)
+      .annotate(DecidedByBody, needsOfPost)
+      .annotate(
+        OpenApi.Summary,
+        "Comment on an event (comment:create), or with parent_comment_id reply (comment:reply)"
+      ),
+    HttpApiEndpoint.post("reply", "/agent/comments/:comment_id/replies", {
+      params: commentId,
+      payload: NewReply,
+      success: Posted.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, ReplyToReply]
+    })
+      .annotate(RequiredScope, "comment:reply")
+      .annotate(CountsTowards, { limit: "replies", of: "agent" })
+      .annotate(OpenApi.Summary, "Reply to a comment"),
+    HttpApiEndpoint.post("likeComment", "/agent/comments/:comment_id/like", {
+      params: commentId,
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, OwnPost]
+    })
+      .annotate(RequiredScope, "comment:like")
+      .annotate(CountsTowards, { limit: "likes", of: "agent" })
+      .annotate(OpenApi.Summary, "Like a comment (idempotent)"),
+    HttpApiEndpoint.delete("unlikeComment", "/agent/comments/:comment_id/like", {
+      params: commentId,
+      success: HttpApiSchema.NoContent
+    })
+      .annotate(RequiredScope, "comment:like")
+      .annotate(CountsTowards, { limit: "likes", of: "agent" })
+      .annotate(OpenApi.Summary, "Take back the like of a comment (no-op without one)"),
+    HttpApiEndpoint.post("likeReply", "/agent/replies/:reply_id/like", {
+      params: replyId,
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, OwnPost]
+    })
+      .annotate(RequiredScope, "reply:like")
+      .annotate(CountsTowards, { limit: "likes", of: "agent" })
+      .annotate(OpenApi.Summary, "Like a reply (idempotent)"),
+    HttpApiEndpoint.delete("unlikeReply", "/agent/replies/:reply_id/like", {
+      params: replyId,
+      success: HttpApiSchema.NoContent
+    })
+      .annotate(RequiredScope, "reply:like")
+      .annotate(CountsTowards, { limit: "likes", of: "agent" })
+      .annotate(OpenApi.Summary, "Take back the like of a reply (no-op without one)")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Discussion") {}

@@ -1,0 +1,57 @@
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Discussion } from "../../services/Discussion.ts"
+import type { PostKind } from "../../services/Discussion.ts"
+import { Events } from "../../services/Events.ts"
+import { pageOf } from "../../services/paging.ts"
+import { allows } from "../../services/Scopes.ts"
+import { spaceList } from "../../services/spaces.ts"
+import { Api } from "../api/Api.ts"
+import { needsOfPost } from "../api/discussion.ts"
+import { MissingScope } from "../api/errors.ts"
+import { CurrentAgent } from "../middleware/definitions.ts"
+
+export const publicReads = HttpApiBuilder.group(
+  Api,
+  "publicDiscussion",
+  Effect.fnUntraced(function* (handlers) {
+    const discussion = yield* Discussion
+    const events = yield* Events
+    return handlers.handleAll({
+      event: ({ params }) => events.get(params.event_id),
+      comments: ({ params, query }) => discussion.comments(params.news_id, pageOf(query)),
+      replies: ({ params, query }) => discussion.replies(params.news_id, params.comment_id, pageOf(query))
+    })
+  })
+)
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "discussion",
+  Effect.fnUntraced(function* (handlers) {
+    const discussion = yield* Discussion
+    const like = (kind: PostKind, id: string) =>
+      Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.like({ agentId, kind, id }))
+    const unlike = (kind: PostKind, id: string) =>
+      Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.unlike({ agentId, kind, id }))
+    return handlers.handleAll({
+      spaces: () => Effect.succeed(spaceList),
+      interactionContext: ({ params }) =>
+        Effect.flatMap(CurrentAgent, (agent) => discussion.interactionContext(agent, params.news_id)),
+      post: Effect.fnUntraced(function* ({ payload }) {
+        const { agentId, scopes } = yield* CurrentAgent
+        const { scope } = needsOfPost(payload)
+        if (!allows(scopes, scope)) {
+          return yield* new MissingScope({ detail: `Missing required scope: ${scope}` })
+        }
+        return yield* discussion.post(agentId, payload)
+      }),
+      reply: ({ params, payload }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.reply(agentId, params.comment_id, payload)),
+      likeComment: ({ params }) => like("comment", params.comment_id),
+      unlikeComment: ({ params }) => unlike("comment", params.comment_id),
+      likeReply: ({ params }) => like("reply", params.reply_id),
+      unlikeReply: ({ params }) => unlike("reply", params.reply_id)
+    })
+  })
+)

@@ -1,0 +1,88 @@
+/** The pages that lead to everything else: the first one, the leaderboard, and the lists of challenges and events. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { ChallengeDirectory, DirectoryStatus } from "../../../services/ChallengeDirectory.ts"
+import { ChallengeType } from "../../../services/Challenges.ts"
+import { Events } from "../../../services/Events.ts"
+import { Space } from "../../../services/Registry.ts"
+import { Scoring } from "../../../services/Scoring.ts"
+import { Category } from "../../../services/Targets.ts"
+import { Pages } from "../../browser/Pages.ts"
+import { pagePaths } from "../../browser/paths.ts"
+import { chosen, listPage, show } from "../../browser/responses.ts"
+import * as views from "../../pages/challenges.ts"
+import { events as eventList } from "../../pages/events.ts"
+import { home } from "../../pages/home.ts"
+import { leaderboard } from "../../pages/leaderboard.ts"
+
+const firstOnes = (limit: number) => ({ limit, cursor: undefined })
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { published, site } = yield* Pages
+    const directory = yield* ChallengeDirectory
+    const events = yield* Events
+    const scoring = yield* Scoring
+
+    yield* router.add(
+      "GET",
+      pagePaths.home,
+      published(
+        Effect.fnUntraced(function* (frame) {
+          const [open, settled, board, today, now] = yield* Effect.all(
+            [
+              directory.list({ status: "open" }, firstOnes(6)),
+              directory.list({ status: "resolved" }, firstOnes(4)),
+              scoring.leaderboard(undefined, firstOnes(25)),
+              events.today({}, firstOnes(6)),
+              DateTime.now
+            ],
+            { concurrency: "unbounded" }
+          )
+          return show(
+            site,
+            frame,
+            home(frame, { open: open.items, settled: settled.items, board, today: today.items, now })
+          )
+        })
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.leaderboard,
+      published(
+        Effect.fnUntraced(function* (frame) {
+          const category = yield* chosen("category", Category)
+          const board = yield* scoring.leaderboard(category, yield* listPage)
+          return show(site, frame, leaderboard(frame, board, Category.literals))
+        })
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.challenges,
+      published(
+        Effect.fnUntraced(function* (frame) {
+          const status = (yield* chosen("status", DirectoryStatus)) ?? "open"
+          const filter = { status, type: yield* chosen("type", ChallengeType) }
+          const [page, now] = yield* Effect.all([directory.list(filter, yield* listPage), DateTime.now])
+          return show(site, frame, views.challengeList(frame, { filter, page, now }))
+        })
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.events,
+      published(
+        Effect.fnUntraced(function* (frame) {
+          const space = yield* chosen("space", Space)
+          const page = yield* events.list({ space }, yield* listPage)
+          return show(site, frame, eventList(frame, { page, space }))
+        })
+      )
+    )
+  })
+)

@@ -1,0 +1,54 @@
+/**
+ * What the payment provider tells, signed over the very bytes of the body. Without a provider there is nothing at this
+ * path. It is no part of the published API, since nobody else can call it.
+ */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Limits } from "../../services/Limits.ts"
+import { Payments } from "../../services/Payments.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { errorStatus } from "../errorStatus.ts"
+import { LargestBody } from "../middleware/annotations.ts"
+import { bodyText } from "../middleware/requestBody.ts"
+import { webhookPath } from "../routes.ts"
+
+const refused = (error: { readonly detail: string; readonly code: string }) =>
+  HttpServerResponse.jsonUnsafe({ detail: error.detail, code: error.code }, { status: errorStatus(error) })
+
+const nothingThere = HttpServerResponse.jsonUnsafe(
+  { detail: "There is nothing at this path: see /docs.", code: "not_found" },
+  { status: 404 }
+)
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const limits = yield* Limits
+    const payments = yield* Payments
+    if (payments.packages.length === 0) {
+      yield* router.add("*", webhookPath, nothingThere)
+      return
+    }
+    yield* router.add(
+      "POST",
+      webhookPath,
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const { address } = yield* CurrentRequest
+        yield* limits.take("reads", address)
+        const body = yield* bodyText(request, ["application/json"], yield* LargestBody)
+        yield* payments.receive({ body, signature: request.headers["stripe-signature"] })
+        return HttpServerResponse.jsonUnsafe({ received: true })
+      }).pipe(
+        Effect.catchTag("TooManyRequests", (error) =>
+          Effect.succeed(
+            HttpServerResponse.jsonUnsafe(
+              { detail: error.detail, code: error.code, retry_after: error.retry_after },
+              { status: 429, headers: { "retry-after": String(error.retry_after) } }
+            )
+          )
+        ),
+        Effect.catch((error) => Effect.succeed(refused(error)))
+      )
+    )
+  })
+)

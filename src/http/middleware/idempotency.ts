@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto"
+import { Effect, Layer, Option, Schema } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { InvalidRequest } from "../../services/errors.ts"
+import { Idempotency, IdempotencyKey } from "../../services/Idempotency.ts"
+import { CurrentAgent, OnceOnly } from "./definitions.ts"
+
+const header = "idempotency-key"
+const asKey = Schema.decodeUnknownOption(IdempotencyKey)
+
+const bare = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)
+
+const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
+  response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
+
+export const layer = Layer.effect(
+  OnceOnly,
+  Effect.gen(function* () {
+    const idempotency = yield* Idempotency
+    return OnceOnly.of(
+      Effect.fnUntraced(function* (httpEffect) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const sent = request.headers[header]
+        if (sent === undefined) return yield* httpEffect
+        const key = asKey(sent)
+        if (Option.isNone(key)) {
+          return yield* InvalidRequest.of(
+            "Idempotency-Key",
+            'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
+          )
+        }
+        const { agentId } = yield* CurrentAgent
+        const body = yield* Effect.orDie(request.text)
+        const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
+        const { replayed, ...answer } = yield* idempotency.once(
+          { agentId, key: bare(key.value), fingerprint },
+          Effect.map(httpEffect, (response) => ({ status: response.status, body: bodyOf(response) }))
+        )
+        const response =
+          answer.body === ""
+            ? HttpServerResponse.empty({ status: answer.status })
+            : HttpServerResponse.text(answer.body, { status: answer.status, contentType: "application/json" })
+        return replayed ? HttpServerResponse.setHeader(response, "idempotency-replayed", "true") : response
+      })
+    )
+  })
+)

@@ -1,0 +1,112 @@
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { PredictionValues } from "../../services/Challenges.ts"
+import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../services/Charts.ts"
+import { isUuid } from "../../services/identifiers.ts"
+import { valuesOf } from "./arenas/challengeRows.ts"
+import { at, many } from "./query.ts"
+import { iso } from "./wire.ts"
+
+/** More would be narrower than a line on a wide screen. */
+const mostPoints = 240
+/** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
+const shortestStretch = 60_000
+
+/** So many tell the shape of a distribution. */
+const mostAnswers = 400
+
+/** An agent's latest predictions, of which its record is drawn. */
+const mostScores = 300
+
+const TrackRow = Schema.Struct({
+  day: Schema.NullOr(TrackDay.fields.day),
+  tenth: Schema.NullOr(ConfidenceBucket.fields.tenth),
+  count: Schema.Int,
+  right: Schema.Int,
+  mean_score: Schema.Finite,
+  mean_probability: Schema.NullOr(Schema.Finite),
+  read: Schema.Int
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const pricePoints = many(PricePoint)
+  const answerRows = many(PredictionValues)
+  const trackRows = many(TrackRow)
+
+  const prices: Charts["Service"]["prices"] = Effect.fn("Charts.prices")(function* (asset, from, until) {
+    const now = yield* DateTime.now
+    const [start, end] = [DateTime.toEpochMillis(from), DateTime.toEpochMillis(DateTime.min(until, now))]
+    const stretch = Math.max(shortestStretch, Math.ceil((end - start) / mostPoints))
+    if (end <= start) return { points: [], stretch }
+    // One look into the index a stretch: it costs the same however many prices there are in it.
+    const points = yield* pricePoints(sql`
+      select ${iso(sql, "p.observed_at")} as time, p.close::float8 as price,
+             coalesce(p.high, p.close)::float8 as high, coalesce(p.low, p.close)::float8 as low
+        from generate_series(1, ${Math.ceil((end - start) / stretch)}::int) as n
+       cross join lateral (
+         select least(${at(DateTime.makeUnsafe(start))}::timestamptz
+                      + n * make_interval(secs => ${stretch / 1000}::float8),
+                      ${at(DateTime.makeUnsafe(end))}::timestamptz) as until) as b
+       cross join lateral (
+         select observed_at, close, high, low from price_points
+          where asset = ${asset}
+            and observed_at > b.until - make_interval(secs => ${stretch / 1000}::float8) and observed_at <= b.until
+          order by observed_at desc, source, revision desc
+          limit 1) as p
+       order by p.observed_at`)
+    return { points, stretch }
+  })
+
+  const answers: Charts["Service"]["answers"] = Effect.fn("Charts.answers")(function* (challengeId) {
+    if (!isUuid(challengeId)) return { values: [], isAll: true }
+    const now = yield* DateTime.now
+    const rows = yield* answerRows(sql`
+      select distinct on (p.agent_id) ${valuesOf(sql)}
+        from predictions p
+       where p.challenge_id = ${challengeId}::uuid
+         and (select deadline from challenges where id = ${challengeId}::uuid) <= ${at(now)}
+       order by p.agent_id, p.revision desc
+       limit ${mostAnswers + 1}`)
+    return { values: rows.slice(0, mostAnswers), isAll: rows.length <= mostAnswers }
+  })
+
+  const trackRecord: Charts["Service"]["trackRecord"] = Effect.fn("Charts.trackRecord")(function* (agentId) {
+    if (!isUuid(agentId)) return { days: [], confidence: [], isAll: true }
+    const rows = yield* trackRows(sql`
+      with latest as (
+        select challenge_id, agent_id, revision, confidence::float8 as confidence
+          from predictions where agent_id = ${agentId}::uuid
+         order by id desc
+         limit ${mostScores}
+      ), scored as (
+        select t.day::text as day, s.score::float8 as score, s.is_correct, (1 + l.confidence) / 2 as probability,
+               least(9, floor(5 + 5 * l.confidence))::int as tenth
+          from latest l
+         cross join lateral (
+           select version, day from settlements where challenge_id = l.challenge_id order by version desc limit 1) t
+         cross join lateral (
+           select is_correct, score from prediction_scores
+            where challenge_id = l.challenge_id and version = t.version and agent_id = l.agent_id
+              and revision = l.revision
+            limit 1) s
+      )
+      select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
+             avg(score) as mean_score, avg(probability) as mean_probability,
+             (select count(*)::int from latest) as read
+        from scored
+       group by grouping sets ((day), (tenth))
+       order by day, tenth`)
+    return {
+      days: rows.flatMap(({ count, day, mean_score }) => (day === null ? [] : [{ day, count, mean_score }])),
+      confidence: rows.flatMap(({ count, mean_probability, right, tenth }) =>
+        tenth === null || mean_probability === null ? [] : [{ tenth, count, right, mean_probability }]
+      ),
+      isAll: rows.every(({ read }) => read < mostScores)
+    }
+  })
+
+  return Charts.of({ prices, answers, trackRecord })
+})
+
+export const layer = Layer.effect(Charts, make)

@@ -1,0 +1,94 @@
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
+import type { KeptAnswer, OnceOnly } from "../../services/Idempotency.ts"
+import { Settings } from "../../services/Settings.ts"
+import { sealing } from "../sealing.ts"
+import { at, maybe, one, rollbackDefect, run, sqlDefect } from "./query.ts"
+
+const KeptRow = Schema.Struct({
+  fingerprint: Schema.Uint8Array,
+  status: Schema.Int,
+  answer: Schema.Uint8Array
+})
+
+const Lock = Schema.Struct({ locked: Schema.Boolean })
+
+/** What the request was answered with, apart from what the transaction itself may fail with. */
+class Refused<E> {
+  readonly _tag = "Refused"
+  readonly error: E
+  constructor(error: E) {
+    this.error = error
+  }
+}
+
+const memory = Duration.hours(24)
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { open, seal } = sealing((yield* Settings).tokenSecret, "idempotency")
+  const keptRow = maybe(KeptRow)
+  const lock = one(Lock)
+
+  /** Within a transaction, which holds the key until it has committed what the request does. */
+  const answered = Effect.fnUntraced(function* <E, R>(
+    { agentId, fingerprint, key }: OnceOnly,
+    answer: Effect.Effect<KeptAnswer, E, R>
+  ) {
+    const now = yield* DateTime.now
+    // Two keys that share a hash only get in each other's way: the primary key decides.
+    const { locked } = yield* lock(sql`
+      select pg_try_advisory_xact_lock(hashtextextended(${`idempotency ${agentId} ${key}`}, 0)) as locked`)
+    if (!locked) {
+      return yield* new IdempotencyKeyInUse({
+        detail: "A request with this Idempotency-Key is under way: send it again when that has ended."
+      })
+    }
+    const kept = yield* keptRow(sql`
+      select fingerprint, status::int, answer from idempotency_keys
+       where agent_id = ${agentId}::uuid and key = ${key} and expires_at > ${at(now)}`)
+    if (Option.isSome(kept)) {
+      if (Buffer.compare(kept.value.fingerprint, fingerprint) !== 0) {
+        return yield* new IdempotencyKeyMismatch({
+          detail: "This Idempotency-Key was used for another request: take a new key for a new request."
+        })
+      }
+      const body = open(kept.value.answer)
+      if (Option.isNone(body)) {
+        return yield* new IdempotencyKeyMismatch({
+          detail:
+            "The request of this Idempotency-Key was carried out, but its answer cannot be read any more."
+        })
+      }
+      return { status: kept.value.status, body: body.value, replayed: true }
+    }
+    const given = yield* answer
+    yield* run(sql`
+      insert into idempotency_keys (agent_id, key, fingerprint, status, answer, expires_at)
+      values (${agentId}::uuid, ${key}, ${fingerprint}, ${given.status}, ${seal(given.body)},
+              ${at(DateTime.addDuration(now, memory))})
+      on conflict (agent_id, key) do update
+         set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer,
+             expires_at = excluded.expires_at`)
+    return { ...given, replayed: false }
+  })
+
+  const once: Idempotency["Service"]["once"] = (request, answer) =>
+    answered(request, answer).pipe(
+      Effect.mapError((error) => new Refused(error)),
+      sql.withTransaction,
+      Effect.catch((error) => (error._tag === "Refused" ? Effect.fail(error.error) : sqlDefect(error))),
+      rollbackDefect,
+      Effect.withSpan("Idempotency.once")
+    )
+
+  const trim = DateTime.now.pipe(
+    Effect.flatMap((now) => run(sql`delete from idempotency_keys where expires_at <= ${at(now)}`)),
+    Effect.withSpan("Idempotency.trim")
+  )
+
+  return Idempotency.of({ once, trim })
+})
+
+export const layer = Layer.effect(Idempotency, make)

@@ -1,0 +1,91 @@
+/** What must be true of what fills owners' accounts, and leaves them again, each as a statement that names what is not. */
+import type { SqlClient } from "effect/sql"
+
+/** Triggers that keep the records of purchases, by table. */
+export const incomeGuards = [
+  ["checkout_sessions", "checkout_sessions_append_only"],
+  ["payment_events", "payment_events_append_only"],
+  ["payments", "payments_append_only"],
+  ["purchases", "purchases_append_only"]
+] as const
+
+export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
+  const limit = sql.literal(String(mostReported))
+
+  /**
+   * What an owner gives an agent, it gives one that it owns by then. Claim and transfer may be stamped by the clocks of
+   * two replicas, of which neither is ready when it is 2 s off the database's.
+   */
+  const topUps = sql`
+    select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
+           || case when 'owner:' || a.owner_id is distinct from t.debit then ', who does not own it'
+                   else ', before it was claimed' end as finding
+      from transfers t left join agents a on 'agent:' || a.id = t.credit
+     where t.debit >= 'owner:' and t.debit < 'owner;' and t.credit >= 'agent:' and t.credit < 'agent;'
+       and ('owner:' || a.owner_id is distinct from t.debit or t.at < a.claimed_at - interval '4 seconds')
+    union all
+    select 'transfer ' || id || ' is no top-up of the owner that its id names'
+      from transfers
+     where id >= 'topup:' and id < 'topup;'
+       and (kind, debit, credit >= 'agent:' and credit < 'agent;', pending_id)
+           is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
+     order by 1 limit ${limit}`
+
+  /** An owner got in a month no more than the largest of what its plans came to by then. */
+  const planCredit = sql`
+    with given as (
+      select id, split_part(id, ':', 2) as owner, split_part(id, ':', 3) as month, debit, credit, kind, amount,
+             case when split_part(id, ':', 4) ~ '^[0-9]{1,18}$' then split_part(id, ':', 4)::bigint end as total
+        from transfers where id >= 'plan:' and id < 'plan;'
+    )
+    select 'transfer ' || id || ' is no credit of a plan of the owner that its id names' as finding
+      from given
+     where (kind, debit, credit) is distinct from ('post', 'treasury', 'owner:' || owner) or total is null
+    union all
+    select 'owner ' || owner || ' got ' || sum(amount) || ' micro-credits of its plans in ' || month || ', which came to '
+           || max(total)
+      from given group by owner, month having sum(amount) > max(total)
+    union all
+    select 'owner ' || o.id || ' is said to have got ' || o.credited || ' micro-credits of its plans in ' || g.month
+           || ', its transfers say ' || max(g.total)
+      from given g join operators o on o.id::text = g.owner and to_char(o.credited_month, 'YYYY-MM') = g.month
+     group by o.id, o.credited, g.month having max(g.total) > o.credited
+     order by 1 limit ${limit}`
+
+  /** What was paid was credited, once, and nothing else was credited as a purchase. */
+  const purchases = sql`
+    with credited as (
+      select substr(id, 10) as purchase, kind, debit, credit, amount from transfers
+       where id >= 'purchase:' and id < 'purchase;'
+    ),
+    paid as (
+      select p.id, p.owner_id, p.credits from payments d join purchases p on p.id = d.purchase_id
+    )
+    select 'purchase ' || coalesce(p.id::text, c.purchase)
+           || case when p.id is null then ' was credited, and not paid'
+                   when c.purchase is null then ' was paid, and not credited'
+                   else ' was not credited as it was paid' end as finding
+      from paid p full join credited c on c.purchase = p.id::text
+     where (c.kind, c.debit, c.credit, c.amount)
+           is distinct from ('post', 'treasury', 'owner:' || p.owner_id, p.credits)
+     order by 1 limit ${limit}`
+
+  /** Of a purchase no more is taken back than it came to, and only after something was told of it. */
+  const takenBack = sql`
+    with taken as (
+      select id, split_part(id, ':', 2) as purchase, split_part(id, ':', 3) as event, kind, debit, credit, amount
+        from transfers where id >= 'refund:' and id < 'refund;'
+    )
+    select 'transfer ' || t.id || ' takes back what no purchase of ' || t.debit || ' came to' as finding
+      from taken t
+      left join purchases p on p.id::text = t.purchase
+      left join payment_events e on e.event_id = t.event
+     where e.event_id is null or (t.kind, t.debit, t.credit) is distinct from ('post', 'owner:' || p.owner_id, 'treasury')
+    union all
+    select 'of purchase ' || p.id || ' more was taken back than it came to'
+      from taken t join purchases p on p.id::text = t.purchase
+     group by p.id, p.credits having sum(t.amount) > p.credits
+     order by 1 limit ${limit}`
+
+  return [topUps, planCredit, purchases, takenBack]
+}

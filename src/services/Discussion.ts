@@ -1,0 +1,206 @@
+/**
+ * What agents say of events: comments, replies to them, and likes of both. Whoever reads may be an agent or a person;
+ * only agents post. Posts are records: they are kept as they were sent, but for secrets of ours, and nobody alters them.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { AgentId, CommentId, EventId } from "./identifiers.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { pageSchema } from "./paging.ts"
+import { Space } from "./Registry.ts"
+import type { Scope } from "./Scopes.ts"
+import { text, Timestamp, trimmedText } from "./text.ts"
+
+/** "Public comment list: up to 3 replies shown per comment." */
+export const shownReplies = 3
+const longestPost = 4000
+
+/** Who wrote a post, as everybody sees it. */
+export const CommentAgent = Schema.Struct({
+  agent_id: AgentId,
+  name: Schema.String,
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  verified: Schema.Boolean.annotate({ description: "whether an operator has claimed the agent" })
+}).annotate({ identifier: "CommentAgent" })
+export type CommentAgent = typeof CommentAgent.Type
+
+const post = {
+  comment_id: CommentId,
+  content: Schema.String.annotate({ description: "untrusted text of an agent, as it was sent" }),
+  like_count: Schema.Int,
+  created_at: Timestamp,
+  agent: CommentAgent
+}
+
+export const Reply = Schema.Struct({
+  ...post,
+  reply_id: CommentId.annotate({ description: "the same as comment_id" }),
+  parent_comment_id: CommentId
+}).annotate({ identifier: "Reply" })
+export type Reply = typeof Reply.Type
+
+/** A comment as `social` shows it: without its replies. */
+export const TopComment = Schema.Struct({ ...post, reply_count: Schema.Int }).annotate({
+  identifier: "TopComment"
+})
+export type TopComment = typeof TopComment.Type
+
+export const Comment = Schema.Struct({
+  ...post,
+  space_id: Schema.NullOr(Space),
+  reply_count: Schema.Int,
+  has_more_replies: Schema.Boolean.annotate({ description: "beyond those shown" }),
+  replies: Schema.Array(Reply).annotate({ description: `the ${shownReplies} oldest` })
+}).annotate({ identifier: "Comment" })
+export type Comment = typeof Comment.Type
+
+export const CommentList = Schema.Struct({
+  news_id: EventId,
+  total_count: Schema.Int.annotate({ description: "top-level comments and all replies" }),
+  comments: Schema.Array(Comment).annotate({ description: "newest first" }),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "CommentList" })
+export type CommentList = typeof CommentList.Type
+
+export const Replies = pageSchema(Reply)
+
+const content = trimmedText({ minimum: 1, maximum: longestPost })
+
+/** With `parent_comment_id` it is a reply. */
+export const NewPost = Schema.Struct({
+  news_id: EventId,
+  content,
+  space_id: Schema.optional(Schema.NullOr(Space)),
+  parent_comment_id: Schema.optional(
+    Schema.NullOr(text({ minimum: 1, maximum: 64 })).annotate({
+      description: "makes the post a reply to this comment"
+    })
+  )
+}).annotate({ identifier: "NewPost" })
+export type NewPost = typeof NewPost.Type
+
+export const NewReply = Schema.Struct({ content }).annotate({ identifier: "NewReply" })
+export type NewReply = typeof NewReply.Type
+
+/** What was stored. */
+export const Posted = Schema.Struct({
+  comment_id: CommentId,
+  reply_id: Schema.NullOr(CommentId).annotate({ description: "the same as comment_id, of a reply" }),
+  parent_comment_id: Schema.NullOr(CommentId),
+  news_id: EventId,
+  space_id: Schema.NullOr(Space),
+  agent_id: AgentId,
+  content: Schema.String,
+  redacted: Schema.Boolean.annotate({
+    description:
+      "whether a secret of this service was taken out; if so it has been seen by others: replace it"
+  }),
+  like_count: Schema.Int,
+  reply_count: Schema.Int,
+  created_at: Timestamp
+}).annotate({ identifier: "Posted" })
+export type Posted = typeof Posted.Type
+
+/** What an agent needs to take part: what is said already, what it said itself, and what it may do. */
+export const InteractionContext = Schema.Struct({
+  news_id: EventId,
+  title: Schema.String,
+  spaces: Schema.Array(Space),
+  total_comment_count: Schema.Int,
+  comment_policy: Schema.Struct({
+    comment_enabled: Schema.Boolean,
+    reply_enabled: Schema.Boolean,
+    like_enabled: Schema.Boolean,
+    reply_hint: Schema.String
+  }).annotate({ description: "what the scopes of the access token allow" }),
+  existing_comments: Schema.Array(
+    Schema.Struct({
+      ...TopComment.fields,
+      has_more_replies: Schema.Boolean.annotate({
+        description: `whether there are more replies than the ${shownReplies} that the public list shows`
+      }),
+      is_own: Schema.Boolean,
+      is_liked: Schema.Boolean.annotate({ description: "by this agent" })
+    })
+  ).annotate({ description: "top-level comments by like_count, the older first" }),
+  own_posts: Schema.Array(
+    Schema.Struct({
+      comment_id: CommentId,
+      parent_comment_id: Schema.NullOr(CommentId),
+      content: Schema.String,
+      like_count: Schema.Int,
+      reply_count: Schema.Int,
+      created_at: Timestamp
+    })
+  ).annotate({ description: "this agent's comments and replies on the event, newest first" })
+}).annotate({ identifier: "InteractionContext" })
+export type InteractionContext = typeof InteractionContext.Type
+
+/** 400: only top-level comments accept replies. */
+export class ReplyToReply extends Schema.Error<ReplyToReply>("ReplyToReply")(
+  { detail: Schema.String, code: errorCode("reply_to_reply") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ReplyToReply"
+}
+
+/** 400: the comment that is replied to is of another event. */
+export class ParentOfOtherEvent extends Schema.Error<ParentOfOtherEvent>("ParentOfOtherEvent")(
+  { detail: Schema.String, code: errorCode("parent_of_other_event") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "ParentOfOtherEvent"
+}
+
+/** 400: own posts can be liked by others only. */
+export class OwnPost extends Schema.Error<OwnPost>("OwnPost")(
+  { detail: Schema.String, code: errorCode("own_post") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "OwnPost"
+}
+
+/** Comments and replies are liked by endpoints, and scopes, of their own. */
+export type PostKind = "comment" | "reply"
+
+export interface LikeOf {
+  readonly agentId: AgentId
+  readonly kind: PostKind
+  readonly id: string
+}
+
+export class Discussion extends Context.Service<
+  Discussion,
+  {
+    /** Top-level comments of an event, newest first, each with its oldest replies. */
+    readonly comments: (eventId: string, page: Page) => Effect.Effect<CommentList, NotFound | InvalidRequest>
+    /** All replies to a comment of the event, oldest first. */
+    readonly replies: (
+      eventId: string,
+      commentId: string,
+      page: Page
+    ) => Effect.Effect<PageOf<Reply>, NotFound | InvalidRequest>
+    /** A comment, or a reply where it names a parent. */
+    readonly post: (
+      agentId: AgentId,
+      post: NewPost
+    ) => Effect.Effect<Posted, NotFound | ReplyToReply | ParentOfOtherEvent>
+    /** A reply to a comment, on whichever event that is. */
+    readonly reply: (
+      agentId: AgentId,
+      commentId: string,
+      reply: NewReply
+    ) => Effect.Effect<Posted, NotFound | ReplyToReply>
+    /** Once or many times: it is one like. */
+    readonly like: (like: LikeOf) => Effect.Effect<void, NotFound | OwnPost>
+    /** What is not liked, or not there, stays so. */
+    readonly unlike: (like: LikeOf) => Effect.Effect<void>
+    readonly interactionContext: (
+      agent: { readonly agentId: AgentId; readonly scopes: ReadonlySet<Scope> },
+      eventId: string
+    ) => Effect.Effect<InteractionContext, NotFound>
+  }
+>()("auspex/services/Discussion") {}

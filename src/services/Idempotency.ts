@@ -1,0 +1,64 @@
+/**
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): a request that is sent again, because its answer was
+ * lost on the way, does nothing again and is answered as it was. The key commits with what the request did, so neither is
+ * there without the other.
+ */
+import { Context, Schema } from "effect"
+import type { Effect } from "effect"
+import { errorCode } from "./errors.ts"
+
+/** 409: the first request with this key has not ended yet. */
+export class IdempotencyKeyInUse extends Schema.Error<IdempotencyKeyInUse>("IdempotencyKeyInUse")(
+  { detail: Schema.String, code: errorCode("idempotency_key_in_use") },
+  { httpApiStatus: 409 }
+) {
+  readonly _tag = "IdempotencyKeyInUse"
+}
+
+/** 422: the key has been used for another request. */
+export class IdempotencyKeyMismatch extends Schema.Error<IdempotencyKeyMismatch>("IdempotencyKeyMismatch")(
+  { detail: Schema.String, code: errorCode("idempotency_key_mismatch") },
+  { httpApiStatus: 422 }
+) {
+  readonly _tag = "IdempotencyKeyMismatch"
+}
+
+/** One to 255 visible ASCII characters, as a structured field's string (in quotes) or bare, as many clients send it. */
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^(?:"[!#-[\]-~]{1,255}"|[!#-[\]-~]{1,255})$/, {
+    message: 'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
+  })
+)
+
+/** An answer that is kept: JSON, or nothing. */
+export interface KeptAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+export interface OnceOnly {
+  readonly agentId: string
+  readonly key: string
+  /** Of all that makes the request what it is: the same key with another one is a mistake. */
+  readonly fingerprint: Uint8Array
+}
+
+export class Idempotency extends Context.Service<
+  Idempotency,
+  {
+    /**
+     * Runs `answer` in a transaction that also keeps what it answered, for 24 hours, or answers what was kept. What fails
+     * is not kept: it did nothing, and may be tried again with the same key.
+     */
+    readonly once: <E, R>(
+      request: OnceOnly,
+      answer: Effect.Effect<KeptAnswer, E, R>
+    ) => Effect.Effect<
+      KeptAnswer & { readonly replayed: boolean },
+      E | IdempotencyKeyInUse | IdempotencyKeyMismatch,
+      R
+    >
+    /** Removes what has been kept for long enough. */
+    readonly trim: Effect.Effect<void>
+  }
+>()("auspex/services/Idempotency") {}

@@ -1,0 +1,82 @@
+/**
+ * The company that takes the money for credit. A purchase is paid on a page of the provider's; what came of it the
+ * provider tells us afterwards, signed, once or several times and in any order.
+ */
+import { Context, Schema } from "effect"
+import type { DateTime, Effect, Option } from "effect"
+import { errorCode } from "./errors.ts"
+import type { PurchaseId } from "./identifiers.ts"
+import type { Money } from "./money.ts"
+
+/** What can be bought, at which price: whole credits. */
+export interface CreditPackage {
+  readonly credits: number
+  readonly price: Money
+}
+
+/** Where a purchase is paid. */
+export interface Checkout {
+  readonly sessionId: string
+  readonly url: string
+}
+
+/**
+ * What the provider tells. `refunded` has what was given back so far, in all; `dispute_lost` what the buyer's bank took.
+ * Both may say of which payment rather than of which purchase they are.
+ */
+export interface PaymentEvent {
+  readonly eventId: string
+  readonly kind:
+    | "paid"
+    | "processing"
+    | "failed"
+    | "expired"
+    | "refunded"
+    | "disputed"
+    | "dispute_won"
+    | "dispute_lost"
+  readonly purchaseId: PurchaseId | null
+  readonly sessionId: string | null
+  readonly paymentId: string | null
+  readonly money: Money | null
+  readonly happenedAt: DateTime.Utc
+}
+
+/** 503: the provider cannot be reached, or refuses us. */
+export class PaymentsUnavailable extends Schema.Error<PaymentsUnavailable>("PaymentsUnavailable")(
+  { detail: Schema.String, code: errorCode("payments_unavailable") },
+  { httpApiStatus: 503 }
+) {
+  readonly _tag = "PaymentsUnavailable"
+}
+
+/** 400: not signed by the provider, or too long ago, or not what it sends. */
+export class InvalidPaymentEvent extends Schema.Error<InvalidPaymentEvent>("InvalidPaymentEvent")(
+  { detail: Schema.String, code: errorCode("invalid_payment_event") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "InvalidPaymentEvent"
+}
+
+/** What a configured provider does. */
+export interface Provider {
+  readonly packages: ReadonlyArray<CreditPackage>
+  /** Where browsers are sent to pay; nothing else is redirected to. */
+  readonly checkoutOrigin: string
+  /** Asked twice for one purchase it answers the same. */
+  readonly begin: (purchase: {
+    readonly purchaseId: PurchaseId
+    readonly package: CreditPackage
+    readonly email: string | null
+  }) => Effect.Effect<Checkout, PaymentsUnavailable>
+  /** What a signed message says; nothing when it is about what we do not sell, or of a kind that changes nothing. */
+  readonly read: (message: {
+    readonly body: string
+    readonly signature: string | undefined
+  }) => Effect.Effect<Option.Option<PaymentEvent>, InvalidPaymentEvent>
+}
+
+/** None when no provider is configured: then nothing is sold, and no message is read. */
+export class PaymentProvider extends Context.Service<PaymentProvider, Option.Option<Provider>>()(
+  "auspex/services/PaymentProvider"
+) {}

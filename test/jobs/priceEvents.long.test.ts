@@ -1,0 +1,50 @@
+/** All of 2023 of BTC and ETH through the jobs as they run in production, whole and with hours missing. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { assets, endedByHand, played, questionsOf, withoutHours, year2023 } from "../support/prices/year.ts"
+import { testServices } from "../support/services.ts"
+
+const from = Date.UTC(2023, 0, 1)
+const days = 365
+const year = year2023()
+const questions = assets.flatMap((asset) => questionsOf(asset, year[asset], from, days))
+
+/** The year began on a Sunday: its first week is that of the 2nd of January. */
+const asked = 2 * (365 * 2 + 52 * 2)
+
+const tell = (line: string) =>
+  Effect.sync(() => {
+    process.stdout.write(`${line}\n`)
+  })
+
+it.effect("a year settles in one run of the job, and every outcome is that of the file", () =>
+  Effect.gen(function* () {
+    const { ended, overall, run } = yield* played(questions, year)
+    assert.lengthOf(ended, asked)
+    assert.deepStrictEqual(ended, endedByHand(questions, year))
+    assert.isTrue(ended.every(({ status }) => status === "resolved"))
+    assert.strictEqual(overall.prediction_count, asked)
+    yield* tell(
+      `${asked} questions on 17 520 candles settled in ${run.seconds.toFixed(1)} s; the process grew by ${run.grownMiB.toFixed(0)} MiB`
+    )
+    assert.isBelow(run.seconds, 120)
+    assert.isBelow(run.grownMiB, 300)
+  }).pipe(Effect.provide(testServices(), { local: true }))
+)
+
+it.effect.each([[1], [2], [3]] as const)(
+  "without 20 random hours just the questions are void that these decide: seed %i",
+  ([seed]) =>
+    Effect.gen(function* () {
+      const known = withoutHours(year, seed, 20, from, days)
+      const { ended } = yield* played(questions, known)
+      assert.deepStrictEqual(ended, endedByHand(questions, known))
+      const whole = endedByHand(questions, year)
+      const voided = ended.filter(({ status }) => status === "void")
+      // An hour that is missing changes no outcome: it is the same, or there is none.
+      const others = (all: typeof whole) => all.filter((_, index) => ended[index]?.status !== "void")
+      assert.deepStrictEqual(others(ended), others(whole))
+      yield* tell(`seed ${seed}: ${voided.length} of ${asked} void`)
+      assert.isAbove(voided.length, 0)
+    }).pipe(Effect.provide(testServices(), { local: true }))
+)

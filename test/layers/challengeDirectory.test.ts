@@ -1,0 +1,152 @@
+/** Challenges of every type in one list. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
+import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
+import { EventId } from "../../src/services/identifiers.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  allPages,
+  claimedAgent,
+  firstPage,
+  foreignCursors,
+  forecast,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { newEvent } from "../support/discussion.ts"
+import { testServices } from "../support/services.ts"
+
+const listed = (filter: DirectoryFilter, page = firstPage) =>
+  ChallengeDirectory.use((directory) => directory.list(filter, page))
+
+const ids = (filter: DirectoryFilter) =>
+  Effect.map(listed(filter), ({ items }) => items.map(({ id }) => String(id)))
+
+layer(testServices())("The directory of challenges", (it) => {
+  it.effect("has the open ones by what closes next, whatever their type", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const hours = (count: number) => plus(now, { hours: count })
+      const third = yield* newMacro({ deadline: hours(3) })
+      const first = yield* newChallenge({ deadline: hours(1) })
+      const second = yield* newPriceEvent({ kind: "threshold", deadline: hours(2) })
+      const fourth = yield* newChallenge({ deadline: hours(4) })
+      assert.deepStrictEqual(
+        yield* ids({ status: "open" }),
+        [first, second, third, fourth].map(({ id }) => String(id))
+      )
+      assert.deepStrictEqual(yield* ids({ status: "open", type: "macro" }), [String(third.id)])
+      assert.deepStrictEqual(yield* ids({ status: "open", type: "price_event" }), [String(second.id)])
+      assert.deepStrictEqual(yield* ids({ status: "open", type: "directional" }), [
+        String(first.id),
+        String(fourth.id)
+      ])
+      // An open challenge past its deadline reads as closed even if no job ran; what closed last comes first.
+      yield* moveTo(hours(2))
+      assert.deepStrictEqual(yield* ids({ status: "open" }), [String(third.id), String(fourth.id)])
+      assert.deepStrictEqual(yield* ids({ status: "closed" }), [String(second.id), String(first.id)])
+    })
+  )
+
+  it.effect("has those that are over newest first, with how they ended", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const deadline = plus(now, "1 hour")
+      const agent = yield* claimedAgent()
+      const [gold, cancelled] = [yield* newChallenge({ deadline }), yield* newChallenge({ deadline })]
+      const [macro, voided] = [yield* newMacro({ deadline, unit: "%" }), yield* newMacro({ deadline })]
+      yield* predict(agent, gold)
+      yield* forecast(agent, macro)
+      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "no market"))
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 110]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
+      const resolved = (yield* listed({ status: "resolved" })).items.slice(0, 2)
+      assert.deepStrictEqual(
+        resolved.map(({ actual_value, id, prediction_count, result, status, unit }) => ({
+          id,
+          status,
+          result,
+          actual_value,
+          unit,
+          prediction_count
+        })),
+        [
+          {
+            id: macro.id,
+            status: "resolved",
+            result: null,
+            actual_value: 3.1,
+            unit: "%",
+            prediction_count: 1
+          },
+          {
+            id: gold.id,
+            status: "resolved",
+            result: "bullish",
+            actual_value: null,
+            unit: null,
+            prediction_count: 1
+          }
+        ]
+      )
+      assert.strictEqual(resolved[0]?.ended_at, DateTime.formatIso(deadline))
+      assert.deepStrictEqual(
+        (yield* listed({ status: "ended" })).items.slice(0, 2).map(({ id, status }) => [id, status]),
+        [
+          [voided.id, "void"],
+          [cancelled.id, "cancelled"]
+        ]
+      )
+    })
+  )
+
+  it.effect("is read page by page, each challenge once, also those that close together", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const made = yield* Effect.forEach([1, 2, 2, 2, 3, 1, 2], (hours) =>
+        newChallenge({ deadline: plus(now, { hours }) })
+      )
+      const pagesOf = (filter: DirectoryFilter) =>
+        Effect.map(
+          allPages(2, (page) => listed(filter, page)),
+          (pages) => pages.flat().map(({ id }) => String(id))
+        )
+      const open = yield* pagesOf({ status: "open" })
+      assert.deepStrictEqual(open, yield* ids({ status: "open" }))
+      assert.deepStrictEqual(open.toSorted(), made.map(({ id }) => String(id)).toSorted())
+      yield* moveTo(plus(now, "3 hours"))
+      assert.deepStrictEqual(yield* pagesOf({ status: "closed" }), yield* ids({ status: "closed" }))
+      for (const cursor of foreignCursors({ deadline: "x", id: "y" })) {
+        const refused = yield* Effect.flip(listed({ status: "open" }, { limit: 2, cursor }))
+        assert.strictEqual(refused._tag, "InvalidRequest")
+      }
+    })
+  )
+
+  it.effect("knows the challenges of an event", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const event = yield* newEvent()
+      const asked = yield* newChallenge({ event_id: event.event_id })
+      yield* newChallenge()
+      const of = (id: EventId) => ChallengeDirectory.use((directory) => directory.ofEvent(id))
+      assert.deepStrictEqual(
+        (yield* of(event.event_id)).map(({ id }) => id),
+        [asked.id]
+      )
+      assert.deepStrictEqual(yield* of(EventId.make("nothing")), [])
+    })
+  )
+})

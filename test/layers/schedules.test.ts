@@ -1,0 +1,407 @@
+/** Challenges that make themselves, on a real database with a clock that tests move. Each begins on a date of its own. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Exit, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Events } from "../../src/services/Events.ts"
+import type { EventImport } from "../../src/services/Events.ts"
+import { EventId } from "../../src/services/identifiers.ts"
+import { PriceEvents } from "../../src/services/PriceEvents.ts"
+import { Schedules } from "../../src/services/Schedules.ts"
+import type { ScheduleReport } from "../../src/services/Schedules.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import {
+  claimedAgent,
+  countOf,
+  firstPage,
+  importCandles,
+  importQuotes,
+  instant,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const world = (schedules: string) => layer(testServices({ AUSPEX_SCHEDULES: schedules }))
+
+const make = Schedules.use((schedules) => schedules.makeDue)
+
+/** What a run made, and what waits, as `session GC`. */
+const made = (report: ScheduleReport) => report.made.map(({ kind, target }) => `${kind} ${target}`).sort()
+const waits = (report: ScheduleReport) => report.waiting.map(({ reason, target }) => `${target}: ${reason}`)
+
+const challengeOf = (report: ScheduleReport, target: string) => {
+  const found = report.made.find((each) => each.target === target)
+  assert(found !== undefined, `nothing was made of ${target}`)
+  return Arenas.use((arenas) => arenas.get(found.challengeId))
+}
+
+const futures = ["CL", "DXY", "ES", "GC", "HG", "NG", "ZN", "ZS"]
+
+/** Each has this price, as of now. */
+const priced = (targets: ReadonlyArray<string>, price = 100) =>
+  Effect.gen(function* () {
+    const now = yield* DateTime.now
+    for (const target of targets) yield* importQuotes(target, [[now, price]])
+  })
+
+const at = (iso: string) => moveTo(instant(iso))
+
+const pause = (key: string, paused: boolean) => Targets.use((targets) => targets.change(key, { paused }))
+
+const scheduled = countOf((sql) => sql`select count(*)::int as count from scheduled_challenges`)
+const challenges = countOf((sql) => sql`select count(*)::int as count from challenges`)
+
+world("session")("Session challenges", (it) => {
+  it.effect("are made once a target and trading day, before its session, and settle at its close", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-05T10:59:59Z")
+      yield* priced(futures)
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-01-05T11:00:00Z")
+      const report = yield* make
+      assert.deepStrictEqual(
+        made(report),
+        futures.map((key) => `session ${key}`)
+      )
+      const gold = yield* challengeOf(report, "GC")
+      assert.deepInclude(gold, {
+        kind: "session",
+        event_id: null,
+        status: "open",
+        open_price: 100,
+        dead_zone_pct: 0.3,
+        deadline: "2026-01-05T13:00:00.000Z",
+        resolve_at: "2026-01-05T22:00:00.000Z"
+      })
+      assert.include(gold.resolution_criteria ?? "", "2026-01-05T22:00:00.000Z")
+      assert.include(gold.resolution_criteria_zh ?? "", "2026-01-05T22:00:00.000Z")
+      assert.strictEqual((yield* challengeOf(report, "ZS")).resolve_at, "2026-01-05T19:20:00.000Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+
+  it.effect("of crypto are of UTC days", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-10T22:00:00Z")
+      yield* priced(["ETH"])
+      const report = yield* make
+      assert.deepStrictEqual(made(report), ["session ETH"])
+      assert.deepInclude(yield* challengeOf(report, "ETH"), {
+        deadline: "2026-01-11T00:00:00.000Z",
+        resolve_at: "2026-01-12T00:00:00.000Z"
+      })
+    })
+  )
+
+  it.effect("are not made of a paused target; what is in flight of it settles on schedule", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-12T22:00:00Z")
+      yield* priced(["BTC", "ETH"])
+      assert.deepStrictEqual(made(yield* make), ["session ETH"])
+      yield* pause("BTC", false)
+      const report = yield* make
+      assert.deepStrictEqual(made(report), ["session BTC"])
+      const inFlight = yield* challengeOf(report, "BTC")
+      yield* predict(yield* claimedAgent(), inFlight)
+      yield* pause("BTC", true)
+      yield* at("2026-01-13T22:30:00Z")
+      yield* priced(["BTC", "ETH"])
+      assert.deepStrictEqual(made(yield* make), ["session ETH"])
+      yield* at("2026-01-14T00:00:00Z")
+      yield* priced(["BTC"], 102)
+      yield* at("2026-01-14T00:00:10Z")
+      assert.include((yield* Scoring.use((scoring) => scoring.settleDue)).resolved, inFlight.id)
+      const results = yield* Arenas.use((arenas) => arenas.results(inFlight.id, firstPage))
+      assert.strictEqual(results.result, "bullish")
+    })
+  )
+
+  it.effect("wait for a price that is not too old, and say so", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-14T21:00:00Z")
+      yield* priced(["GC"])
+      yield* at("2026-01-15T11:30:00Z")
+      const first = yield* make
+      assert.deepStrictEqual(made(first), [])
+      assert.include(
+        waits(first),
+        "GC: the latest price of GC is of 2026-01-14T21:00:00.000Z, which is too old to begin from"
+      )
+      yield* priced(["GC"], 101)
+      const second = yield* make
+      assert.deepStrictEqual(made(second), ["session GC"])
+      assert.strictEqual((yield* challengeOf(second, "GC")).open_price, 101)
+      assert.lengthOf(second.waiting, futures.length - 1)
+    })
+  )
+
+  it.effect("begin from hourly prices of the last hours, where those are fetched", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
+        values ('GC', '1h', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-01-01T01:01:00Z', '2026-01-01T08:00:00Z')`
+      yield* at("2026-01-16T02:00:00Z")
+      yield* priced(["GC", "CL"])
+      yield* at("2026-01-16T11:30:00Z")
+      // Both prices are of after the last close.
+      assert.deepStrictEqual(made(yield* make), ["session CL"])
+      yield* sql`delete from expected_candles`
+    })
+  )
+
+  it.effect("that were missed are not made up for: no deadline lies in the past, or within minutes", () =>
+    Effect.gen(function* () {
+      const before = yield* challenges
+      // From a Thursday until the Tuesday after: the server was down.
+      yield* at("2026-01-22T12:50:01Z")
+      yield* priced(futures)
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-01-24T12:00:00Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-01-27T12:49:59Z")
+      yield* priced(futures)
+      const report = yield* make
+      assert.strictEqual(made(report).length, futures.length)
+      assert.strictEqual((yield* challenges) - before, futures.length)
+      assert.strictEqual((yield* challengeOf(report, "GC")).deadline, "2026-01-27T13:00:00.000Z")
+    })
+  )
+
+  it.effect("are not made on holidays, and end early on short days", () =>
+    Effect.gen(function* () {
+      yield* at("2026-11-26T12:00:00Z")
+      yield* priced(futures)
+      assert.deepStrictEqual(made(yield* make), [])
+      yield* at("2026-11-27T12:00:00Z")
+      yield* priced(futures)
+      const report = yield* make
+      assert.strictEqual((yield* challengeOf(report, "ES")).resolve_at, "2026-11-27T18:00:00.000Z")
+    })
+  )
+
+  it.effect("are made once by any number of replicas at once, with all that belongs to them", () =>
+    Effect.gen(function* () {
+      yield* at("2026-11-30T12:00:00Z")
+      yield* priced(futures)
+      const before = yield* challenges
+      const reports = yield* Effect.all(
+        Array.from({ length: 6 }, () => make),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        reports.flatMap(made).sort(),
+        futures.map((key) => `session ${key}`)
+      )
+      assert.strictEqual((yield* challenges) - before, futures.length)
+      const entries = countOf(
+        (sql) => sql`
+          select count(*)::int as count from log_pending p join scheduled_challenges s using (challenge_id)
+           where p.type = 'challenge.create'`
+      )
+      assert.strictEqual(yield* entries, yield* scheduled)
+    })
+  )
+
+  it.effect("are not made again when the clock jumps back", () =>
+    Effect.gen(function* () {
+      yield* at("2026-12-01T12:00:00Z")
+      yield* priced(futures)
+      assert.lengthOf(made(yield* make), futures.length)
+      yield* at("2026-12-02T12:00:00Z")
+      yield* priced(futures)
+      assert.lengthOf(made(yield* make), futures.length)
+      yield* at("2026-12-01T12:05:00Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+
+  it.effect("are recorded for ever, each once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`delete from scheduled_challenges`)))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`update scheduled_challenges set period = ''`)))
+      const again = sql`
+        insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
+        select schedule, target, period, ${(yield* newChallenge()).id}::uuid, made_at from scheduled_challenges limit 1`
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(again)))
+    })
+  )
+})
+
+const event = (id: string, assets: ReadonlyArray<string>, published?: DateTime.Utc): EventImport => ({
+  event_id: EventId.make(id),
+  title: `${id} happened`,
+  assets,
+  ...(published !== undefined && { published_at: published })
+})
+const imported = (...events: ReadonlyArray<EventImport>) => Events.use((all) => all.importAll(events))
+
+world("flash")("Flash challenges", (it) => {
+  it.effect("are of the hour after an event, of each target that it names", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-06T15:10:00Z")
+      yield* priced(["GC", "ETH"])
+      yield* imported(event("first", ["GC", "ETH", "CPI"]))
+      const report = yield* make
+      assert.deepStrictEqual(made(report), ["flash ETH", "flash GC"])
+      assert.deepInclude(yield* challengeOf(report, "GC"), {
+        kind: "flash",
+        event_id: EventId.make("first"),
+        deadline: "2026-01-06T15:25:00.000Z",
+        resolve_at: "2026-01-06T16:10:00.000Z"
+      })
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+
+  it.effect("are made once of an event, imported twice or edited; a target that is added gets its own", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-07T15:10:00Z")
+      yield* priced(["GC", "ES"])
+      yield* imported(event("edited", ["GC"]))
+      assert.deepStrictEqual(made(yield* make), ["flash GC"])
+      // In the next hour, where the target could have another one.
+      yield* at("2026-01-07T16:05:00Z")
+      yield* priced(["GC", "ES"])
+      yield* imported({ ...event("edited", ["GC", "ES"]), title: "Another title" })
+      yield* imported(event("edited", ["GC", "ES"], instant("2026-01-07T16:04:00Z")))
+      assert.deepStrictEqual(made(yield* make), ["flash ES"])
+    })
+  )
+
+  it.effect("are at most one a target and hour, of the newest event, however many events come", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-08T15:10:00Z")
+      const now = yield* DateTime.now
+      const open = [...futures, "ETH"]
+      yield* priced([...open, "BTC"])
+      const fifty = Array.from({ length: 50 }, (_, index) => [...open, "BTC"][index % 10] ?? "GC")
+      yield* imported(
+        ...Array.from({ length: 1000 }, (_, index) =>
+          event(`flood-${index}`, fifty, millisBefore(now, 1000 * (index + 1)))
+        )
+      )
+      yield* imported(event("newest", fifty, now))
+      const report = yield* make
+      assert.deepStrictEqual(made(report), open.map((key) => `flash ${key}`).sort())
+      assert.strictEqual((yield* challengeOf(report, "GC")).event_id, "newest")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-01-08T16:00:00Z")
+      yield* priced(open)
+      assert.lengthOf(made(yield* make), open.length)
+    })
+  )
+
+  it.effect("are not made of events that are old, or still to come", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-09T15:10:00Z")
+      yield* priced(["GC"])
+      yield* imported(
+        event("old", ["GC"], instant("2026-01-09T14:10:00Z")),
+        event("ahead", ["GC"], instant("2026-01-09T15:10:01Z"))
+      )
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-01-09T15:10:01Z")
+      assert.deepStrictEqual(made(yield* make), ["flash GC"])
+    })
+  )
+
+  it.effect("are made while the market is open, and of targets that are not paused", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-10T15:10:00Z")
+      yield* priced(["GC", "ETH", "BTC"])
+      yield* imported(event("weekend", ["GC", "ETH", "BTC"]))
+      assert.deepStrictEqual(made(yield* make), ["flash ETH"])
+    })
+  )
+})
+
+const levelsOf = rowsOf(
+  Schema.Struct({ schedule: Schema.String, target: Schema.String, level: Schema.NullOr(Schema.Finite) }),
+  (sql) => sql`
+    select s.schedule, s.target, c.level::float8 as level
+      from scheduled_challenges s join challenges c on c.id = s.challenge_id
+     order by s.target, s.schedule`
+)
+
+world("price_event")("Weekly questions", (it) => {
+  it.effect("are asked of BTC and ETH, paused or not, in all four kinds, with levels around the price", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-11T00:30:00Z")
+      const sunday = instant("2026-01-11T00:00:00Z")
+      for (const [asset, price] of [
+        ["BTC", 87_431],
+        ["ETH", 3012.5]
+      ] as const) {
+        // Days of 2 % up and down: a week moves by about 5.3 %.
+        yield* importCandles(
+          asset,
+          "1h",
+          Array.from({ length: 62 }, (_, index) => [
+            plus(sunday, `${-24 * index - 1} hours`),
+            index % 2 === 0 ? price : price * 1.02
+          ])
+        )
+      }
+      const report = yield* make
+      assert.lengthOf(report.made, 10)
+      assert.deepStrictEqual(report.waiting, [])
+      assert.deepStrictEqual(yield* levelsOf, [
+        { schedule: "barrier_down", target: "BTC", level: 84_000 },
+        { schedule: "barrier_up", target: "BTC", level: 91_000 },
+        { schedule: "count_days", target: "BTC", level: null },
+        { schedule: "numeric_close", target: "BTC", level: null },
+        { schedule: "threshold", target: "BTC", level: 87_500 },
+        { schedule: "barrier_down", target: "ETH", level: 2900 },
+        { schedule: "barrier_up", target: "ETH", level: 3120 },
+        { schedule: "count_days", target: "ETH", level: null },
+        { schedule: "numeric_close", target: "ETH", level: null },
+        { schedule: "threshold", target: "ETH", level: 3020 }
+      ])
+      const { items } = yield* PriceEvents.use((events) => events.list("open", firstPage))
+      for (const question of items) {
+        assert.deepInclude(question, {
+          deadline: "2026-01-12T00:00:00.000Z",
+          resolve_at: "2026-01-19T00:00:00.000Z",
+          window_from: question.kind === "barrier" ? "2026-01-12T00:00:00.000Z" : null
+        })
+      }
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+
+  it.effect("wait for the sixty days that levels and scales are computed from, and are not asked late", () =>
+    Effect.gen(function* () {
+      yield* at("2026-06-07T12:00:00Z")
+      yield* priced(["ETH"], 3000)
+      const report = yield* make
+      assert.deepStrictEqual(made(report), [])
+      assert.match(
+        waits(report).join(),
+        /levels are computed from the last 61 daily closes of ETH, of which 0/
+      )
+      yield* at("2026-06-07T23:55:00Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-06-10T12:00:00Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+})
+
+world("off")("Schedules that are off", (it) => {
+  it.effect("make nothing", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-05T11:00:00Z")
+      yield* priced(futures)
+      yield* imported(event("any", ["GC"]))
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+})

@@ -1,0 +1,71 @@
+/** Pages as people see them who see badly, or on a small screen: what axe finds, and what does not fit. */
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { AxeResults, RunOptions } from "axe-core"
+import type { Browser, Page } from "playwright-core"
+
+const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8")
+
+declare global {
+  interface Window {
+    readonly axe: { readonly run: (options: RunOptions) => Promise<AxeResults> }
+  }
+}
+
+/** What axe complains of, each with where it stands. */
+export const violations = async (page: Page, options: RunOptions): Promise<ReadonlyArray<string>> => {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe)
+  const found = await page.evaluate((wanted) => window.axe.run(wanted), options)
+  return found.violations.flatMap(({ help, id, nodes }) =>
+    nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`)
+  )
+}
+
+export const everything: RunOptions = {
+  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  resultTypes: ["violations"]
+}
+/** Of a page that is the same in both but for its colours. */
+const coloursOnly: RunOptions = {
+  runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }
+}
+
+const overflow = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+/** Looks at pages one after the other, with all that can be opened in them open. */
+export const lookAt = async (browser: Browser, baseURL: string, paths: ReadonlyArray<string>) => {
+  const complaints: Array<string> = []
+  const context = await browser.newContext({
+    baseURL,
+    viewport: { width: 1280, height: 900 },
+    // A colour that is still changing has the contrast of neither.
+    reducedMotion: "reduce"
+  })
+  const page = await context.newPage()
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes("status of 4")) complaints.push(message.text())
+  })
+  page.on("request", (request) => {
+    if (!request.url().startsWith(baseURL)) complaints.push(`${page.url()} asks ${request.url()}`)
+  })
+  for (const path of paths) {
+    const of = (found: ReadonlyArray<string>) => complaints.push(...found.map((each) => `${path}: ${each}`))
+    await page.goto(path)
+    await page.evaluate(() => {
+      for (const details of document.querySelectorAll("details")) details.open = true
+    })
+    await page.emulateMedia({ colorScheme: "light" })
+    of(await violations(page, everything))
+    await page.emulateMedia({ colorScheme: "dark" })
+    of(await violations(page, coloursOnly))
+    for (const width of [1280, 390, 320]) {
+      await page.setViewportSize({ width, height: 900 })
+      const wider = await overflow(page)
+      if (wider > 0) complaints.push(`${path}: at ${width} px ${wider} px too wide`)
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
+  }
+  await context.close()
+  return complaints
+}

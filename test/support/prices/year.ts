@@ -1,0 +1,208 @@
+/** Questions about a real year, BTC and ETH hour by hour, and what the settlement job made of them. */
+import { readFileSync } from "node:fs"
+import { assert } from "@effect/vitest"
+import { DateTime, Effect, Layer, Schema } from "effect"
+import * as Jobs from "../../../src/jobs/Jobs.ts"
+import { LogAudit } from "../../../src/services/LogAudit.ts"
+import { PriceEvents } from "../../../src/services/PriceEvents.ts"
+import type { PriceEvent, PriceEventKind } from "../../../src/services/PriceEvents.ts"
+import { Prices } from "../../../src/services/Prices.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
+import {
+  allPages,
+  answer,
+  claimedAgent,
+  countOf,
+  firstPage,
+  moveTo,
+  newPriceEvent,
+  rowsOf
+} from "../builders.ts"
+import { revealAll } from "../loggedWorld.ts"
+import { day, hour, numbers, settledByHand } from "./byHand.ts"
+import type { Asked, Hour, Hours } from "./byHand.ts"
+
+export const assets = ["BTC", "ETH"] as const
+type Asset = (typeof assets)[number]
+export type Year = Readonly<Record<Asset, Hours>>
+
+export interface Question extends Asked {
+  readonly asset: Asset
+  readonly kind: PriceEventKind
+  /** When its first hour opens, which is also its deadline. */
+  readonly begin: number
+}
+
+const hoursOf = (asset: Asset): Hours => {
+  const file = new URL(`../data/${asset}-1h-2023.csv`, import.meta.url)
+  const [, ...lines] = readFileSync(file, "utf8").trimEnd().split("\n")
+  const hours = lines.map((line): Hour => {
+    const [time = "", ...prices] = line.split(",")
+    const [open = 0, high = 0, low = 0, close = 0] = prices.map(Number)
+    return { time: Date.parse(time), open, high, low, close }
+  })
+  return new Map(hours.map((each) => [each.time, each]))
+}
+
+export const year2023 = (): Year => ({ BTC: hoursOf("BTC"), ETH: hoursOf("ETH") })
+
+/** So many days from a midnight on, and the last hour before them. */
+export const part = (year: Year, from: number, days: number): Year => {
+  const within = (hours: Hours) =>
+    new Map([...hours].filter(([time]) => time >= from - hour && time < from + days * day))
+  return { BTC: within(year.BTC), ETH: within(year.ETH) }
+}
+
+const aMonday = Date.UTC(2022, 0, 3)
+
+const cents = (price: number) => Number(price.toFixed(2))
+
+/** Levels by turns: one that is just reached, one that is just missed, upwards and downwards, and some further away. */
+const levelOf = (turn: number, hours: Hours, begin: number, end: number): number => {
+  const within: Array<Hour> = []
+  for (let time = begin; time < end; time += hour)
+    within.push(...[hours.get(time)].filter((each) => each !== undefined))
+  const high = Math.max(...within.map((each) => each.high))
+  const low = Math.min(...within.map((each) => each.low))
+  const open = within[0]?.open ?? 0
+  return cents([high, high + 0.01, low, low - 0.01, open * 1.03, open * 0.97][turn % 6] ?? open)
+}
+
+/** Every UTC day a close and a threshold, every week from a Monday on a count and a barrier. */
+export const questionsOf = (
+  asset: Asset,
+  hours: Hours,
+  from: number,
+  days: number
+): ReadonlyArray<Question> => {
+  const questions: Array<Question> = []
+  for (let index = 0; index < days; index++) {
+    const begin = from + index * day
+    const end = begin + day
+    const close = hours.get(end - hour)?.close ?? 0
+    const before = hours.get(begin - hour)?.close ?? close
+    const level = cents([close, close + 0.01, before][index % 3] ?? close)
+    questions.push({ asset, kind: "numeric_close", level: null, from: null, begin, end })
+    questions.push({ asset, kind: "threshold", level, from: null, begin, end })
+    const isMonday = (begin - aMonday) % (7 * day) === 0
+    const week = begin + 7 * day
+    if (!isMonday || week > from + days * day) continue
+    questions.push({ asset, kind: "count_days", level: null, from: null, begin, end: week })
+    const barrier = levelOf((index / 7) | 0, hours, begin, week)
+    questions.push({ asset, kind: "barrier", level: barrier, from: begin, begin, end: week })
+  }
+  return questions
+}
+
+/** The year without so many hours, drawn from those of the days that are asked about. */
+export const withoutHours = (year: Year, seed: number, count: number, from: number, days: number): Year => {
+  const draw = numbers(seed)
+  const left = { BTC: new Map(year.BTC), ETH: new Map(year.ETH) }
+  for (let taken = 0; taken < count;) {
+    const hours = draw(2) === 0 ? left.BTC : left.ETH
+    if (hours.delete(from + draw(days * 24) * hour)) taken += 1
+  }
+  return left
+}
+
+interface Ended extends Question {
+  readonly status: string | undefined
+  readonly outcome: "bullish" | "bearish" | number | null
+  readonly observed: number | null
+}
+
+const ask = (question: Question) =>
+  newPriceEvent({
+    kind: question.kind,
+    asset: question.asset,
+    deadline: DateTime.makeUnsafe(question.begin),
+    resolve_at: DateTime.makeUnsafe(question.end),
+    ...(question.level !== null && { level: question.level }),
+    ...(question.from !== null && { window_from: DateTime.makeUnsafe(question.from) })
+  })
+
+/** Until the job has ended every question, in real time; the test's clock stands still, so there is one run. */
+const everythingEnds = Effect.gen(function* () {
+  let highest = 0
+  const isLeft = countOf(
+    (sql) => sql`
+    select count(*)::int as count from challenges where resolved_at is null and cancelled_at is null`
+  )
+  while ((yield* isLeft) > 0) {
+    highest = Math.max(highest, process.memoryUsage().rss)
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  }
+  return highest
+})
+
+const settlementJob = Effect.scoped(
+  Effect.gen(function* () {
+    const before = process.memoryUsage().rss
+    const begun = performance.now()
+    yield* Layer.build(Jobs.layer)
+    const highest = yield* everythingEnds
+    return { seconds: (performance.now() - begun) / 1000, grownMiB: Math.max(0, highest - before) / 2 ** 20 }
+  })
+)
+
+/**
+ * Asks everything a day before it begins, has one agent answer, moves the clock to when the last question would be
+ * void, brings in the candles and lets the jobs run.
+ */
+export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>, known: Year) {
+  const begin = Math.min(...questions.map((question) => question.begin))
+  const end = Math.max(...questions.map((question) => question.end))
+  yield* moveTo(DateTime.makeUnsafe(begin - day))
+  const agent = yield* claimedAgent()
+  const events: Array<PriceEvent> = []
+  for (const question of questions) {
+    const event = yield* ask(question)
+    yield* answer(agent, event)
+    events.push(event)
+  }
+  yield* moveTo(DateTime.makeUnsafe(end + 3 * day))
+  for (const asset of assets) {
+    const candles = [...known[asset].values()].map((each) => ({
+      ...each,
+      time: DateTime.makeUnsafe(each.time)
+    }))
+    yield* Prices.use((prices) => prices.import({ asset, interval: "1h", candles }))
+  }
+  const run = yield* settlementJob
+  const runs = yield* countOf(
+    (sql) => sql`select count(*)::int as count from job_runs where job = 'settlement'`
+  )
+  assert.strictEqual(runs, 1)
+  const shown = new Map(
+    (yield* allPages(200, (page) => PriceEvents.use((arena) => arena.list(undefined, page))))
+      .flat()
+      .map((event) => [String(event.id), event])
+  )
+  const observed = new Map(
+    (yield* rowsOf(
+      Schema.Struct({ id: Schema.String, observed: Schema.Finite }),
+      (sql) =>
+        sql`select challenge_id::text as id, coalesce(close_price, actual_value)::float8 as observed from settlements`
+    )).map((row) => [row.id, row.observed])
+  )
+  const ended = questions.map((question, index): Ended => {
+    const event = shown.get(events[index]?.id ?? "")
+    const outcome = event?.result ?? event?.actual_value ?? null
+    return { ...question, status: event?.status, outcome, observed: observed.get(event?.id ?? "") ?? null }
+  })
+  const { overall } = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
+  yield* revealAll
+  const log = yield* LogAudit.use(({ audit }) => audit)
+  const figures = yield* Scoring.use(({ audit }) => audit)
+  assert.deepStrictEqual([...log.differences, ...figures.differences], [])
+  return { ended, overall, run }
+})
+
+/** What `played` has to answer, from the candles alone. */
+export const endedByHand = (questions: ReadonlyArray<Question>, known: Year): ReadonlyArray<Ended> =>
+  questions.map((question) => {
+    const settled = settledByHand(question, known[question.asset])
+    return settled === undefined
+      ? { ...question, status: "void", outcome: null, observed: null }
+      : { ...question, status: "resolved", ...settled }
+  })

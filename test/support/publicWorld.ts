@@ -1,0 +1,206 @@
+/**
+ * Something of everything that the pages for everybody show: challenges of every type before and after their end, a
+ * board, a record of ten days, events; under names as people and programs choose them.
+ */
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { EventId } from "../../src/services/identifiers.ts"
+import { Events } from "../../src/services/Events.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  answer,
+  claimedAgent,
+  forecast,
+  freshWeek,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus,
+  predict,
+  provisionalAgent
+} from "./builders.ts"
+import { comment, like, newEvent, reply } from "./discussion.ts"
+import { keepLog } from "./log/keeping.ts"
+import { stake, staker } from "./stakes.ts"
+
+const days = 10
+
+/** Up and down by about a percent, and the same every time. */
+const wave = (hour: number, base: number): number =>
+  Math.round(base * (1 + 0.012 * Math.sin(hour / 9) + 0.006 * Math.sin(hour / 2.3) + 0.0002 * hour) * 100) /
+  100
+
+const candlesFrom = (start: DateTime.Utc, hours: number, base: number) =>
+  Array.from({ length: hours }, (_, hour) => {
+    const [open, close] = [wave(hour, base), wave(hour + 1, base)]
+    return {
+      time: plus(start, { hours: hour }),
+      open,
+      close,
+      high: Math.max(open, close) * 1.002,
+      low: Math.min(open, close) * 0.998
+    }
+  })
+
+export const longestSummary =
+  `${"The committee met for two days. ".repeat(300)}\n\n${"unbreakable".repeat(35)}`.slice(0, 10_000)
+
+export const hostileNames = {
+  emoji: "👩🏽‍🚀".repeat(11) + "🔭🔭🔭",
+  rightToLeft: "وكيل التوقعات",
+  unbroken: "W".repeat(80)
+} as const
+
+export const publicWorld = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const events = yield* Events
+  const scoring = yield* Scoring
+  const macro = yield* MacroArena
+  const prices = yield* Prices
+  const monday = yield* freshWeek
+
+  yield* prices.import({
+    asset: "GC",
+    interval: "1h",
+    candles: candlesFrom(plus(monday, "-3 days"), 24 * (days + 4), 2400)
+  })
+  yield* prices.import({
+    asset: "ETH",
+    interval: "1h",
+    candles: candlesFrom(plus(monday, "-3 days"), 24 * (days + 4), 3100)
+  })
+  const agents = yield* Effect.forEach(
+    ["First Light", hostileNames.rightToLeft, hostileNames.emoji, hostileNames.unbroken, "Tide <b>Table</b>"],
+    (name) => claimedAgent(name)
+  )
+  const [first = yield* claimedAgent()] = agents
+  const newcomer = yield* provisionalAgent("Newcomer")
+  yield* sql`
+    update agents set model_provider = 'openlab', model_name = 'reasoner-2 large', bio = 'Reads the tape.'
+     where id = ${first}::uuid`
+
+  // Ten days of gold: the first agent is good and sure of it, the others less so.
+  let settled = yield* newChallenge({ open_price: wave(72, 2400), dead_zone_pct: 0.3 })
+  for (let day = 0; day < days; day++) {
+    const morning = plus(monday, { days: day })
+    yield* moveTo(plus(morning, "1 hour"))
+    const deadline = plus(morning, "20 hours")
+    settled = yield* newChallenge({
+      open_price: wave(72 + day * 24, 2400),
+      dead_zone_pct: 0.3,
+      deadline,
+      resolve_at: plus(morning, "23 hours")
+    })
+    const [before, after] = [wave(72 + day * 24, 2400), wave(72 + day * 24 + 23, 2400)]
+    const right = after > before * 1.003 ? ("bullish" as const) : ("bearish" as const)
+    const wrong = right === "bullish" ? ("bearish" as const) : ("bullish" as const)
+    for (const [place, agent] of [...agents, newcomer].entries()) {
+      yield* predict(agent, settled, {
+        direction: (day * 3 + place * 2) % 7 < 5 - place ? right : wrong,
+        confidence: ((day * 17 + place * 29) % 90) / 100,
+        reasoning: "Yields fell, and real rates with them.\nThat is all."
+      })
+    }
+    yield* moveTo(plus(morning, { hours: 23, minutes: 30 }))
+    yield* scoring.settleDue
+  }
+
+  const now = plus(monday, { days: days })
+  yield* moveTo(now)
+  const asked = { deadline: plus(now, "5 hours"), resolve_at: plus(now, "30 hours") }
+  const [opec] = yield* events.importAll([
+    {
+      event_id: EventId.make("opec"),
+      title: "OPEC+ agrees to extend its production cuts",
+      summary: longestSummary,
+      url: "https://example.org/opec",
+      source: "Example Wire",
+      spaces: ["finance", "policy"],
+      assets: ["CL", "NG"]
+    },
+    { event_id: EventId.make("fed"), title: "ملخص: بيان <البنك>", spaces: ["finance"], assets: ["GC"] },
+    { title: "w".repeat(200), source: hostileNames.unbroken }
+  ])
+  const [event = yield* newEvent()] = opec === undefined ? [] : [opec]
+  const thread = yield* comment(first, event, { content: "Cuts were priced in.\n\nWatch the inventories." })
+  for (const [place, agent] of agents.entries()) yield* reply(agent, thread, `Reply ${place}: <i>why?</i>`)
+  for (const agent of agents.slice(1)) yield* like(agent, thread)
+  yield* comment(newcomer, event, { content: "m".repeat(4000) })
+  yield* comment(agents[1] ?? first, event, { content: "أعتقد أن السعر سيرتفع <b>غدا</b>." })
+  const open = yield* newChallenge({ ...asked, event_id: EventId.make("opec"), open_price: 2400 })
+  yield* predict(first, open, { confidence: 0.7 })
+  yield* newChallenge({ ...asked, question: `Will ${"x".repeat(200)} rise?`, open_price: 2400 })
+
+  // Two of each: one of them open, and one that ends now.
+  const openMacro = yield* newMacro({ deadline: plus(now, "4 days"), unit: "%", reward_pool: 500 })
+  const pool = yield* newMacro({
+    deadline: plus(now, "1 hour"),
+    unit: "%",
+    reward_pool: 1000,
+    period: "2026-04"
+  })
+  const barrier = yield* newPriceEvent({
+    kind: "barrier",
+    level: 3170,
+    resolve_at: plus(now, "10 hours"),
+    window_from: plus(now, "-2 days")
+  })
+  const close = yield* newPriceEvent({
+    kind: "numeric_close",
+    reference_scale: 40,
+    resolve_at: plus(now, "1 day")
+  })
+  const threshold = yield* newPriceEvent({
+    kind: "threshold",
+    level: 3200,
+    deadline: plus(now, "20 hours"),
+    resolve_at: plus(now, "1 day")
+  })
+  for (const [place, agent] of agents.entries()) {
+    yield* forecast(agent, pool, { predicted_value: 3 + place * 0.06, predicted_std: 0.05 + place * 0.02 })
+    yield* answer(agent, close, { predicted_value: 3120 + place * 14, predicted_std: 20 + place * 5 })
+    yield* answer(agent, barrier, { direction: place < 3 ? "bullish" : "bearish", confidence: 0.2 * place })
+  }
+  for (const [value, amount] of [
+    [3.15, 75],
+    [2.9, 50]
+  ] as const) {
+    const agent = yield* staker(100)
+    yield* forecast(agent, pool, { predicted_value: value })
+    yield* stake(agent, pool, amount, value)
+    yield* forecast(agent, openMacro, { predicted_value: value })
+    yield* stake(agent, openMacro, 25, value).pipe(Effect.ignore)
+  }
+  yield* moveTo(plus(now, "2 hours"))
+  yield* scoring.settleDue
+  yield* macro.resolve(pool.id, 3.15)
+  yield* sql`
+    insert into calibration_figures
+      (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
+    values (${first}::uuid, 60, '{9,5,4,5,6,5,4,6,7,9}', 26, 44, 54, 52.5, 48)
+    on conflict (agent_id) do update set
+      count = excluded.count, pit = excluded.pit, within_50 = excluded.within_50, within_80 = excluded.within_80,
+      within_95 = excluded.within_95, abs_z_sum = excluded.abs_z_sum, sharpness_sum = excluded.sharpness_sum`
+  yield* keepLog
+
+  return {
+    now,
+    agents,
+    first,
+    newcomer,
+    open,
+    settled,
+    openMacro,
+    pool,
+    barrier,
+    close,
+    threshold,
+    event: event.event_id,
+    thread: thread.comment_id,
+    /** At this moment what is judged by candles has ended, too. */
+    end: plus(now, "26 hours")
+  }
+})

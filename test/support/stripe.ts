@@ -1,0 +1,218 @@
+/** Stripe as far as we use it: a server in the shapes of its API, and messages signed by its own library. */
+import { createServer } from "node:http"
+import type { IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Clock, Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { Stripe } from "stripe"
+import * as PaymentsOnPostgres from "../../src/layers/postgres/Payments.ts"
+import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
+import { packageName, Payments } from "../../src/services/Payments.ts"
+import type { OperatorId } from "../../src/services/identifiers.ts"
+import { Operators } from "../../src/services/Operators.ts"
+
+export const stripeSecretKey = "sk_test_canary4242424242424242"
+export const webhookSecret = "whsec_canary1717171717171717"
+export const checkoutOrigin = "https://checkout.example"
+
+export const packages = [
+  { credits: 500, price: { amount: 500, currency: "eur" } },
+  { credits: 2200, price: { amount: 2000, currency: "eur" } }
+] as const
+export const [small, large] = packages.map(packageName)
+
+/** What was asked for, as the form fields that the library sends. */
+export interface AskedSession {
+  readonly idempotencyKey: string
+  readonly fields: Readonly<Record<string, string>>
+  readonly sessionId: string
+}
+
+export type StripeMood = "sound" | "refuses" | "fails" | "leads elsewhere" | "talks nonsense"
+
+export class StripeServer extends Context.Service<
+  StripeServer,
+  {
+    readonly url: URL
+    readonly asked: ReadonlyArray<AskedSession>
+    /** From now on. */
+    readonly behave: (mood: StripeMood) => void
+  }
+>()("auspex/test/StripeServer") {}
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString()
+}
+
+const errorOf = (type: string, message: string) => ({ error: { type, message } })
+
+export const stripeServer = Layer.effect(
+  StripeServer,
+  Effect.gen(function* () {
+    const asked: Array<AskedSession> = []
+    const answers = new Map<string, { readonly body: string; readonly answer: unknown }>()
+    let mood: StripeMood = "sound"
+
+    const answerTo = (key: string, body: string): readonly [status: number, answer: unknown] => {
+      if (mood === "fails") return [500, errorOf("api_error", "Something went wrong.")]
+      if (mood === "refuses")
+        return [401, errorOf("invalid_request_error", `Invalid API Key: ${stripeSecretKey}`)]
+      if (mood === "talks nonsense") return [200, { id: "cs_x", object: "checkout.session", url: null }]
+      const earlier = answers.get(key)
+      if (earlier !== undefined) {
+        return earlier.body === body
+          ? [200, earlier.answer]
+          : [400, errorOf("idempotency_error", "Keys can only be used with the same parameters.")]
+      }
+      const sessionId = `cs_test_${asked.length + 1}_${key.slice(-12)}`
+      const origin = mood === "leads elsewhere" ? "https://evil.example" : checkoutOrigin
+      const answer = { id: sessionId, object: "checkout.session", url: `${origin}/c/pay/${sessionId}` }
+      answers.set(key, { body, answer })
+      asked.push({ idempotencyKey: key, fields: Object.fromEntries(new URLSearchParams(body)), sessionId })
+      return [200, answer]
+    }
+
+    const server = createServer((request, response) => {
+      const answered = async () => {
+        const body = await bodyOf(request)
+        const isKnown = request.method === "POST" && request.url === "/v1/checkout/sessions"
+        const isUs = request.headers.authorization === `Bearer ${stripeSecretKey}`
+        const [status, answer] =
+          isKnown && isUs
+            ? answerTo(String(request.headers["idempotency-key"]), body)
+            : [isKnown ? 401 : 404, errorOf("invalid_request_error", "?")]
+        response.writeHead(status, { "content-type": "application/json", "stripe-should-retry": "false" })
+        response.end(JSON.stringify(answer))
+      }
+      void answered()
+    })
+    yield* Effect.acquireRelease(
+      Effect.callback<void>((resume) => {
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      }),
+      () =>
+        Effect.callback<void>((resume) => {
+          server.closeAllConnections()
+          server.close(() => resume(Effect.void))
+        })
+    )
+    const { port } = server.address() as AddressInfo
+    return {
+      url: new URL(`http://127.0.0.1:${port}`),
+      asked,
+      behave: (next) => {
+        mood = next
+      }
+    }
+  })
+)
+
+/** Purchases that this server is asked to collect for; fresh, for it stands beside a server's that sells nothing. */
+export const selling = Layer.unwrap(
+  Effect.map(StripeServer, ({ url }) =>
+    Layer.fresh(PaymentsOnPostgres.layer).pipe(
+      Layer.provide(
+        PaymentProvider.layer(
+          Option.some({
+            secretKey: Redacted.make(stripeSecretKey),
+            webhookSecret: Redacted.make(webhookSecret),
+            packages,
+            api: url,
+            checkoutOrigin
+          })
+        )
+      )
+    )
+  )
+)
+
+/** Another replica's, on the same database. */
+export const paymentsReplica = Effect.map(Layer.build(Layer.fresh(selling)), (context) =>
+  Context.get(context, Payments)
+)
+
+const library = new Stripe("sk_test_unused")
+
+/** Signs a message as Stripe does, by its own library. */
+export const signatureOf = (payload: string, seconds: number, secret = webhookSecret): string =>
+  library.webhooks.generateTestHeaderString({ payload, secret, timestamp: seconds })
+
+let events = 0
+
+export type EventObject = Readonly<Record<string, unknown>>
+
+/** An event in Stripe's envelope, with an id that nothing had before. */
+export const stripeEvent = (type: string, object: EventObject, fields: EventObject = {}): string => {
+  events += 1
+  return JSON.stringify({
+    id: `evt_${events}`,
+    object: "event",
+    api_version: "2026-10-28.endive",
+    created: 1_780_000_000 + events,
+    data: { object },
+    livemode: false,
+    pending_webhooks: 1,
+    request: { id: null, idempotency_key: null },
+    type,
+    ...fields
+  })
+}
+
+/** A message that was signed a moment ago. */
+export const signedNow = Effect.fnUntraced(function* (body: string) {
+  const seconds = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  return { body, signature: signatureOf(body, seconds) }
+})
+
+/** Has the service take a message; by this replica, or another. */
+export const deliver = Effect.fnUntraced(function* (body: string, by?: Payments["Service"]) {
+  const payments = by ?? (yield* Payments)
+  return yield* payments.receive(yield* signedNow(body))
+})
+
+/** A purchase that was begun, with what Stripe's objects say of it. */
+export const begun = Effect.fnUntraced(function* (
+  owner: OperatorId,
+  name: string = small ?? "",
+  key: string = crypto.randomUUID()
+) {
+  const { asked } = yield* StripeServer
+  const { operator } = yield* Operators.use((operators) => operators.account(owner))
+  const { payAt, purchaseId } = yield* Payments.use((payments) =>
+    payments.begin(operator, { package: name, key })
+  )
+  const sessionId = asked.find(({ fields }) => fields["client_reference_id"] === purchaseId)?.sessionId ?? ""
+  const price = packages.find((each) => packageName(each) === name)?.price ?? packages[0].price
+  const metadata = { auspex_purchase: purchaseId }
+  const paymentId = `pi_${purchaseId.slice(-12)}`
+  const session = {
+    id: sessionId,
+    object: "checkout.session",
+    client_reference_id: purchaseId,
+    amount_total: price.amount,
+    currency: price.currency,
+    payment_status: "paid",
+    payment_intent: paymentId,
+    metadata
+  }
+  const charge = (amount_refunded: number) => ({
+    object: "charge",
+    amount: price.amount,
+    amount_refunded,
+    currency: price.currency,
+    payment_intent: paymentId,
+    metadata
+  })
+  const dispute = (status: string, amount: number = price.amount) => ({
+    object: "dispute",
+    amount,
+    currency: price.currency,
+    status,
+    payment_intent: paymentId
+  })
+  return { charge, dispute, payAt, purchaseId, session }
+})
+
+/** The moment that Stripe's messages of these tests are about. */
+export const stripeTime = DateTime.makeUnsafe("2026-06-01T00:00:00Z")
