@@ -444,6 +444,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   },
   "GET /admin/prices/quarantine": page(1),
   "GET /admin/macro/proposals": plain(1),
+  "GET /admin/release-calendar": plain(1),
   "POST /admin/prices/quarantine/:id": made(
     4,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
@@ -524,6 +525,21 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
+  "PUT /admin/release-calendar": {
+    statements: 5,
+    request: (count) =>
+      Effect.succeed({
+        asked: {
+          json: {
+            releases: Array.from({ length: count }, (_, n) => ({
+              asset: "CPI",
+              period: `period ${n}`,
+              release_at: farDeadline
+            }))
+          }
+        }
+      })
+  },
   "POST /admin/archive": {
     statements: 3,
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })

@@ -72,6 +72,14 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+/** What a schedule writes beside a challenge that it makes. */
+const scheduled = SqlClient.SqlClient.use(
+  (sql) => sql`
+    insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
+    select 'session', target, '2026-01-05', id, created_at from challenges where type = 'directional' limit 1
+    on conflict do nothing`
+)
+
 /** What is recorded of a purchase that was paid. */
 const bought = SqlClient.SqlClient.use((sql) =>
   Effect.gen(function* () {
@@ -126,6 +134,7 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* scheduled
   yield* comment(agent, yield* newEvent())
   yield* bought
   return { agent, challenge, deadline }
@@ -149,6 +158,7 @@ const appendOnly = [
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
   ["archived_challenges", "result"],
+  ["scheduled_challenges", "period"],
   ["comments", "content"],
   ["purchases", "credits"],
   ["checkout_sessions", "url"],

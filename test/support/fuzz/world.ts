@@ -226,6 +226,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))
   }
 
+  // Nothing is sold here, so nobody could have begun these over HTTP.
+  yield* sql`
+    insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+    select uuidv7(), ${yield* someOperator}::uuid, 'key-' || n, 500000000, 500, 'eur', ${DateTime.toDateUtc(start)}
+      from generate_series(1, 3) as n`
+
   for (const idempotency_key of ["first", "second", "third"]) {
     yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
       amount: 1.5,
@@ -476,6 +482,17 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       })
     ],
     "admin.importTournament": [newTournament],
+    "admin.replaceReleaseCalendar": [
+      always({
+        hints: {
+          "releases.*.asset": "CPI",
+          "releases.*.release_at": tomorrow,
+          "releases.*.deadline": tomorrow,
+          "releases.*.bin_edges": [3, 3.1],
+          "releases.*.reward_pool": 1.5
+        }
+      })
+    ],
     "admin.importPrices": [
       always({
         hints: {
