@@ -48,6 +48,7 @@ const decided: Environment = {
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "60/minute",
   AUSPEX_TRUSTED_PROXIES: "",
   AUSPEX_PRICE_SOURCE: "none"
 }
@@ -75,6 +76,7 @@ const absent = [
   "AUSPEX_CREDIT_PACKAGES",
   "AUSPEX_PRICE_REPLAY_DIR",
   "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -248,6 +250,7 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
   "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))
@@ -317,6 +320,7 @@ describe("Settings", () => {
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
         purchases: "10 in 3600 s",
+        gateway_calls: "60 in 60 s",
         reads: "600 in 60 s",
         log_reads: "6000 in 60 s"
       })

@@ -24,7 +24,7 @@ type Faults = Readonly<Record<string, string>>
 
 /** `error:5` is the fault `error` with the value 5; one without a value, as `silent`, has none. */
 const faultsOf = (model: string): Faults => {
-  const parts = model.split(":")
+  const parts = model.split(/[:;=]/)
   const faults: Record<string, string> = {}
   for (let index = 0; index < parts.length; index += 2) faults[parts[index] ?? ""] = parts[index + 1] ?? "1"
   return faults
@@ -219,6 +219,12 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
 const listening = (server: Server) =>
   new Promise<number>((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+  })
+
+/** Until a fact holds of what goes on outside of the test's clock. */
+export const until = (fact: () => boolean) =>
+  Effect.promise(async () => {
+    while (!fact()) await pause(2)
   })
 
 /** A provider that is there until the scope ends. */
