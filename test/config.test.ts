@@ -48,6 +48,7 @@ const decided: Environment = {
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "60/minute",
   AUSPEX_TRUSTED_PROXIES: "",
   AUSPEX_PRICE_SOURCE: "none"
 }
@@ -55,6 +56,7 @@ const decided: Environment = {
 /** Not there until somebody sets them: each of them means something else then. */
 const absent = [
   "DATABASE_URL",
+  "AUSPEX_SCHEDULES",
   "AUSPEX_BASE_URL",
   "AUSPEX_TOKEN_SECRET",
   "AUSPEX_TOKEN_SECRET_PREVIOUS",
@@ -73,6 +75,8 @@ const absent = [
   "AUSPEX_STRIPE_WEBHOOK_SECRET",
   "AUSPEX_CREDIT_PACKAGES",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -89,8 +93,17 @@ const further: Environment = {
   AUSPEX_LOG_WITNESSES: "",
   AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
   AUSPEX_PRICE_HISTORY: "63 days",
+  AUSPEX_FEED_INTERVAL: "5 minutes",
   AUSPEX_PRICE_SETTLE_DELAY: "1 minute",
   AUSPEX_PRICE_REREAD: "2 minutes",
+  AUSPEX_SESSION_LEAD: "2 hours",
+  AUSPEX_FLASH_TIME: "15 minutes",
+  AUSPEX_FLASH_WITHIN: "1 hour",
+  AUSPEX_WEEKLY_LEAD: "24 hours",
+  AUSPEX_RELEASE_LEAD: "14 days",
+  AUSPEX_RELEASE_CLOSE: "1 hour",
+  AUSPEX_SCHEDULE_NOTICE: "10 minutes",
+  AUSPEX_SCHEDULE_PRICE_WITHIN: "3 hours",
   AUSPEX_MACRO_AUTO_RESOLVE: "off",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
   AUSPEX_LOG_LEVEL: "Info",
@@ -175,6 +188,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "kraken:",
     "https://kraken.com"
   ],
+  AUSPEX_SCHEDULES: ["none", "on", "all", "session,weekly", "session,", "session,session"],
   AUSPEX_MACRO_AUTO_RESOLVE: ["true", "yes", "On"],
   AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],
   AUSPEX_LOG_KEY: ["a-secret-that-is-no-key", otherKey, testLogKey.slice(0, -8)],
@@ -235,6 +249,8 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))
@@ -304,6 +320,7 @@ describe("Settings", () => {
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
         purchases: "10 in 3600 s",
+        gateway_calls: "60 in 60 s",
         reads: "600 in 60 s",
         log_reads: "6000 in 60 s"
       })
@@ -346,6 +363,18 @@ describe("Settings", () => {
       assert.match(yield* refusal({ ...issuer, ...secret }), /^AUSPEX_OIDC_CLIENT_ID must be set/)
       for (const partial of [client, secret, { ...client, ...secret }])
         assert.match(yield* refusal(partial), /^AUSPEX_OIDC_ISSUER must be set/)
+    })
+  )
+
+  it.effect("schedules are on where there is a price source, unless an operator says otherwise", () =>
+    Effect.gen(function* () {
+      const replay = { AUSPEX_PRICE_SOURCE: "replay", AUSPEX_PRICE_REPLAY_DIR: "recordings" }
+      const schedulesOf = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(loaded(environment), ({ rules }) => rules.schedules)
+      assert.deepStrictEqual(yield* schedulesOf({}), [])
+      assert.deepStrictEqual(yield* schedulesOf(replay), ["session", "flash", "price_event", "macro"])
+      assert.deepStrictEqual(yield* schedulesOf({ ...replay, AUSPEX_SCHEDULES: "off" }), [])
+      assert.deepStrictEqual(yield* schedulesOf({ AUSPEX_SCHEDULES: "macro, session" }), ["session", "macro"])
     })
   )
 

@@ -15,15 +15,15 @@ const decodeFile = Schema.decodeUnknownEffect(Schema.fromJsonString(NewReleaseCa
 const columns: ReadonlyArray<Column<Releases["releases"][number]>> = [
   { title: "asset", of: ({ asset }) => asset },
   { title: "period", of: ({ period }) => period },
-  { title: "unit", of: ({ unit }) => unit, yields: "dropped" },
+  { title: "unit", of: ({ unit = null }) => unit, yields: "dropped" },
   { title: "release (UTC)", of: ({ release_at }) => moment(release_at) },
   {
     title: "deadline (UTC)",
-    of: ({ deadline }) => (deadline === null ? null : moment(deadline)),
+    of: ({ deadline = null }) => moment(deadline),
     yields: "dropped"
   },
   { title: "pool", of: ({ reward_pool }) => reward_pool, yields: "dropped" },
-  { title: "challenge", of: ({ challenge_id }) => challenge_id, yields: "dropped" }
+  { title: "challenge", of: ({ challenge_id = null }) => challenge_id, yields: "dropped" }
 ]
 
 const shown = Effect.fnUntraced(function* (calendar: Releases) {

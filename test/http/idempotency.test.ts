@@ -1,4 +1,4 @@
-/** `Idempotency-Key`, at the endpoint for stakes: what is sent again does nothing again. */
+/** `Idempotency-Key`, mostly at the endpoint for stakes: what is sent again does nothing again. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,6 +8,7 @@ import { Idempotency } from "../../src/services/Idempotency.ts"
 import { claim, onboard } from "../support/agents.ts"
 import { times } from "../support/atOnce.ts"
 import { forecast, newMacro } from "../support/builders.ts"
+import { newEvent } from "../support/discussion.ts"
 import { fund } from "../support/ledger.ts"
 import { get, post, testServer, wrongFields } from "../support/server.ts"
 
@@ -94,6 +95,33 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
       }
       assert.strictEqual(yield* frozen, 100)
     })
+  )
+
+  it.effect(
+    "makes one comment, one reply and one gateway key of several sendings, and shows the key again",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const event = yield* newEvent()
+        const { agentId, token } = yield* onboard()
+        yield* claim(agentId)
+        yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+        yield* sql`update operators set plan = 'pro'`
+        const twice = Effect.fnUntraced(function* (path: string, json: object) {
+          const asked = { token, headers: { "idempotency-key": path }, json }
+          const [first, again] = [yield* post(path, asked), yield* post(path, asked)]
+          assert.deepStrictEqual([first.status, again.status, again.text], [201, 201, first.text])
+          return first.json
+        })
+        const comment = yield* twice("/api/v1/agent/comments", { news_id: event.event_id, content: "Once." })
+        yield* twice(`/api/v1/agent/comments/${String(comment["comment_id"])}/replies`, {
+          content: "Once, too."
+        })
+        yield* twice("/api/v1/llm/keys", { name: "once" })
+        const said = yield* get(`/api/v1/public/comments/${event.event_id}`)
+        assert.strictEqual(said.json["total_count"], 2)
+        assert.strictEqual((yield* sql`select 1 from gateway_keys`).length, 1)
+      })
   )
 
   it.effect("is kept for 24 hours, without the answer being readable in the database", () =>

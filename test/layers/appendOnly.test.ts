@@ -8,6 +8,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -72,6 +73,14 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
+/** What a schedule writes beside a challenge that it makes. */
+const scheduled = SqlClient.SqlClient.use(
+  (sql) => sql`
+    insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
+    select 'session', target, '2026-01-05', id, created_at from challenges where type = 'directional' limit 1
+    on conflict do nothing`
+)
+
 /** What is recorded of a purchase that was paid. */
 const bought = SqlClient.SqlClient.use((sql) =>
   Effect.gen(function* () {
@@ -91,6 +100,22 @@ const bought = SqlClient.SqlClient.use((sql) =>
       values (${id}::uuid, 'cs_1', 'evt_1', ${time}::timestamptz) on conflict do nothing`
   })
 )
+
+/** What is recorded of a call of a model. */
+const called = Effect.fnUntraced(function* (agentId: AgentId) {
+  const sql = yield* SqlClient.SqlClient
+  const id = "0190f000-0000-7000-8000-0000000000ab"
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select ${id}::uuid, id, owner_id, 'k', 'aus_gw_k', sha256('k'), created_at from agents where id = ${agentId}::uuid
+    on conflict do nothing`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select ${id}::uuid, agent_id, owner_id, id, 'r', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
+      from gateway_keys where id = ${id}::uuid
+    on conflict do nothing`
+})
 
 const over = {
   slug: "over",
@@ -126,8 +151,10 @@ const records = Effect.gen(function* () {
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
+  yield* scheduled
   yield* comment(agent, yield* newEvent())
   yield* bought
+  yield* called(agent)
   return { agent, challenge, deadline }
 })
 
@@ -149,11 +176,13 @@ const appendOnly = [
   ["pool_settlements", "paid"],
   ["pool_rewards", "reward"],
   ["archived_challenges", "result"],
+  ["scheduled_challenges", "period"],
   ["comments", "content"],
   ["purchases", "credits"],
   ["checkout_sessions", "url"],
   ["payment_events", "outcome"],
-  ["payments", "paid_at"]
+  ["payments", "paid_at"],
+  ["gateway_calls", "cost"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

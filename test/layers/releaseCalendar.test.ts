@@ -38,22 +38,15 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
       yield* moveTo(instant("2026-01-01T00:00:00Z"))
       yield* plan(
         release({ unit: "% over a year", deadline: instant("2026-02-10T00:00:00Z"), reward_pool: 10.5 }),
-        release({ asset: "NFP", release_at: instant("2026-02-06T13:30:00Z"), bin_edges: null })
+        { asset: "NFP", period: "2026-01", release_at: instant("2026-02-06T13:30:00Z") }
       )
       const { releases } = yield* calendar
       assert.deepStrictEqual(releases, [
         {
           asset: "NFP",
           period: "2026-01",
-          unit: null,
           release_at: "2026-02-06T13:30:00.000Z",
-          deadline: null,
-          question: null,
-          reference_scale: 0.1,
-          decimal_step: null,
-          bin_edges: null,
-          reward_pool: 0,
-          challenge_id: null
+          reward_pool: 0
         },
         {
           asset: "CPI",
@@ -61,17 +54,14 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
           unit: "% over a year",
           release_at: "2026-02-11T13:30:00.000Z",
           deadline: "2026-02-10T00:00:00.000Z",
-          question: null,
           reference_scale: 0.1,
-          decimal_step: null,
           bin_edges: [2.9, 3.1],
-          reward_pool: 10.5,
-          challenge_id: null
+          reward_pool: 10.5
         }
       ])
       assert.deepStrictEqual(
         (yield* plan(release())).releases.map(({ unit }) => unit),
-        [null]
+        [undefined]
       )
       assert.deepStrictEqual((yield* plan()).releases, [])
     })

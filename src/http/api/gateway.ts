@@ -11,17 +11,27 @@ import {
 } from "../../services/GatewayKeys.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Instant } from "../../services/text.ts"
-import { AgentAuthentication, AgentLimit, GatewayReader, RequestBody } from "../middleware/definitions.ts"
+import {
+  AgentAuthentication,
+  AgentLimit,
+  GatewayReader,
+  OnceOnly,
+  RequestBody
+} from "../middleware/definitions.ts"
+import { onceOnlyHeaders } from "./onceOnly.ts"
 
 export class GatewayApi extends HttpApiGroup.make("gateway")
   .add(
     HttpApiEndpoint.post("createKey", "/llm/keys", {
+      headers: onceOnlyHeaders,
       payload: NewGatewayKey,
       success: HttpApiSchema.WithHeaders(CreatedGatewayKey.pipe(HttpApiSchema.status(201)), {
         "cache-control": Schema.Literal("no-store")
       }),
       error: [GatewayDisabled, NotFound, InvalidRequest]
-    }).annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit"),
+    })
+      .annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit")
+      .middleware(OnceOnly),
     HttpApiEndpoint.get("listKeys", "/llm/keys", {
       query: pageQuery,
       success: GatewayKeyList,

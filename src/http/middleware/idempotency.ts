@@ -3,6 +3,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
 import { Idempotency, IdempotencyKey } from "../../services/Idempotency.ts"
+import type { KeptAnswer } from "../../services/Idempotency.ts"
 import { CurrentAgent, OnceOnly } from "./definitions.ts"
 
 const header = "idempotency-key"
@@ -12,6 +13,12 @@ const bare = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : 
 
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
+
+/** The answer of a request that is not carried out again. */
+const again = ({ body, status }: KeptAnswer) =>
+  HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
+    HttpServerResponse.setHeader("idempotency-replayed", "true")
+  )
 
 export const layer = Layer.effect(
   OnceOnly,
@@ -32,15 +39,15 @@ export const layer = Layer.effect(
         const { agentId } = yield* CurrentAgent
         const body = yield* Effect.orDie(request.text)
         const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
-        const { replayed, ...answer } = yield* idempotency.once(
+        let given: HttpServerResponse.HttpServerResponse | undefined
+        const kept = yield* idempotency.once(
           { agentId, key: bare(key.value), fingerprint },
-          Effect.map(httpEffect, (response) => ({ status: response.status, body: bodyOf(response) }))
+          Effect.map(httpEffect, (response) => {
+            given = response
+            return { status: response.status, body: bodyOf(response) }
+          })
         )
-        const response =
-          answer.body === ""
-            ? HttpServerResponse.empty({ status: answer.status })
-            : HttpServerResponse.text(answer.body, { status: answer.status, contentType: "application/json" })
-        return replayed ? HttpServerResponse.setHeader(response, "idempotency-replayed", "true") : response
+        return kept.replayed || given === undefined ? again(kept) : given
       })
     )
   })

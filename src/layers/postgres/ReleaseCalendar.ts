@@ -39,28 +39,29 @@ const rowOf = (release: PlannedRelease) => ({
   period: release.period,
   unit: release.unit ?? "",
   release_at: at(release.release_at),
-  deadline: release.deadline == null ? null : at(release.deadline),
+  deadline: release.deadline === undefined ? null : at(release.deadline),
   question: release.question ?? null,
-  decimal_step: release.decimal_step == null ? null : decimal(release.decimal_step),
-  reference_scale: release.reference_scale == null ? null : decimal(release.reference_scale),
-  bin_edges: release.bin_edges == null ? null : `{${release.bin_edges.map(decimal).join(",")}}`,
+  decimal_step: release.decimal_step === undefined ? null : decimal(release.decimal_step),
+  reference_scale: release.reference_scale === undefined ? null : decimal(release.reference_scale),
+  bin_edges: release.bin_edges === undefined ? null : `{${release.bin_edges.map(decimal).join(",")}}`,
   reward_pool: microCredits(release.reward_pool ?? 0).toString()
 })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const targets = yield* Targets
-  const rows = many(Schema.Struct(Release.fields))
+  const rows = many(Schema.Struct({ release: Release }))
 
   const list: ReleaseCalendar["Service"]["list"] = rows(sql`
-    select r.target as asset, r.period, nullif(r.unit, '') as unit, ${iso(sql, "r.release_at")} as release_at,
-           ${iso(sql, "r.deadline")} as deadline, r.question, r.reference_scale::float8 as reference_scale,
-           r.decimal_step::float8 as decimal_step, r.bin_edges::float8[] as bin_edges,
-           r.reward_pool::float8 / 1000000 as reward_pool, s.challenge_id::text
+    select jsonb_strip_nulls(jsonb_build_object(
+             'asset', r.target, 'period', r.period, 'unit', nullif(r.unit, ''),
+             'release_at', ${iso(sql, "r.release_at")}, 'deadline', ${iso(sql, "r.deadline")}, 'question', r.question,
+             'reference_scale', r.reference_scale, 'decimal_step', r.decimal_step, 'bin_edges', to_jsonb(r.bin_edges),
+             'reward_pool', r.reward_pool::numeric / 1000000, 'challenge_id', s.challenge_id)) as release
       from (select *, ${sql.literal(releasePeriod)} as made_as from release_calendar) r
       left join scheduled_challenges s on s.schedule = 'macro' and s.target = r.target and s.period = r.made_as
      order by r.release_at, r.target, r.period, r.unit`).pipe(
-    Effect.map((releases) => ({ releases })),
+    Effect.map((planned) => ({ releases: planned.map(({ release }) => release) })),
     Effect.withSpan("ReleaseCalendar.list")
   )
 

@@ -1,16 +1,19 @@
 /** What the requests are about: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Discussion } from "../../../src/services/Discussion.ts"
 import { Follows } from "../../../src/services/Follows.ts"
+import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
+import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { keepLog } from "../log/keeping.ts"
-import { someOperator } from "../operators.ts"
+import { anotherOperator, someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import { match, tournament } from "../tournaments.ts"
@@ -44,6 +47,8 @@ const Token = Schema.Struct({ access_token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
 const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const NewKey = Schema.Struct({ key_id: GatewayKeyId })
 
 const Archived = Schema.Struct({ slug: Schema.String })
 
@@ -258,6 +263,38 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
+  // The agent may use the gateway, and has.
+  const spender = yield* Effect.orDie(anotherOperator)
+  yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${spender}::uuid`)
+  yield* Effect.orDie(sql`
+    update agents set claimed_at = provisional_until, owner_id = ${spender}::uuid, prediction_limit = null,
+                      credit_arena_enabled = true
+     where id = ${agent.agent_id}::uuid`)
+  const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
+  const [key] = yield* Effect.all([newKey, newKey, newKey])
+  const billing = yield* GatewayBilling
+  for (const requestId of ["first", "second", "third"]) {
+    yield* billing.settle({
+      callId: randomUUID(),
+      holder: { keyId: key.key_id, agentId: agent.agent_id },
+      requestId,
+      model: "swift-1",
+      style: "openai",
+      stream: false,
+      reserved: 0n,
+      createdAt: start,
+      provider: "north",
+      promptTokens: 25,
+      completionTokens: 9,
+      cost: 0n,
+      status: 200,
+      error: null,
+      latencyMs: 10,
+      firstByteMs: 9,
+      attempts: 1,
+      estimated: false
+    })
+  }
   const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
   if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))
   const subscribe = {
@@ -373,6 +410,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     "admin.voidPriceEvent": [
       Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
+    "gateway.createKey": [always({ hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 } })],
+    "gateway.revokeKey": [Effect.map(newKey, ({ key_id }) => sample({ params: { key_id } }))],
+    "gatewayUsage.usage": [
+      always({ query: { since: "2001-01-01T00:00:00Z", until: "2031-05-05T00:00:00.123Z" } })
+    ],
     "public.odds": [always({ params: { challenge_id: forecastOnce } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],
     "admin.createMacroChallenge": [
@@ -440,6 +482,17 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       })
     ],
     "admin.importTournament": [newTournament],
+    "admin.replaceReleaseCalendar": [
+      always({
+        hints: {
+          "releases.*.asset": "CPI",
+          "releases.*.release_at": tomorrow,
+          "releases.*.deadline": tomorrow,
+          "releases.*.bin_edges": [3, 3.1],
+          "releases.*.reward_pool": 1.5
+        }
+      })
+    ],
     "admin.importPrices": [
       always({
         hints: {
