@@ -31,12 +31,9 @@ const answers = (port: number) =>
 export const portkey = Effect.gen(function* () {
   const directory = yield* folder
   // in the bench's environment, which says how the registry is reached
-  const install = yield* program("npm", [
-    "ci",
-    "--prefix",
-    directory,
-    ...["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--fetch-retries=0"]
-  ])
+  // in the bench's environment, which says how the registry is reached
+  const options = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--fetch-retries=0"]
+  const install = yield* program("npm", ["ci", "--prefix", directory, ...options])
   yield* ended("npm ci", install)
   const port = yield* freePort
   const start = join(directory, "node_modules/@portkey-ai/gateway/build/start-server.js")

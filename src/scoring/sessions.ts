@@ -78,9 +78,6 @@ const markets: Readonly<Record<string, ReadonlyArray<Hours>>> = {
 const closeOf = (hours: ReadonlyArray<Hours>, dayNumber: number): number =>
   isShortDay(dayNumber) ? shortDay : (hours.at(-1)?.[1] ?? fullDay)
 
-/** Whether the target trades at all hours of all days. */
-export const neverCloses = (target: string): boolean => markets[target] === undefined
-
 /** The session of a target on a day, if it has one. */
 const sessionOn = (target: string, dayNumber: number): Session | undefined => {
   const date = dateText(dayNumber)

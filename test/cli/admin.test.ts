@@ -83,6 +83,32 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
+  it.effect(
+    "shows the release calendar, sets it from a file of the same form, and says where that is wrong",
+    () =>
+      Effect.gen(function* () {
+        yield* moveToToday
+        assert.strictEqual((yield* run("release-calendar", "show")).out, "No release is planned.")
+        const release = { asset: "CPI", period: "2026-02", unit: "%", release_at: "2026-03-11T12:30:00Z" }
+        const set = yield* run(
+          "release-calendar",
+          "set",
+          file(JSON.stringify({ releases: [release] }), "json")
+        )
+        assert.match(set.out, /CPI +2026-02 +% +2026-03-11 12:30:00 +- +0 +-/, set.err)
+        const shown = (yield* run("release-calendar", "show", "--json")).out
+        const again = yield* run("release-calendar", "set", file(shown, "json"))
+        assert.strictEqual(again.out, set.out)
+        const twice = file(JSON.stringify({ releases: [release, release] }), "json")
+        const refused = yield* run("release-calendar", "set", twice)
+        assert.include(refused.err, "releases.1.period: Expected each period of a series once")
+        const wrong = file(JSON.stringify({ releases: [{ ...release, release_at: "soon" }] }), "json")
+        assert.include((yield* run("release-calendar", "set", wrong)).err, "release_at")
+        const entries = (yield* run("audit", "--limit", "1")).out
+        assert.match(entries, /release-calendar/)
+      })
+  )
+
   it.effect("makes, lists, resolves and voids macro challenges", () =>
     Effect.gen(function* () {
       yield* moveToToday

@@ -58,11 +58,8 @@ const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
       frame,
       spendingPath(agent.agentId),
       html`<input type="hidden" name="spending" value=${isOn ? "off" : "on"} />
-        <button
-          class="secondary"
-          aria-label=${`${isOn ? "Do not let" : "Let"} ${agent.name} spend credit on models`}
-        >
-          ${isOn ? "Do not let it" : "Let it"}
+        <button class="secondary">
+          ${isOn ? "Do not let" : "Let"} ${agent.name} spend credit on models
         </button>`
     )}
   </div>`

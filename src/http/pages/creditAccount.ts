@@ -86,8 +86,8 @@ const movement = ({ agentName, at, change, reason }: OwnerMovement) =>
   html`<li>
     <p class="row">
       <span>${agentName === null ? reason : html`Moved to ${agentName}`}</span>
-      <span class="quiet small">${day(at)}</span>
       <span class="figure">${signed(change)}</span>
+      <span class="quiet small">${day(at)}</span>
     </p>
   </li>`
 

@@ -214,7 +214,7 @@ const make = Effect.gen(function* () {
       (_, exit) => settle(allowed, open, course, exit)
     )
     if (ending.ending === "whole") {
-      recipient.begin("application/json; charset=utf-8")
+      recipient.begin("application/json; charset=utf-8", ending.answer.bytes.length)
       recipient.write(ending.answer.bytes)
     } else if (ending.ending === "broken") recipient.write(brokenStream(asked))
   }, hotSpan("Gateway.call"))

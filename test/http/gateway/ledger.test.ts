@@ -6,9 +6,13 @@ import { agreed } from "../../support/gatewayAgreement.ts"
 import { play, playModels } from "../../support/gatewayPlay.ts"
 import { TestServer } from "../../support/server.ts"
 
+/** Milliseconds; a busy machine takes many times the seconds that these take. */
+const patience = 120_000
+
 layer(gatewayServer(playModels, {}, "usual"))("usage and the ledger", (it) => {
-  it.effect("agree to the micro-credit after 1 000 mixed calls with 10 % faults", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "agree to the micro-credit after 1 000 mixed calls with 10 % faults",
+    Effect.fnUntraced(function* () {
       const played = yield* play(1000)
       yield* agreed(played)
       const { items, statuses } = played
@@ -23,7 +27,8 @@ layer(gatewayServer(playModels, {}, "usual"))("usage and the ledger", (it) => {
       assert.strictEqual(statuses[422], of("refused").length)
       assert.strictEqual(statuses[0], of("left").length)
       assert.strictEqual(statuses[200], 1000 - of("down").length - of("refused").length - of("left").length)
-    })
+    }),
+    patience
   )
 })
 
@@ -38,14 +43,15 @@ const twoProviders = [
 ]
 
 layer(gatewayServer(twoProviders, {}, "usual"))("the first provider killed under load", (it) => {
-  it.effect("is seen by no client in whose stream nothing had been delivered", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is seen by no client in whose stream nothing had been delivered",
+    Effect.fnUntraced(function* () {
       const { url } = yield* TestServer
       const { north, west } = yield* Providers
       const { key } = yield* spender(1000)
       const call = (index: number) =>
         Effect.promise(async () => {
-          if (index === 60) north.kill()
+          if (index === 40) north.kill()
           const response = await fetch(url + chatPath, {
             method: "POST",
             headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
@@ -57,15 +63,16 @@ layer(gatewayServer(twoProviders, {}, "usual"))("the first provider killed under
           })
           return { status: response.status, text: await response.text() }
         })
-      const indices = Array.from({ length: 200 }, (_, index) => index)
+      const indices = Array.from({ length: 120 }, (_, index) => index)
       const answers = yield* Effect.forEach(indices, call, { concurrency: 16 })
       assert.isTrue(answers.every(({ status }) => status === 200))
       const broken = answers.filter(({ text }) => text.includes('"error"'))
       // only streams that were being delivered when the provider died
       assert.isAtMost(broken.length, 16)
       assert.isTrue(broken.every(({ text }) => text.includes('"content":"The ')))
-      assert.isAbove(north.received.length, 40)
-      assert.isAbove(west.received.length, 100)
-    })
+      assert.isAbove(north.received.length, 24)
+      assert.isAbove(west.received.length, 60)
+    }),
+    patience
   )
 })

@@ -9,7 +9,7 @@ import { times } from "../../support/atOnce.ts"
 import { ownerVisitor } from "../../support/claimJourney.ts"
 import { credits } from "../../support/ledger.ts"
 import { Observed, observed, spanText } from "../../support/observed.ts"
-import { get, member, post, send, testServer } from "../../support/server.ts"
+import { get, member, post, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { testAdminToken } from "../../support/settings.ts"
 import {
@@ -79,7 +79,7 @@ layer(testServer())("Where nothing is sold", (it) => {
       const shown = yield* visitor.open(page)
       assert.strictEqual(shown.status, 200)
       assert.match(textOf(shown), /Your credit 58\.5 credits/)
-      assert.match(textOf(shown), /<b> .* \+1 Moved to First Light .* −12\.5 a test .* \+70/)
+      assert.match(textOf(shown), /<b> \+1 .* Moved to First Light −12\.5 .* a test \+70/)
       assert.notMatch(textOf(shown), /Buy|Stripe/)
       assert.include(shown.headers.get("content-security-policy") ?? "", "form-action 'self';")
       assert.include((yield* visitor.open("/account")).text, `href="${page}"`)
@@ -88,10 +88,8 @@ layer(testServer())("Where nothing is sold", (it) => {
 
   it.effect("there is no webhook, and no purchase can be begun", () =>
     Effect.gen(function* () {
-      for (const method of ["GET", "POST", "PUT", "OPTIONS"]) {
-        const answer = yield* send(method, webhook, { headers: { "stripe-signature": "t=1,v1=0" } })
-        assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"], method)
-      }
+      const answer = yield* post(webhook, { headers: { "stripe-signature": "t=1,v1=0" }, json: {} })
+      assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"])
       const { visitor } = yield* ownerVisitor()
       const [signOut] = formsOf(yield* visitor.open(page))
       assert(signOut !== undefined)

@@ -155,8 +155,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
-  // Claimed, so that no scope is withheld.
-  const claimant = yield* Effect.orDie(someOperator)
+  // Claimed, so that no scope is withheld, and by one whose plan stays.
+  const claimant = yield* Effect.orDie(anotherOperator)
   yield* Effect.orDie(sql`
     update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
      where id = ${agent.agent_id}::uuid`)
@@ -264,12 +264,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
   // The agent may use the gateway, and has.
-  const spender = yield* Effect.orDie(anotherOperator)
-  yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${spender}::uuid`)
-  yield* Effect.orDie(sql`
-    update agents set claimed_at = provisional_until, owner_id = ${spender}::uuid, prediction_limit = null,
-                      credit_arena_enabled = true
-     where id = ${agent.agent_id}::uuid`)
+  yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${claimant}::uuid`)
+  yield* Effect.orDie(sql`update agents set credit_arena_enabled = true where id = ${agent.agent_id}::uuid`)
   const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
   const [key] = yield* Effect.all([newKey, newKey, newKey])
   const billing = yield* GatewayBilling

@@ -1,0 +1,34 @@
+/** The season, for two weeks: a real server whose clock is moved, from its start to the checks of its ledger and log. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { demo } from "../../cli/demo/command.ts"
+import { runCommand } from "../support/commands.ts"
+
+describe("npm run demo -- season", () => {
+  it.live("makes challenges of every type, has them predicted, and settles them without a difference", () =>
+    Effect.gen(function* () {
+      const { err, ok, out } = yield* runCommand(demo, ["season", "--weeks", "2"])
+      assert.isTrue(ok, err + out)
+      const row = (kind: string) =>
+        new RegExp(`^${kind} +(\\d+) +(\\d+) +(\\d+) +(\\d+) +(\\d+)$`, "m")
+          .exec(out)
+          ?.slice(1)
+          .map(Number) ?? []
+      // Ten trading days of eight futures, and the days of ether.
+      const [sessions = 0, settled = 0, cancelled = -1] = row("session")
+      assert.isAtLeast(sessions, 8 * 10 + 13)
+      assert.isAtLeast(settled, 8 * 10 + 12)
+      assert.strictEqual(cancelled, 0)
+      for (const kind of ["flash", "numeric_close", "count_days", "threshold", "barrier", "macro"]) {
+        const [made = 0, done = 0, ended = -1, , predictions = 0] = row(kind)
+        assert.isAbove(made, 0, kind)
+        assert.isAbove(done, 0, kind)
+        assert.strictEqual(ended, 0, kind)
+        assert.strictEqual(predictions, 4 * made, kind)
+      }
+      assert.match(out, /Ledger: .* 1 pools settled, .* 0 differences/)
+      assert.match(out, /Figures: those of 4 agents .* 0 differences/)
+      assert.match(out, /Log: .* 0 differences/)
+    })
+  )
+})
