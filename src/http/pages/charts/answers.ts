@@ -66,9 +66,9 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
     ${groups.map(({ count, name, place }) => {
       const at = (share: number) => across(plot.left + (width * (place + share)) / groups.length)
       const y = down(plot.bottom + 19)
-      return html`<text class="tick" x=${at(0.08)} y=${y}>0</text>
+      return html`<text class="tick second" x=${at(0.08)} y=${y}>0</text>
         <text class="label" x=${at(0.5)} y=${y} text-anchor="middle">${name}: ${count}</text>
-        <text class="tick" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
+        <text class="tick second" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
     })}`,
     keys,
     note: html`Five bars each: confidence from 0 to 1, in steps of 0.2. ${note}`,

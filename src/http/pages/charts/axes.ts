@@ -35,16 +35,17 @@ const anchorAt = (plot: Plot, place: number): "start" | "middle" | "end" => {
   return place > plot.right - 8 ? "end" : "middle"
 }
 
-/** Values below, with a short line each; on a narrow screen every other one is left out. */
+/** Values below, with a short line each; on a narrow screen those that are minor are left out. */
 export const below = <Value>(
   plot: Plot,
   scale: Scale<Value>,
   count: number,
-  format: (value: Value) => string
+  format: (value: Value) => string,
+  isMinor: (value: Value, index: number) => boolean = (_, index) => index % 2 === 1
 ) =>
   scale.ticks(count).map((value, index) => {
     const x = scale(value)
-    return html`<g class=${index % 2 === 1 ? "second" : undefined}>
+    return html`<g class=${isMinor(value, index) ? "second" : undefined}>
       <line
         class="axis"
         x1=${across(x)}
@@ -75,9 +76,18 @@ const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC"
 })
 
+const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
+
 /** A day where one begins, else the time of day; UTC, as every time of the site. */
-export const shortTime = (time: Date): string =>
-  time.getTime() % 86_400_000 === 0 ? dayAndMonth.format(time) : hourAndMinute.format(time)
+export const shortTime = (time: Date): string => (isMidnight(time) ? dayAndMonth : hourAndMinute).format(time)
+
+/** Times below; on a narrow screen the days stay, if there are some. */
+export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number) => {
+  const days = scale.ticks(count).filter(isMidnight)
+  return below(plot, scale, count, shortTime, (time, index) =>
+    days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1
+  )
+}
 
 /** As many digits as tell neighbouring values apart, and no noise of binary fractions. */
 export const plainNumber = (value: number): string => String(Number(value.toPrecision(10)))

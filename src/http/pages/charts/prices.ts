@@ -6,7 +6,7 @@ import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
 import { instant } from "../components.ts"
 import { html } from "../html.ts"
 import type { Html } from "../html.ts"
-import { below, ground, plainNumber, shortTime, valueLines } from "./axes.ts"
+import { ground, plainNumber, timesBelow, valueLines } from "./axes.ts"
 import { across, chart, down, plotOf, rangeX, rangeY, stretched } from "./figure.ts"
 import type { Key, Plot } from "./figure.ts"
 
@@ -240,7 +240,7 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
         ? null
         : moment(scales, terms.deadline, "deadline")
     }
-    ${curve(scales, points, terms)} ${ground(plot)} ${below(plot, x, 6, shortTime)}
+    ${curve(scales, points, terms)} ${ground(plot)} ${timesBelow(plot, x, 6)}
     ${
       terms.settled === undefined
         ? null

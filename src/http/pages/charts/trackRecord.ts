@@ -6,7 +6,7 @@ import type { TrackRecord } from "../../../services/Charts.ts"
 import { day as dayOf } from "../components.ts"
 import { html } from "../html.ts"
 import type { Html } from "../html.ts"
-import { below, ground, shortTime, valueLines } from "./axes.ts"
+import { ground, timesBelow, valueLines } from "./axes.ts"
 import { across, chart, down, plotOf, rangeX, rangeY, stretched } from "./figure.ts"
 import { noSkill } from "./intervals.ts"
 
@@ -79,7 +79,7 @@ export const trackRecordChart = (record: TrackRecord): Html => {
           ? html`<circle class="mean" cx=${across(x(last.at))} cy=${down(y(last.soFar))} r="4" />`
           : null
       }
-      ${ground(plot)} ${below(plot, x, 6, shortTime)}`,
+      ${ground(plot)} ${timesBelow(plot, x, 6)}`,
     keys: [
       [html`<path class="line" d="M1 10 L9 6 L17 7 L27 4" />`, "Average so far"],
       [html`<circle class="dot" cx="14" cy="7" r="5" />`, "A day's average; larger: more predictions"],
