@@ -23,6 +23,8 @@ import {
   settlementTable
 } from "./report.ts"
 import { feed } from "./scenarios/feed.ts"
+import { gatewayTable } from "./gateway/report.ts"
+import { gateway } from "./scenarios/gateway.ts"
 import { growth } from "./scenarios/growth.ts"
 import { leaderboard, leaderboardProfile } from "./scenarios/leaderboard.ts"
 import { log } from "./scenarios/log.ts"
@@ -56,6 +58,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
   const staked = only.includes("stakes") ? yield* stakes(postgres, load, plan) : undefined
   const pooled = only.includes("pool-settlement") ? yield* poolSettlement(postgres, plan.staked) : undefined
   const logged = only.includes("log") ? yield* log(postgres, load, plan) : undefined
+  const gatewayed = only.includes("gateway") ? yield* gateway(postgres, plan) : undefined
   const grown = only.includes("growth") ? yield* growth(postgres, plan.grown, plans) : undefined
   const fed = only.includes("feed") ? yield* feed(postgres, plan) : undefined
   const cases = [...(predicted?.cases ?? []), ...(led?.cases ?? [])]
@@ -79,6 +82,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
     yield* Console.log(`\n${settlementTable(settled)}\n(aim: 1.3)\n${settlementSummary(settled)}`)
   if (pooled !== undefined) yield* Console.log(`\n${poolTable(pooled)}`)
   if (logged !== undefined) yield* Console.log(`\n${logTable(logged)}`)
+  if (gatewayed !== undefined) yield* Console.log(`\n${gatewayTable(gatewayed)}`)
   if (grown !== undefined) yield* Console.log(`\n${growthTable(grown)}`)
   if (fed !== undefined) yield* Console.log(`\n${feedTable(fed)}\n(aim: under 6 ms)`)
   const seconds = (epochMillis() - begun) / 1000
@@ -95,6 +99,7 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       staked: staked ?? null,
       pooled: pooled ?? null,
       logged: logged ?? null,
+      gateway: gatewayed ?? null,
       grown: grown ?? null,
       fed: fed ?? null,
       seconds

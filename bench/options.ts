@@ -3,7 +3,15 @@ import { parseArgs } from "node:util"
 
 /** What is run when nothing is said; the others take minutes of their own. */
 const usualScenarios = ["predict", "leaderboard", "settlement"] as const
-export const scenarios = [...usualScenarios, "stakes", "pool-settlement", "log", "growth", "feed"] as const
+export const scenarios = [
+  ...usualScenarios,
+  "stakes",
+  "pool-settlement",
+  "log",
+  "growth",
+  "feed",
+  "gateway"
+] as const
 export type Scenario = (typeof scenarios)[number]
 
 export interface Plan {
@@ -26,6 +34,8 @@ export interface Plan {
   readonly feedComments: number
   /** Predictions in the databases that reads are measured on. */
   readonly grown: ReadonlyArray<number>
+  /** Calls of models during which the gateway's memory is looked at. */
+  readonly endured: number
 }
 
 const usual: Plan = {
@@ -37,9 +47,10 @@ const usual: Plan = {
   settled: [100_000, 1_000_000],
   staked: 100_000,
   sequenced: 300_000,
+  grown: [10_000, 100_000, 1_000_000],
   feedAgents: 100_000,
   feedComments: 2_000_000,
-  grown: [10_000, 100_000, 1_000_000]
+  endured: 100_000
 }
 
 const quick: Plan = {
@@ -49,8 +60,9 @@ const quick: Plan = {
   settled: [100_000],
   staked: 20_000,
   sequenced: 100_000,
+  grown: [10_000, 100_000],
   feedComments: 200_000,
-  grown: [10_000, 100_000]
+  endured: 20_000
 }
 
 export interface Options {
@@ -61,14 +73,15 @@ export interface Options {
   readonly plans: string | undefined
 }
 
-export const help = `npm run bench -- [options]
+export const help = `npm run bench -- [SCENARIO] [options]
 
   --quick              one short round each, 100 000 settled, about two minutes
   --only SCENARIO      predict, leaderboard, settlement, or one that is run only when it is asked for:
                        stakes (on one pool, and on 100), pool-settlement (a pool of 100 000 stakes), log
                        (predicting with the public log and without it), growth (what every read costs at
                        10 000, 100 000 and 1 000 000 predictions), feed (a page of the feed among
-                       100 000 agents and 2 000 000 comments); may be repeated
+                       100 000 agents and 2 000 000 comments), gateway (calls of models: directly,
+                       through a bare proxy, through Portkey's gateway, and through ours); may be repeated
   --rounds N           rounds of each contender (3)
   --seconds N          counted seconds of each round (2)
   --connections N,N    32,64
@@ -92,8 +105,9 @@ const scenario = (text: string): Scenario => {
 
 /** Throws with a line for the user. `undefined` when only help was asked for. */
 export const parseOptions = (args: ReadonlyArray<string>): Options | undefined => {
-  const { values } = parseArgs({
+  const { positionals, values } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
       only: { type: "string", multiple: true },
@@ -107,6 +121,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
     }
   })
   if (values.help) return undefined
+  const named = [...positionals, ...(values.only ?? [])].map(scenario)
   const base = values.quick ? quick : usual
   return {
     plan: {
@@ -117,7 +132,7 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
         values.connections?.split(",").map((each) => Math.round(number("connections", each, 1))) ??
         base.connections
     },
-    only: values.only?.map(scenario) ?? usualScenarios,
+    only: named.length === 0 ? usualScenarios : named,
     json: values.json,
     profile: values.profile,
     plans: values.plans

@@ -17,10 +17,10 @@ const names: Readonly<Record<Contender, string>> = {
   pgbench: "pgbench"
 }
 
-const fixed = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits))
+export const fixed = (value: number | null, digits: number) => (value === null ? "-" : value.toFixed(digits))
 
 /** Columns as wide as their widest cell, numbers to the right. */
-const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
   return rows
     .map((row) =>

@@ -32,6 +32,7 @@ export const challengePrefix = "0190c000"
 export const ownerPrefix = "0190b800"
 export const agentId = numbered(agentPrefix)
 export const challengeId = numbered(challengePrefix)
+export const ownerId = numbered(ownerPrefix)
 
 /** The same identifiers in SQL, of an expression that is a number. */
 export const uuidText = (prefix: string, number: string) =>

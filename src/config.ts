@@ -6,6 +6,7 @@ import type { KeyObject } from "node:crypto"
 import { Config, Data, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
+import { feedSettings } from "./feedSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
 import { gatewaySettings } from "./gatewaySettings.ts"
 import { identitySettings } from "./identitySettings.ts"
@@ -117,6 +118,7 @@ export const settings = {
   ...attestationSettings,
   ...logSettings,
   ...priceSettings,
+  ...feedSettings,
   ...scheduleSettings,
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
@@ -204,6 +206,7 @@ export interface Composition {
   readonly openId: Option.Option<OpenIdSettings>
   readonly stripe: Option.Option<StripeSettings>
   readonly prices: PriceComposition
+  readonly eventFeeds: Option.Option<string>
   /** The file that says which models there are and who serves them. */
   readonly gatewayConfig: Option.Option<string>
   /** All of `Settings` but what is only known once the server and the secrets are there. */
@@ -264,6 +267,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         autoResolve: macroAutoResolve
       })
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
+    eventFeeds: yield* given(settings.eventFeeds),
     gatewayConfig: yield* given(settings.gatewayConfig),
     rules: {
       site,
@@ -295,6 +299,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       priceEventVoidAfter: yield* orDefault(settings.priceEventVoidAfter),
       priceSource,
       priceHistory: yield* orDefault(settings.priceHistory),
+      feedInterval: yield* orDefault(settings.feedInterval),
       priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
       priceReread: yield* orDefault(settings.priceReread),
       macroAutoResolve: macroAutoResolve === "on",

@@ -8,6 +8,7 @@ import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
+import * as FeedJob from "./jobs/feeds.ts"
 import * as Jobs from "./jobs/Jobs.ts"
 import * as MacroValuesJob from "./jobs/macroValues.ts"
 import * as PriceJob from "./jobs/prices.ts"
@@ -106,6 +107,26 @@ const macroValuesJob = ({ prices }: Composition) =>
       )
   })
 
+/** Makes events of news feeds, if there is a list of them. */
+const feedJob = ({ eventFeeds, rules }: Composition) =>
+  Option.match(eventFeeds, {
+    onNone: () => Layer.empty,
+    onSome: (path) =>
+      FeedJob.layer.pipe(
+        Layer.provide(
+          Layer.unwrap(
+            Effect.gen(function* () {
+              const { readFeedList } = yield* Effect.promise(() => import("./layers/feeds/feedList.ts"))
+              const { layer } = yield* Effect.promise(
+                () => import("./layers/postgres/feeds/FeedIngestion.ts")
+              )
+              return layer(yield* readFeedList(path, { ownMachine: rules.ownMachineKeySets }))
+            })
+          )
+        )
+      )
+  })
+
 /** How mail leaves, and what the banner says of it. */
 const post = Effect.fn("post")(function* (config: Composition) {
   const sender = senderOf(config)
@@ -184,7 +205,7 @@ const application = (config: Composition) =>
       const running = Layer.mergeAll(
         Jobs.clockWatch,
         config.roles.includes("jobs")
-          ? Layer.mergeAll(Jobs.layer, priceJob(config), macroValuesJob(config))
+          ? Layer.mergeAll(Jobs.layer, priceJob(config), macroValuesJob(config), feedJob(config))
           : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
@@ -235,6 +256,7 @@ const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>
     "EmbeddedPostgresError",
     "DatabaseMismatch",
     "PriceSourceUnusable",
+    "FeedsUnusable",
     "GatewayConfigUnusable"
   ]
   const known =

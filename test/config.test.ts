@@ -48,6 +48,7 @@ const decided: Environment = {
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "60/minute",
   AUSPEX_TRUSTED_PROXIES: "",
   AUSPEX_PRICE_SOURCE: "none"
 }
@@ -74,6 +75,8 @@ const absent = [
   "AUSPEX_STRIPE_WEBHOOK_SECRET",
   "AUSPEX_CREDIT_PACKAGES",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
 ]
@@ -90,6 +93,7 @@ const further: Environment = {
   AUSPEX_LOG_WITNESSES: "",
   AUSPEX_PRICE_EXCHANGES: "coinbaseexchange,kraken",
   AUSPEX_PRICE_HISTORY: "63 days",
+  AUSPEX_FEED_INTERVAL: "5 minutes",
   AUSPEX_PRICE_SETTLE_DELAY: "1 minute",
   AUSPEX_PRICE_REREAD: "2 minutes",
   AUSPEX_SESSION_LEAD: "2 hours",
@@ -245,6 +249,8 @@ const free = new Set([
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
   "AUSPEX_PRICE_REPLAY_DIR",
+  "AUSPEX_EVENT_FEEDS",
+  "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY"
 ])
 const fallible = all.filter(({ name }) => !free.has(name))
@@ -314,6 +320,7 @@ describe("Settings", () => {
         sign_in_mails: "5 in 3600 s",
         sign_ins: "20 in 3600 s",
         purchases: "10 in 3600 s",
+        gateway_calls: "60 in 60 s",
         reads: "600 in 60 s",
         log_reads: "6000 in 60 s"
       })

@@ -17,6 +17,8 @@ import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
 import type { Feed } from "../../src/services/Feed.ts"
+import type { GatewayUsage } from "../../src/services/Gateway.ts"
+import type { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
@@ -30,6 +32,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { discussionReads } from "./discussion.ts"
+import { gatewayReads } from "./gateway.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
@@ -49,6 +52,8 @@ export type Reading = Effect.Effect<
   | Events
   | Feed
   | Follows
+  | GatewayKeys
+  | GatewayUsage
   | LogTimeStamps
   | MacroArena
   | Pools
@@ -223,6 +228,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* discussionReads(size, add)
   yield* socialReads(size, add)
+  yield* gatewayReads(busiest, add)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
 import { discussions } from "./discussion.ts"
+import { gatewayCalls } from "./gateway.ts"
 import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
 
@@ -323,5 +324,6 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
   yield* step("the archive", archive(size))
   yield* step("discussions", discussions(size))
   yield* step("follows", follows(size))
+  yield* step("calls of models", gatewayCalls(size, people(size).busiest))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

@@ -50,19 +50,23 @@ const started = (make: () => ChildProcess) =>
     ({ child }) => stop(child)
   )
 
-/** A program with its arguments. */
+/** A program with its arguments; in the bench's own environment where none is given. */
 export const program = (
   command: string,
   args: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>>
+  environment?: Readonly<Record<string, string>>
 ) =>
   started(() =>
-    spawn(command, args, { cwd: project, env: { ...environment }, stdio: ["ignore", "pipe", "pipe"] })
+    spawn(command, args, {
+      cwd: project,
+      ...(environment !== undefined && { env: { ...environment } }),
+      stdio: ["ignore", "pipe", "pipe"]
+    })
   )
 
 /** A module of the bench that talks to it by messages. */
-export const module_ = (path: URL) =>
-  started(() => fork(path, [], { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
+export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>
+  started(() => fork(path, args, { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
 
 /** Waits for the end, and demands that it is a good one. */
 export const ended = Effect.fnUntraced(function* (what: string, { child, written }: Started) {

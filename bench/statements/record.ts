@@ -2,9 +2,8 @@
  * The statements that the service itself sends, seen by running it once: so the baseline and pgbench do the same work
  * as `src` does today, whatever it did when this was written.
  */
-import { Clock, ConfigProvider, DateTime, Effect, Layer, Redacted } from "effect"
+import { Clock, DateTime, Effect, Layer, Redacted } from "effect"
 import { Statement } from "effect/sql"
-import { load } from "../../src/config.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -13,35 +12,16 @@ import { Limits } from "../../src/services/Limits.ts"
 import { LogSigner } from "../../src/services/LogSigner.ts"
 import { MailTransport } from "../../src/services/MailTransport.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { Settings } from "../../src/services/Settings.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { BenchFailed } from "../machine/processes.ts"
-import {
-  adminToken,
-  agentId,
-  challengeId,
-  reasoning,
-  sample,
-  serverEnvironment,
-  tokenOf,
-  tokenSecret
-} from "../world.ts"
+import { agentId, challengeId, reasoning, sample, tokenOf } from "../world.ts"
+import { settings } from "../settings.ts"
 
 /** A statement with the parameters it was sent with. */
 export interface Recorded {
   readonly text: string
   readonly params: ReadonlyArray<unknown>
 }
-
-const settings = (url: string) =>
-  Layer.effect(
-    Settings,
-    Effect.map(load, ({ rules }) => ({
-      ...rules,
-      tokenSecret: Redacted.make(tokenSecret),
-      adminToken: Redacted.make(adminToken)
-    }))
-  ).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: serverEnvironment(url, 1) }))))
 
 const recorder =
   (into: Array<Recorded>): Statement.Transformer =>

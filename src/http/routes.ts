@@ -8,7 +8,13 @@ import { assets } from "./pages/assets.ts"
 import { parseTilePath } from "./tilePaths.ts"
 
 /** Served beside the API. */
-export const documents = { openapi: "/openapi.json", docs: "/docs", metrics: "/metrics" } as const
+export const documents = {
+  openapi: "/openapi.json",
+  docs: "/docs",
+  metrics: "/metrics",
+  skill: "/skill.md",
+  llms: "/llms.txt"
+} as const
 
 /** The log, as others expect to find it. */
 export const logPaths = {

@@ -17,6 +17,7 @@ import * as discussion from "./handlers/discussion.ts"
 import * as gateway from "./handlers/gateway.ts"
 import * as models from "./handlers/models.ts"
 import * as discovery from "./handlers/discovery.ts"
+import * as guide from "./handlers/guide.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as payments from "./handlers/payments.ts"
@@ -76,6 +77,7 @@ const routes = Layer.mergeAll(
   tiles.layer,
   timeStamps.layer,
   models.layer,
+  guide.layer,
   // Its default fonts would come from elsewhere.
   HttpApiScalar.layer(Api, { path: documents.docs, scalar: { withDefaultFonts: false } }),
   PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),

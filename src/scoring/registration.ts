@@ -4,7 +4,8 @@
  * no forecast contest, so several readings of an event earn points.
  *
  * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone
- * 58: neither luck nor eloquence passes by itself.
+ * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
+ * both, so that none can be handed on.
  */
 import {
   assessAssets,
@@ -93,16 +94,27 @@ export const passScore = 60
 /** What is scored, and for how many points: the names are those of the verdict. */
 export const rubric = criteria.map(({ description, name, points }) => ({ name, points, description }))
 
+const aboutAnother = "This answer is about another event than the one of the prompt."
+
 const verdictOn = (submission: Submission, { assess, name, points: most }: Criterion): CriterionVerdict => {
   const { lacking, share } = assess(submission)
-  const points = Math.round(share * most)
-  const feedback = lacking.length === 0 || points === most ? "Nothing is lacking." : lacking.join(" ")
+  const points = Math.round(share * submission.fit * most)
+  const complaints = submission.fit < 1 ? [aboutAnother, ...lacking] : lacking
+  const feedback = complaints.length === 0 || points === most ? "Nothing is lacking." : complaints.join(" ")
   return { name, points, max_points: most, feedback }
 }
 
-/** Judges an answer to an event. The same answer always gets the same verdict. */
-export const judge = (event: RegistrationEvent, answer: RegistrationAnswer): Verdict => {
-  const submission = open(event, answer)
+/**
+ * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the events that might
+ * have been asked about instead.
+ */
+export const judge = (
+  event: RegistrationEvent,
+  answer: RegistrationAnswer,
+  bank: ReadonlyArray<RegistrationEvent> = []
+): Verdict => {
+  const others = bank.filter(({ slug }) => slug !== event.slug)
+  const submission = open(event, answer, others)
   const verdicts = criteria.map((criterion) => verdictOn(submission, criterion))
   const score = verdicts.reduce((sum, { points }) => sum + points, 0)
   return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }

@@ -106,9 +106,15 @@ const typedAmount = Schema.String.check(
   })
 )
 
+/** The same in micro-credits. */
+export const TypedAmount = typedAmount.pipe(
+  Schema.decodeTo(Schema.FiniteFromString),
+  Schema.decodeTo(CreditAmount)
+)
+
 /** Credit that an owner moves to an agent, as the form of the page sends it. */
 export const NewTopUp = Schema.Struct({
-  amount: typedAmount.pipe(Schema.decodeTo(Schema.FiniteFromString), Schema.decodeTo(CreditAmount)),
+  amount: TypedAmount,
   /** One key of an owner moves credit once, however often the form is sent. */
   idempotency_key: IdempotencyKey
 })

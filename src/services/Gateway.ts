@@ -107,7 +107,8 @@ export interface Call {
 /** Who gets the answer. Bytes that it has no room for yet are its own to keep. */
 export interface Recipient {
   /** Once, before any bytes; nothing else can be answered from then on. */
-  readonly begin: (contentType: string) => void
+  /** With the length of what is whole already. */
+  readonly begin: (contentType: string, length?: number) => void
   /** False: full. No more is read from the provider until `whenDrained` calls back. */
   readonly write: (bytes: Uint8Array) => boolean
   readonly whenDrained: (proceed: () => void) => void

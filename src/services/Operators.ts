@@ -72,6 +72,8 @@ export interface OwnAgent {
   readonly createdAt: DateTime.Utc
   readonly claimedAt: DateTime.Utc
   readonly credit: Holdings
+  /** Whether it may spend its credit on calls of models. */
+  readonly creditArenaEnabled: boolean
 }
 
 export interface Account {
@@ -114,6 +116,12 @@ export class Operators extends Context.Service<
       readonly operatorId: OperatorId
       readonly agentId: string
     }) => Effect.Effect<RotatedSecret, NotFound>
+    /** Lets an agent of this operator spend its credit on calls of models, or not any more: no call is let in from then on. */
+    readonly allowSpending: (request: {
+      readonly operatorId: OperatorId
+      readonly agentId: string
+      readonly isAllowed: boolean
+    }) => Effect.Effect<void, NotFound>
     /** Forgets links and sessions that ended long ago. */
     readonly trim: Effect.Effect<void>
   }

@@ -1,6 +1,7 @@
 /** Owners as administrators see them: an owner is the operator that claimed an agent, with the plan it is on. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
+import { planCoefficients } from "../scoring/pools.ts"
 import { AgentStatus } from "./agentStatus.ts"
 import type { NotFound } from "./errors.ts"
 import { AgentId, OperatorId } from "./identifiers.ts"
@@ -8,6 +9,12 @@ import { Timestamp } from "./text.ts"
 
 export const Plan = Schema.Literals(["free", "pro", "team"])
 export type Plan = typeof Plan.Type
+
+/** Reaching language models through the gateway needs a paid plan. */
+export const isPaid = (plan: Plan): boolean => plan !== "free"
+
+/** What the rewards of credit pools are multiplied by. */
+export const rewardCoefficient = (plan: Plan): string => planCoefficients[plan]
 
 /** What an agent says of its owner. */
 export const OwnerOfAgent = Schema.Struct({ owner_id: OperatorId, plan: Plan }).annotate({

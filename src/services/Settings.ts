@@ -116,6 +116,8 @@ export class Settings extends Context.Service<
     readonly priceSource: "none" | "replay" | "live"
     /** How far back candles are fetched. */
     readonly priceHistory: Duration.Duration
+    /** How often each news feed is asked. */
+    readonly feedInterval: Duration.Duration
     /** How long after its end, and after the lag of its source, a candle is read first. */
     readonly priceSettleDelay: Duration.Duration
     /** How long after its first reading a candle is read again. */

@@ -15,6 +15,11 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 }
 
 export const accountPage = "/account"
+/** An owner's keys of the language-model gateway, and what they were used for: of one key, or one model. */
+export const apiKeysPage = (of: { readonly key?: string; readonly model?: string } = {}) => {
+  const query = new URLSearchParams({ ...of }).toString()
+  return query === "" ? "/account/api-keys" : `/account/api-keys?${query}`
+}
 /** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
 export const creditPage = (purchase?: string) =>
   `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`

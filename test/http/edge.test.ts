@@ -73,13 +73,15 @@ layer(testServer())("The edge", (it) => {
     })
   )
 
-  it.effect.each(["/openapi.json", "/docs", "/metrics"])("%s is read, and nothing else", (path) =>
-    Effect.gen(function* () {
-      assert.strictEqual((yield* send("OPTIONS", path)).headers.get("allow"), "GET, HEAD")
-      for (const method of ["POST", "PUT", "DELETE"]) {
-        assertError(yield* send(method, path), 405, "method_not_allowed")
-      }
-    })
+  it.effect.each(["/openapi.json", "/docs", "/metrics", "/skill.md", "/llms.txt"])(
+    "%s is read, and nothing else",
+    (path) =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* send("OPTIONS", path)).headers.get("allow"), "GET, HEAD")
+        for (const method of ["POST", "PUT", "DELETE"]) {
+          assertError(yield* send(method, path), 405, "method_not_allowed")
+        }
+      })
   )
 
   it.effect("HEAD is GET without the body, refusals included", () =>

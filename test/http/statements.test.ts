@@ -118,10 +118,29 @@ const makeCrowd = Effect.gen(function* () {
       }
     })
   }
+  const keyId = yield* callsBy(agent.agentId)
   const talk = yield* talkBy(AgentId.make(agent.agentId))
   const { access_token } = yield* issue(agent.agentId, agent.secret)
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
-  return { agent, commit, hot, open, talk, token: access_token }
+  return { agent, commit, hot, keyId, open, talk, token: access_token }
+})
+
+/** Its owner lets it use the gateway; it has a key for each of its calls. */
+const callsBy = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`update operators set plan = 'pro'`
+  yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select uuidv7(), id, owner_id, 'key', 'aus_gw_key', sha256(n::text::bytea), created_at
+      from agents cross join generate_series(0, ${many}::int) n where id = ${agentId}::uuid`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select id, agent_id, owner_id, id, 'request', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
+      from gateway_keys`
+  const [row] = yield* sql`select id::text from gateway_keys limit 1`.values
+  return String(row?.[0])
 })
 
 /** Of twenty comments one has twenty replies, all of them by the agent; and a post of each kind by somebody else. */
@@ -271,6 +290,16 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /agent/predictions": page(3, "", asAgent),
   "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/credits/transactions": page(3, "", asAgent),
+  "POST /llm/keys": made(
+    4,
+    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
+  ),
+  "GET /llm/keys": page(3, "", asAgent),
+  "DELETE /llm/keys/:key_id": made(
+    3,
+    Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))
+  ),
+  "GET /llm/usage": page(4, "", asAgent),
   "GET /agent/prediction-scope": {
     statements: 3,
     request: Effect.fnUntraced(function* (count) {
@@ -581,7 +610,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 4,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(23),
+  "GET /admin/ledger/check": plain(27),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     4,

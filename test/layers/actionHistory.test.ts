@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { ActionHistory } from "../../src/services/ActionHistory.ts"
@@ -60,7 +60,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
       const { ada, bob, challenge, macro, others, reply, written } = yield* busyDay
       const { items, next_cursor } = yield* historyOf(ada)
       assert.isNull(next_cursor)
-      const shown = items.map(({ action_id: _, created_at: __, ...action }) => action)
+      const shown = items.map((item) => Struct.omit(item, ["action_id", "created_at"]))
       assert.deepStrictEqual<unknown>(shown, [
         { type: "paper_signal", challenge_id: challenge.id, direction: "bullish", confidence: 0.5 },
         { type: "follow", target_agent_id: bob },

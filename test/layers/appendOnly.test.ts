@@ -8,6 +8,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -100,6 +101,22 @@ const bought = SqlClient.SqlClient.use((sql) =>
   })
 )
 
+/** What is recorded of a call of a model. */
+const called = Effect.fnUntraced(function* (agentId: AgentId) {
+  const sql = yield* SqlClient.SqlClient
+  const id = "0190f000-0000-7000-8000-0000000000ab"
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select ${id}::uuid, id, owner_id, 'k', 'aus_gw_k', sha256('k'), created_at from agents where id = ${agentId}::uuid
+    on conflict do nothing`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select ${id}::uuid, agent_id, owner_id, id, 'r', 'swift-1', 'openai', false, 1, 1, 0, 200, 1, 1, false, created_at
+      from gateway_keys where id = ${id}::uuid
+    on conflict do nothing`
+})
+
 const over = {
   slug: "over",
   title: "Over",
@@ -137,6 +154,7 @@ const records = Effect.gen(function* () {
   yield* scheduled
   yield* comment(agent, yield* newEvent())
   yield* bought
+  yield* called(agent)
   return { agent, challenge, deadline }
 })
 
@@ -163,7 +181,8 @@ const appendOnly = [
   ["purchases", "credits"],
   ["checkout_sessions", "url"],
   ["payment_events", "outcome"],
-  ["payments", "paid_at"]
+  ["payments", "paid_at"],
+  ["gateway_calls", "cost"]
 ] as const
 
 layer(testServices())("append-only records", (it) => {

@@ -178,12 +178,12 @@ layer(testServices())("The feed", (it) => {
         const there = yield* plainFeed(reader)
         const everLeft = new Set<AgentId>()
         const seen: Array<{ readonly id: string; readonly by: AgentId }> = []
-        let cursor: string | null | undefined
+        const walk: { cursor: string | null | undefined } = { cursor: undefined }
         const read = Effect.gen(function* () {
-          if (cursor === null) return
-          const page = yield* feedOf(reader, { limit, cursor })
+          if (walk.cursor === null) return
+          const page = yield* feedOf(reader, { limit, cursor: walk.cursor })
           seen.push(...page.items.map((item) => ({ id: item.comment_id, by: item.agent_id })))
-          cursor = page.next_cursor
+          walk.cursor = page.next_cursor
         })
         yield* read
         for (const step of steps) {
@@ -195,9 +195,9 @@ layer(testServices())("The feed", (it) => {
             yield* unfollow(reader, agentAt(step.author))
           }
         }
-        while (cursor !== null) yield* read
+        while (walk.cursor !== null) yield* read
         const ids = seen.map((each) => each.id)
-        assert.deepStrictEqual(ids, [...new Set(ids)].sort().reverse())
+        assert.deepStrictEqual(ids, [...new Set(ids)].sort().toReversed())
         const writerOf = yield* writers
         const stayed = there.filter((id) => !everLeft.has(writerOf(id)))
         assert.deepStrictEqual(

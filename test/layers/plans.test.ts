@@ -116,7 +116,8 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         "pool_bins",
         "comments",
         "comment_figures",
-        "comment_likes"
+        "comment_likes",
+        "gateway_calls"
       ]) {
         assert.include(growing, table)
       }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { bank } from "../../src/layers/registration/bank.ts"
@@ -5,6 +6,7 @@ import { judge, passScore, rubric } from "../../src/scoring/registration.ts"
 import type { RegistrationEvent, Verdict } from "../../src/scoring/registration.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
+import { handwritten } from "../support/handwrittenAnswers.ts"
 import { bestDirection, bestMagnitude, englishAnswer, lazyAnswers } from "../support/registrationAnswers.ts"
 
 const strike: RegistrationEvent = {
@@ -106,6 +108,32 @@ describe("the rubric", () => {
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => assert.deepStrictEqual(judge(eventAt(index), answer), judge(eventAt(index), answer))
   )
+})
+
+describe("an answer to another event", () => {
+  it("passes for none of the bank: neither one written by hand, nor that of the README", () => {
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+    const shown = /'\{"answer": (\{.*?\})\}'$/ms.exec(readme)?.[1] ?? "{}"
+    const ofReadme = Schema.decodeSync(Schema.fromJsonString(RegistrationAnswer))(shown)
+    const answers = [
+      ...handwritten.map(([slug, , answer]) => ({ slug, answer })),
+      { slug: "strait-tanker-attacks", answer: ofReadme }
+    ]
+    for (const { answer, slug } of answers) {
+      for (const event of bank) {
+        const { passed } = judge(event, answer, bank)
+        assert.strictEqual(passed, event.slug === slug, `${slug} for ${event.slug}`)
+      }
+    }
+  })
+
+  it("is told so", () => {
+    const [about, another] = bank
+    assert(about !== undefined && another !== undefined)
+    const { criteria } = judge(another, englishAnswer(about), bank)
+    assert.include(criteria[0]?.feedback ?? "", "about another event")
+    assert.notInclude(JSON.stringify(judge(about, englishAnswer(about), bank)), "about another event")
+  })
 })
 
 describe("affected assets", () => {

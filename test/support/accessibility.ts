@@ -34,7 +34,12 @@ const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
 /** Looks at pages one after the other, with all that can be opened in them open. */
-export const lookAt = async (browser: Browser, baseURL: string, paths: ReadonlyArray<string>) => {
+export const lookAt = async (
+  browser: Browser,
+  baseURL: string,
+  paths: ReadonlyArray<string>,
+  cookies: ReadonlyMap<string, string> = new Map()
+) => {
   const complaints: Array<string> = []
   const context = await browser.newContext({
     baseURL,
@@ -42,6 +47,7 @@ export const lookAt = async (browser: Browser, baseURL: string, paths: ReadonlyA
     // A colour that is still changing has the contrast of neither.
     reducedMotion: "reduce"
   })
+  await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseURL })))
   const page = await context.newPage()
   page.on("console", (message) => {
     if (message.type() === "error" && !message.text().includes("status of 4")) complaints.push(message.text())

@@ -51,19 +51,29 @@ export interface TestModel {
   readonly maxOutputTokens?: number
 }
 
-const timeouts = `connect_timeout: 1 second
+const timeouts = {
+  short: `connect_timeout: 1 second
     first_byte_timeout: 300 millis
     idle_timeout: 300 millis
-    response_timeout: 400 millis`
+    response_timeout: 400 millis`,
+  /** For tests in which nothing hangs: a busy machine must not look like a hanging provider. */
+  usual: "connect_timeout: 5 seconds"
+}
+export type Timeouts = keyof typeof timeouts
 
-const providerYaml = (name: string, style: string, port: number, path: string) => `  - name: ${name}
+const providerYaml = (
+  name: string,
+  style: string,
+  port: number,
+  path: string,
+  times: Timeouts
+) => `  - name: ${name}
     style: ${style}
     base_url: http://127.0.0.1:${port}${path}
     api_key_env: ${name.toUpperCase()}_KEY
-    ${timeouts}
+    ${timeouts[times]}
 `
 
-// A model's behaviour stands where its name would, so names with = and ; are quoted and need a provider that takes them.
 const modelYaml = ({
   maxOutputTokens = 100,
   name,
@@ -82,9 +92,10 @@ ${routes
 
 export const gatewayYaml = (
   ports: { readonly north: number; readonly west: number; readonly south: number },
-  models: ReadonlyArray<TestModel>
+  models: ReadonlyArray<TestModel>,
+  times: Timeouts
 ): string => `providers:
-${providerYaml("north", "openai", ports.north, "/v1")}${providerYaml("west", "openai", ports.west, "/v1")}${providerYaml("south", "anthropic", ports.south, "")}${providerYaml("nobody", "openai", 1, "/v1")}models:
+${providerYaml("north", "openai", ports.north, "/v1", times)}${providerYaml("west", "openai", ports.west, "/v1", times)}${providerYaml("south", "anthropic", ports.south, "", times)}${providerYaml("nobody", "openai", 1, "/v1", times)}models:
 ${models.map(modelYaml).join("")}`
 
 const keys = ConfigProvider.layer(
@@ -93,7 +104,7 @@ const keys = ConfigProvider.layer(
   })
 )
 
-const providers = (models: ReadonlyArray<TestModel>) =>
+const providers = (models: ReadonlyArray<TestModel>, times: Timeouts) =>
   Layer.effect(
     Providers,
     Effect.gen(function* () {
@@ -101,7 +112,10 @@ const providers = (models: ReadonlyArray<TestModel>) =>
       const directory = mkdtempSync(join(tmpdir(), "auspex-gateway-"))
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
       const file = join(directory, "gateway.yaml")
-      writeFileSync(file, gatewayYaml({ north: north.port, west: west.port, south: south.port }, models))
+      writeFileSync(
+        file,
+        gatewayYaml({ north: north.port, west: west.port, south: south.port }, models, times)
+      )
       return Providers.of({ north, west, south, file })
     })
   )
@@ -119,10 +133,11 @@ const gatewayServices = (environment: Readonly<Record<string, string>>) =>
 
 export const gatewayServer = (
   models: ReadonlyArray<TestModel>,
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string>> = {},
+  times: Timeouts = "short"
 ) =>
   testServer({ services: gatewayServices(environment) }).pipe(
-    Layer.provideMerge(Layer.fresh(providers(models)))
+    Layer.provideMerge(Layer.fresh(providers(models, times)))
   )
 
 /** An agent whose owner lets it spend credit on models, with so much of it and a key. */

@@ -12,7 +12,6 @@ import { Operators } from "../../src/services/Operators.ts"
 
 export const stripeSecretKey = "sk_test_canary4242424242424242"
 export const webhookSecret = "whsec_canary1717171717171717"
-export const checkoutOrigin = "https://checkout.example"
 
 export const packages = [
   { credits: 500, price: { amount: 500, currency: "eur" } },
@@ -33,6 +32,8 @@ export class StripeServer extends Context.Service<
   StripeServer,
   {
     readonly url: URL
+    /** The same by another name of loopback, so that to a browser its pages are another site's. */
+    readonly checkoutOrigin: string
     readonly asked: ReadonlyArray<AskedSession>
     /** From now on. */
     readonly behave: (mood: StripeMood) => void
@@ -54,6 +55,9 @@ export const stripeServer = Layer.effect(
     const answers = new Map<string, { readonly body: string; readonly answer: unknown }>()
     let mood: StripeMood = "sound"
 
+    const portOf = () => (server.address() as AddressInfo).port
+    const checkoutOrigin = () => `http://localhost:${portOf()}`
+
     const answerTo = (key: string, body: string): readonly [status: number, answer: unknown] => {
       if (mood === "fails") return [500, errorOf("api_error", "Something went wrong.")]
       if (mood === "refuses")
@@ -66,14 +70,25 @@ export const stripeServer = Layer.effect(
           : [400, errorOf("idempotency_error", "Keys can only be used with the same parameters.")]
       }
       const sessionId = `cs_test_${asked.length + 1}_${key.slice(-12)}`
-      const origin = mood === "leads elsewhere" ? "https://evil.example" : checkoutOrigin
+      const origin = mood === "leads elsewhere" ? "https://evil.example" : checkoutOrigin()
       const answer = { id: sessionId, object: "checkout.session", url: `${origin}/c/pay/${sessionId}` }
       answers.set(key, { body, answer })
       asked.push({ idempotencyKey: key, fields: Object.fromEntries(new URLSearchParams(body)), sessionId })
       return [200, answer]
     }
 
+    /** As far as buyers are concerned: one link, which leads back. */
+    const paymentPage = (path: string): string => {
+      const session = asked.find(({ sessionId }) => path === `/c/pay/${sessionId}`)
+      return `<!doctype html><title>Pay</title><a href="${session?.fields["success_url"]}">I have paid</a>`
+    }
+
     const server = createServer((request, response) => {
+      if (request.method === "GET") {
+        response.writeHead(200, { "content-type": "text/html" })
+        response.end(paymentPage(request.url ?? ""))
+        return
+      }
       const answered = async () => {
         const body = await bodyOf(request)
         const isKnown = request.method === "POST" && request.url === "/v1/checkout/sessions"
@@ -97,9 +112,9 @@ export const stripeServer = Layer.effect(
           server.close(() => resume(Effect.void))
         })
     )
-    const { port } = server.address() as AddressInfo
     return {
-      url: new URL(`http://127.0.0.1:${port}`),
+      url: new URL(`http://127.0.0.1:${portOf()}`),
+      checkoutOrigin: checkoutOrigin(),
       asked,
       behave: (next) => {
         mood = next
@@ -110,7 +125,7 @@ export const stripeServer = Layer.effect(
 
 /** Purchases that this server is asked to collect for; fresh, for it stands beside a server's that sells nothing. */
 export const selling = Layer.unwrap(
-  Effect.map(StripeServer, ({ url }) =>
+  Effect.map(StripeServer, ({ checkoutOrigin, url }) =>
     Layer.fresh(PaymentsOnPostgres.layer).pipe(
       Layer.provide(
         PaymentProvider.layer(

@@ -1,6 +1,6 @@
 /**
  * A provider of models on a loopback port, of either style, that fails as providers do. The model that it is asked for
- * says how it behaves: `plain`, or faults with values, `status=429;retry_after=3`.
+ * says how it behaves: `plain`, or faults with values, `status:429:retry_after:3`.
  */
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
@@ -22,13 +22,13 @@ export const usage = { prompt: 25, completion: 9 }
 type Style = "openai" | "anthropic"
 type Faults = Readonly<Record<string, string>>
 
-const faultsOf = (model: string): Faults =>
-  Object.fromEntries(
-    model
-      .split(";")
-      .map((part) => part.split("="))
-      .map(([name = "", value = "1"]) => [name, value])
-  )
+/** `error:5` is the fault `error` with the value 5; one without a value, as `silent`, has none. */
+const faultsOf = (model: string): Faults => {
+  const parts = model.split(/[:;=]/)
+  const faults: Record<string, string> = {}
+  for (let index = 0; index < parts.length; index += 2) faults[parts[index] ?? ""] = parts[index + 1] ?? "1"
+  return faults
+}
 
 const chat = {
   usage: {
@@ -180,7 +180,8 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
   })
   if (faults["wait"] !== undefined) await pause(Number(faults["wait"]))
   if (faults["silent"] !== undefined) return
-  if (faults["status"] !== undefined) {
+  const before = server.received.filter((each) => each.text.includes(`"${model}"`)).length
+  if (faults["status"] !== undefined && before <= Number(faults["only"] ?? Infinity)) {
     response.writeHead(Number(faults["status"]), {
       "content-type": "application/json",
       ...(faults["retry_after"] !== undefined && { "retry-after": faults["retry_after"] })
@@ -218,6 +219,12 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
 const listening = (server: Server) =>
   new Promise<number>((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+  })
+
+/** Until a fact holds of what goes on outside of the test's clock. */
+export const until = (fact: () => boolean) =>
+  Effect.promise(async () => {
+    while (!fact()) await pause(2)
   })
 
 /** A provider that is there until the scope ends. */

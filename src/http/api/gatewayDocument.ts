@@ -1,7 +1,8 @@
 /** Calls of models in the published document: what their bodies hold is the business of the two styles. */
 import { gatewayPaths } from "../gatewayPaths.ts"
 
-const security = [{ bearer: [] }, { gatewayKey: [] }]
+/** x-api-key is taken, too. */
+const security = [{ bearer: [] }]
 
 const open = (description: string) => ({
   content: { "application/json": { schema: { type: "object", description } } }
@@ -127,20 +128,11 @@ const paths = {
   )
 }
 
-const gatewayKey = { type: "apiKey", in: "header", name: "x-api-key" }
-
 const within = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {}
 
 /** The document with the paths that are not of the HttpApi. */
-export const withGatewayPaths = (document: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const components = within(document["components"])
-  return {
-    ...document,
-    paths: { ...within(document["paths"]), ...paths },
-    components: {
-      ...components,
-      securitySchemes: { ...within(components["securitySchemes"]), gatewayKey }
-    }
-  }
-}
+export const withGatewayPaths = (document: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
+  ...document,
+  paths: { ...within(document["paths"]), ...paths }
+})

@@ -56,8 +56,13 @@ const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {
 
 /** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
 const recipientOf = (response: ServerResponse, headers: Readonly<Record<string, string>>): Recipient => ({
-  begin: (contentType) => {
-    if (!response.destroyed) response.writeHead(200, { ...headers, "content-type": contentType })
+  begin: (contentType, length) => {
+    if (response.destroyed) return
+    response.writeHead(200, {
+      ...headers,
+      "content-type": contentType,
+      ...(length !== undefined && { "content-length": length })
+    })
   },
   write: (bytes) => response.destroyed || response.write(bytes),
   whenDrained: (proceed) => void response.once("drain", proceed)

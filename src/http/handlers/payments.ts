@@ -25,7 +25,7 @@ export const layer = HttpRouter.use(
     const limits = yield* Limits
     const payments = yield* Payments
     if (payments.packages.length === 0) {
-      yield* router.add("*", webhookPath, nothingThere)
+      yield* router.add("POST", webhookPath, nothingThere)
       return
     }
     yield* router.add(

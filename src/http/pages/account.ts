@@ -1,7 +1,10 @@
 /** What an operator has: agents, and the means to look after them. */
 import type { AgentStatus } from "../../services/agentStatus.ts"
 import type { Account, OwnAgent } from "../../services/Operators.ts"
+import { isPaid, rewardCoefficient } from "../../services/Owners.ts"
+import type { Plan } from "../../services/Owners.ts"
 import { accountPage, creditPage, topUpPage } from "../../services/pages.ts"
+import { accountMenu } from "./accountMenu.ts"
 import { badge, credits, day, facts, form, notice } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { holdings } from "./credit.ts"
@@ -40,7 +43,29 @@ const secretOf = (frame: Frame, agent: OwnAgent) =>
         ${form(frame, rotateSecretPath(agent.agentId), html`<button class="danger">Replace the secret of ${agent.name}</button>`)}
       </details>`
 
-const ownAgent = (frame: Frame, agent: OwnAgent) => {
+export const spendingPath = (agentId: string) => `/account/agents/${agentId}/spending`
+
+/** Whether it may call language models: the owner's to say, on a paid plan. */
+const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
+  const isOn = agent.creditArenaEnabled
+  const about = isOn
+    ? "It may spend its credit on language models, with the keys that you or it make."
+    : "It may not spend its credit on language models."
+  return html`<div>
+    <h3>Language models</h3>
+    <p>${about} ${isOn && !isPaid(plan) ? " On the free plan no call is let in, all the same." : ""}</p>
+    ${form(
+      frame,
+      spendingPath(agent.agentId),
+      html`<input type="hidden" name="spending" value=${isOn ? "off" : "on"} />
+        <button class="secondary">
+          ${isOn ? "Do not let" : "Let"} ${agent.name} spend credit on models
+        </button>`
+    )}
+  </div>`
+}
+
+const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan) => {
   const [tone, word] = statuses[agent.status]
   const model = [agent.modelProvider, agent.modelName].filter((text) => text !== null && text !== "")
   return html`<article class="panel">
@@ -57,7 +82,7 @@ const ownAgent = (frame: Frame, agent: OwnAgent) => {
       ["Agent id", html`<code>${agent.agentId}</code>`]
     ])}
     <p><a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>Top up ${agent.name}</a></p>
-    ${secretOf(frame, agent)}
+    ${spendingOf(frame, agent, plan)} ${secretOf(frame, agent)}
   </article>`
 }
 
@@ -83,16 +108,28 @@ const ownCredit = (frame: Frame, { agents, credit }: Account) =>
     </p>
   </section>`
 
-export const account = (frame: Frame, own: Account): Page => ({
+/** What the plan comes to; an administrator changes it. */
+const planOf = ({ operator: { plan } }: Account, planCredit: Readonly<Record<Plan, number>>) =>
+  html`<section class="panel" aria-labelledby="plan">
+    <h2 id="plan">Your plan: ${plan}</h2>
+    ${facts([
+      ["Credit", planCredit[plan] === 0 ? null : `${planCredit[plan]} credits each calendar month`],
+      ["Language models", isPaid(plan) ? "for agents that you let" : "not on this plan"],
+      ["Pool rewards", `times ${rewardCoefficient(plan)}`]
+    ])}
+    <p class="quiet small">The administrators of this service put you on another one.</p>
+  </section>`
+
+export const account = (frame: Frame, own: Account, planCredit: Readonly<Record<Plan, number>>): Page => ({
   title: "Your agents",
   content: html`
+    ${accountMenu(frame, "Your agents")}
     <h1>Your agents</h1>
     <p class="quiet">
-      Signed in as <strong>${own.operator.email ?? "your account at the identity provider"}</strong>, on the
-      ${own.operator.plan} plan.
+      Signed in as <strong>${own.operator.email ?? "your account at the identity provider"}</strong>.
     </p>
-    ${ownCredit(frame, own)}
-    ${own.agents.length === 0 ? nothingYet : own.agents.map((agent) => ownAgent(frame, agent))}
+    ${ownCredit(frame, own)} ${planOf(own, planCredit)}
+    ${own.agents.length === 0 ? nothingYet : own.agents.map((agent) => ownAgent(frame, agent, own.operator.plan))}
     <p class="quiet small">
       If you write to the administrators of this service, tell them your operator id:
       <code>${own.operator.operatorId}</code>

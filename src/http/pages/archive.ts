@@ -17,6 +17,8 @@ const challengesIn = ({ challenge_count }: Tournament) =>
 export const archive = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): Page => ({
   title: "Archive",
   audience: "everybody",
+  below: "/archive",
+  width: "wide",
   content: html`
     <h1>Archive</h1>
     <p class="lead">Tournaments that are over. Nobody predicts here any more, and nothing changes.</p>
@@ -29,7 +31,7 @@ export const archive = (frame: Frame, { items, next_cursor }: PageOf<Tournament>
                   (each) =>
                     html`<li>
                       <p class="row">
-                        <a href=${frame.at(tournamentPage(each.slug))}>${each.title}</a>
+                        <a href=${frame.at(tournamentPage(each.slug))} dir="auto">${each.title}</a>
                         <span>${challengesIn(each)}</span>
                         <span class="quiet">ended ${dayOf(each.ended_at)}</span>
                       </p>
@@ -56,7 +58,7 @@ const predicted = (outcomes: ArchivedChallenge["outcomes"]) =>
 const challenge = (shown: ArchivedChallenge) =>
   html`<li id=${`challenge-${shown.position}`}>
     ${shown.stage === null ? null : html`<p class="eyebrow">${shown.stage}</p>`}
-    <p>${shown.question}</p>
+    <p dir="auto">${shown.question}</p>
     <p class="row">
       <span
         >${shown.result === null ? shown.void_reason : html`Result: <strong>${shown.result}</strong>`}</span
@@ -81,12 +83,14 @@ const challenge = (shown: ArchivedChallenge) =>
 export const tournament = (frame: Frame, shown: ArchivedTournament): Page => ({
   title: shown.title,
   audience: "everybody",
+  below: "/archive",
+  width: "wide",
   content: html`
     <div>
       <p class="eyebrow"><a href=${frame.at(archivePage)}>Archive</a></p>
-      <h1>${shown.title}</h1>
+      <h1 dir="auto">${shown.title}</h1>
     </div>
-    ${shown.summary === null ? null : html`<p class="lead">${shown.summary}</p>`}
+    ${shown.summary === null ? null : html`<p class="lead" dir="auto">${shown.summary}</p>`}
     <section class="panel" aria-label="The tournament">
       ${facts([
         ["Ended", dayOf(shown.ended_at)],

@@ -8,6 +8,7 @@ import type { PageOf } from "../../services/paging.ts"
 import type { CreditPackage } from "../../services/PaymentProvider.ts"
 import { packageName } from "../../services/Payments.ts"
 import type { Purchase } from "../../services/Payments.ts"
+import { accountMenu } from "./accountMenu.ts"
 import { credits, day, form, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -85,8 +86,8 @@ const movement = ({ agentName, at, change, reason }: OwnerMovement) =>
   html`<li>
     <p class="row">
       <span>${agentName === null ? reason : html`Moved to ${agentName}`}</span>
-      <span class="quiet small">${day(at)}</span>
       <span class="figure">${signed(change)}</span>
+      <span class="quiet small">${day(at)}</span>
     </p>
   </li>`
 
@@ -115,6 +116,7 @@ export const creditAccount = (
 ): Page => ({
   title: of.complaint === undefined ? "Your credit" : "Error: your credit",
   content: html`
+    ${accountMenu(frame, "Credit")}
     ${of.complaint === undefined ? null : notice("problem", "Nothing was bought.", of.complaint)}
     ${of.purchase === undefined ? null : standing(of.purchase)}
     <h1>Your credit</h1>

@@ -58,9 +58,12 @@ const closeAll = ({ upstreams }: InForce) =>
 
 const fromFile = (path: string) =>
   Effect.gen(function* () {
+    // Keys come from where they came from at the start.
+    const context = yield* Effect.context<never>()
     const current = yield* Ref.make(yield* read(path))
     yield* Effect.addFinalizer(() => Effect.flatMap(Ref.get(current), closeAll))
     const reload = read(path).pipe(
+      Effect.provideContext(context),
       Effect.flatMap((next) => Ref.getAndSet(current, next)),
       Effect.tap(closeAll),
       Effect.tap(() => Effect.logInfo("the gateway's configuration was read again")),

@@ -1,5 +1,17 @@
 /** The gateway: lets a call in, reserves, routes, settles, and says what happened in the style it was called in. */
-import { Cause, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Result, Schedule } from "effect"
+import {
+  Cause,
+  Clock,
+  DateTime,
+  Duration,
+  Effect,
+  Exit,
+  Latch,
+  Layer,
+  Option,
+  Result,
+  Schedule
+} from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf, pricePlaces } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
@@ -102,13 +114,17 @@ const make = Effect.gen(function* () {
   const route = makeRouting(makeCooldown())
   /** Calls with a reservation, by when they began. */
   const underWay = new Map<string, number>()
+  /** Open while there may be such calls: without any, nothing is asked and no time is counted. */
+  const busy = yield* Latch.make(false)
 
   const sayAlive = Effect.gen(function* () {
+    // In one step, so that no call begins in between.
+    if (underWay.size === 0) return void busy.closeUnsafe()
     const now = yield* Clock.currentTimeMillis
     const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
-  yield* Effect.forkScoped(Effect.repeat(sayAlive, Schedule.spaced(aliveInterval)))
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(busy.whenOpen(sayAlive), aliveInterval)))
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
@@ -187,8 +203,9 @@ const make = Effect.gen(function* () {
     }
     const course = newCourse()
     const reserve = Effect.tap(billing.reserve(open), () => {
-      if (open.reserved > 0n) underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
-      return Effect.void
+      if (open.reserved === 0n) return Effect.void
+      underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
+      return busy.open
     })
     const ending = yield* Effect.acquireUseRelease(
       reserve,
@@ -197,7 +214,7 @@ const make = Effect.gen(function* () {
       (_, exit) => settle(allowed, open, course, exit)
     )
     if (ending.ending === "whole") {
-      recipient.begin("application/json; charset=utf-8")
+      recipient.begin("application/json; charset=utf-8", ending.answer.bytes.length)
       recipient.write(ending.answer.bytes)
     } else if (ending.ending === "broken") recipient.write(brokenStream(asked))
   }, hotSpan("Gateway.call"))

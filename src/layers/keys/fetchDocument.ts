@@ -1,11 +1,11 @@
 /**
- * Fetches a small document from a place that a stranger has named, so: only addresses that were vetted are connected to
- * (a name cannot resolve to something else in between), no redirects, no compression, no cookies, little time, few bytes.
+ * Fetches a document from a place that a stranger has named, so: only addresses that were vetted are connected to (a name
+ * cannot resolve to something else in between), no redirects followed, no compression, no cookies, bounded time and bytes.
  */
 import { lookup as systemLookup } from "node:dns"
 import type { LookupAddress, LookupAllOptions } from "node:dns"
 import { request as httpRequest } from "node:http"
-import type { ClientRequest, IncomingMessage } from "node:http"
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
 import type { LookupFunction } from "node:net"
 import { Data, Effect } from "effect"
@@ -28,6 +28,10 @@ export interface FetchOptions {
   readonly ownMachine: boolean
   readonly resolve?: Resolve
   readonly isAllowed?: (address: string) => boolean
+  /** Besides, or instead of, our own. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What is an answer; only 200 unless said. */
+  readonly statuses?: ReadonlyArray<number>
   /** Certificates to trust instead of the usual ones. */
   readonly ca?: string
 }
@@ -48,17 +52,32 @@ const vetted =
     })
   }
 
-const headers = {
+const ownHeaders = {
   accept: "application/jwk-set+json, application/json",
   "accept-encoding": "identity",
   "user-agent": "auspex"
 }
 
-/** The bytes of the document. Its time limit is the network's, not the program's clock. */
-export const fetchDocument = (
+export interface FetchedAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Uint8Array
+}
+
+/** What is answered. The time limit is the network's, not the program's clock. */
+export const fetchAnswer = (
   url: URL,
-  { ca, isAllowed, mostBytes, mostMillis, ownMachine, resolve = systemLookup }: FetchOptions
-): Effect.Effect<Uint8Array, FetchFailed> =>
+  {
+    ca,
+    headers = {},
+    isAllowed,
+    mostBytes,
+    mostMillis,
+    ownMachine,
+    resolve = systemLookup,
+    statuses = [200]
+  }: FetchOptions
+): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.callback((resume) => {
     const allowed = isAllowed ?? (ownMachine && isOwnMachine(url) ? loopback : isPublicAddress)
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
@@ -67,7 +86,7 @@ export const fetchDocument = (
     if (literal !== undefined && !allowed(literal)) return fail("the address is not allowed")
     const options = {
       agent: false,
-      headers,
+      headers: { ...ownHeaders, ...headers },
       lookup: vetted(resolve, allowed),
       signal: AbortSignal.timeout(mostMillis),
       ...(ca !== undefined && { ca })
@@ -78,7 +97,8 @@ export const fetchDocument = (
         fail(reason)
       }
       const { "content-encoding": encoding = "identity", "content-length": length = "0" } = response.headers
-      if (response.statusCode !== 200) return refuse(`it answered ${response.statusCode}`)
+      const status = response.statusCode ?? 0
+      if (!statuses.includes(status)) return refuse(`it answered ${status}`)
       if (encoding !== "identity") return refuse(`it is encoded as ${encoding}`)
       if (Number(length) > mostBytes) return refuse(`it is larger than ${mostBytes} bytes`)
       const chunks: Array<Buffer> = []
@@ -91,7 +111,13 @@ export const fetchDocument = (
       response.on("error", (error) => fail(error.message))
       response.on("close", () =>
         response.complete
-          ? resume(Effect.succeed(new Uint8Array(Buffer.concat(chunks))))
+          ? resume(
+              Effect.succeed({
+                status,
+                headers: response.headers,
+                bytes: new Uint8Array(Buffer.concat(chunks))
+              })
+            )
           : fail("it broke off")
       )
       return undefined
@@ -108,3 +134,7 @@ export const fetchDocument = (
     request.end()
     return Effect.sync(() => request.destroy())
   })
+
+/** The bytes of the document that is there. */
+export const fetchDocument = (url: URL, options: FetchOptions): Effect.Effect<Uint8Array, FetchFailed> =>
+  Effect.map(fetchAnswer(url, options), ({ bytes }) => bytes)

@@ -141,6 +141,19 @@ const make = Effect.gen(function* () {
     return { agent_id: AgentId.make(agentId), client_secret: secret }
   })
 
+  const allowSpending: Operators["Service"]["allowSpending"] = Effect.fn("Operators.allowSpending")(
+    function* ({ agentId, isAllowed, operatorId }) {
+      const changed = isUuid(agentId)
+        ? yield* sql`
+            update agents set credit_arena_enabled = ${isAllowed}
+             where id = ${agentId}::uuid and owner_id = ${operatorId}::uuid
+            returning 1`.pipe(orDefect)
+        : []
+      if (changed.length === 0)
+        return yield* new NotFound({ detail: "You own no agent with this identifier." })
+    }
+  )
+
   const trim: Operators["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* links.trim(memory)
@@ -156,6 +169,7 @@ const make = Effect.gen(function* () {
     signOut,
     account,
     rotateSecret,
+    allowSpending,
     trim
   })
 })

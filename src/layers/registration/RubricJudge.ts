@@ -32,7 +32,7 @@ export const layer = Layer.succeed(
             "The event of this registration challenge is no longer in use: register again for another one"
         })
       }
-      return judge(event, answer)
+      return judge(event, answer, bank)
     })
   })
 )

@@ -20,6 +20,8 @@ export interface Submission {
   readonly mediumTerm: Passage
   /** How far the whole answer is about this very event, 0 to 1: one to another event of the kind is not. */
   readonly specificity: number
+  /** 1, or less where the answer speaks in the words of another event that might have been asked about. */
+  readonly fit: number
 }
 
 /** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
@@ -32,25 +34,46 @@ const distinctTerms = (terms: ReadonlyArray<Term>): ReadonlyArray<Term> => [
   ...new Map(terms.map((each) => [each.needle, each])).values()
 ]
 
-/** Takes an answer apart. */
-export const open = (event: RegistrationEvent, answer: RegistrationAnswer): Submission => {
+/** So many words of another event are no accident. */
+const wordsOfAnother = 3
+/** Honest answers have a third more words of their own event than of any other; a copied one has hardly any. */
+const fits = { never: 0.5, wholly: 0.9 }
+
+const wordsOf = (event: RegistrationEvent, texts: ReadonlyArray<Passage>): number =>
+  event.terms.map(term).filter((wanted) => texts.some((text) => mentions(text, wanted))).length
+
+/** Whether it is this event that the texts are about, and none of the others. */
+const fitOf = (own: number, texts: ReadonlyArray<Passage>, others: ReadonlyArray<RegistrationEvent>) => {
+  const most = Math.max(0, ...others.map((other) => wordsOf(other, texts)))
+  return most < wordsOfAnother ? 1 : ramp(own / most, fits.never, fits.wholly)
+}
+
+/** Takes an answer apart. `others` are events that were not asked about. */
+export const open = (
+  event: RegistrationEvent,
+  answer: RegistrationAnswer,
+  others: ReadonlyArray<RegistrationEvent>
+): Submission => {
   const summary = read(answer.event_summary)
   const reasoning = read(answer.market_impact.reasoning)
   const shortTerm = read(answer.trading_implications.short_term)
   const mediumTerm = read(answer.trading_implications.medium_term)
   const texts = [summary, reasoning, shortTerm, mediumTerm]
-  const own = event.terms.map(term)
-  const found = own.filter((wanted) => texts.some((text) => mentions(text, wanted)))
+  const own = wordsOf(event, texts)
   return {
     event,
     answer,
-    vocabulary: distinctTerms([...own, ...event.kinds.flatMap((kind) => termsOfKind[kind])]),
+    vocabulary: distinctTerms([
+      ...event.terms.map(term),
+      ...event.kinds.flatMap((kind) => termsOfKind[kind])
+    ]),
     prompt: read(event.prompt),
     summary,
     reasoning,
     shortTerm,
     mediumTerm,
-    specificity: ramp(found.length, 0, wordsOfEvent)
+    specificity: ramp(own, 0, wordsOfEvent),
+    fit: fitOf(own, texts, others)
   }
 }
 

@@ -22,6 +22,7 @@ layer(gatewayServer(models))("A call", (it) => {
       const answer = yield* chat(key, { model: "plain" })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.strictEqual(answer.json["model"], "plain")
+      assert.strictEqual(answer.headers.get("content-length"), String(Buffer.byteLength(answer.text)))
       assert.strictEqual(member(answer.json, "choices", 0, "message", "content"), answerText)
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
       const { json } = yield* get("/api/v1/llm/usage", { token: key })

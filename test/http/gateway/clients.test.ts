@@ -17,8 +17,8 @@ const models: ReadonlyArray<TestModel> = [
   { name: "messages-plain", routes: on("south", "plain") },
   { name: "chat-tools", routes: on("north", "tools") },
   { name: "messages-tools", routes: on("south", "tools") },
-  { name: "chat-slow", routes: on("north", "gap=40") },
-  { name: "messages-slow", routes: on("south", "gap=40") },
+  { name: "chat-slow", routes: on("north", "gap=150") },
+  { name: "messages-slow", routes: on("south", "gap=150") },
   { name: "chat-broken", routes: on("north", "cut=4") },
   { name: "messages-broken", routes: on("south", "cut=6") },
   { name: "busy", routes: on("north", "status=429;retry_after=7") },
@@ -58,7 +58,7 @@ const failed = (call: () => Promise<unknown>) =>
     )
   )
 
-layer(gatewayServer(models))("A program with the openai client", (it) => {
+layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (it) => {
   for (const kind of kinds) {
     it.effect(`is answered (a provider of ${kind})`, () =>
       Effect.gen(function* () {
@@ -249,7 +249,7 @@ const settledCall = Effect.fnUntraced(function* (key: string) {
   return assert.fail("the call was not settled")
 })
 
-layer(gatewayServer(models))("A program with the @anthropic-ai/sdk client", (it) => {
+layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk client", (it) => {
   for (const kind of kinds) {
     it.effect(`is answered (a provider of ${kind})`, () =>
       Effect.gen(function* () {

@@ -9,11 +9,10 @@ import { times } from "../../support/atOnce.ts"
 import { ownerVisitor } from "../../support/claimJourney.ts"
 import { credits } from "../../support/ledger.ts"
 import { Observed, observed, spanText } from "../../support/observed.ts"
-import { get, member, post, send, testServer } from "../../support/server.ts"
+import { get, member, post, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { testAdminToken } from "../../support/settings.ts"
 import {
-  checkoutOrigin,
   selling,
   signatureOf,
   stripeEvent,
@@ -80,7 +79,7 @@ layer(testServer())("Where nothing is sold", (it) => {
       const shown = yield* visitor.open(page)
       assert.strictEqual(shown.status, 200)
       assert.match(textOf(shown), /Your credit 58\.5 credits/)
-      assert.match(textOf(shown), /<b> .* \+1 Moved to First Light .* −12\.5 a test .* \+70/)
+      assert.match(textOf(shown), /<b> \+1 .* Moved to First Light −12\.5 .* a test \+70/)
       assert.notMatch(textOf(shown), /Buy|Stripe/)
       assert.include(shown.headers.get("content-security-policy") ?? "", "form-action 'self';")
       assert.include((yield* visitor.open("/account")).text, `href="${page}"`)
@@ -89,10 +88,8 @@ layer(testServer())("Where nothing is sold", (it) => {
 
   it.effect("there is no webhook, and no purchase can be begun", () =>
     Effect.gen(function* () {
-      for (const method of ["GET", "POST", "PUT", "OPTIONS"]) {
-        const answer = yield* send(method, webhook, { headers: { "stripe-signature": "t=1,v1=0" } })
-        assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"], method)
-      }
+      const answer = yield* post(webhook, { headers: { "stripe-signature": "t=1,v1=0" }, json: {} })
+      assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"])
       const { visitor } = yield* ownerVisitor()
       const [signOut] = formsOf(yield* visitor.open(page))
       assert(signOut !== undefined)
@@ -126,6 +123,7 @@ layer(testServer())("Where nothing is sold", (it) => {
 layer(shop)("Where credit is sold", (it) => {
   it.effect("an owner chooses a package, pays at Stripe, and comes back to the credit", () =>
     Effect.gen(function* () {
+      const { asked, checkoutOrigin } = yield* StripeServer
       const { visitor } = yield* ownerVisitor()
       const shown = yield* visitor.open(page)
       assert.match(textOf(shown), /Buy credit 500 credits for €5\.00 Buy 2,200 credits for €20\.00 Buy/)
@@ -136,8 +134,7 @@ layer(shop)("Where credit is sold", (it) => {
       )
       const sent = yield* visitor.submit(offerOf(shown, "2200"))
       assert.strictEqual(sent.status, 303)
-      assert.match(sent.headers.get("location") ?? "", /^https:\/\/checkout\.example\/c\/pay\/cs_test_/)
-      const { asked } = yield* StripeServer
+      assert.match(sent.headers.get("location") ?? "", /^http:\/\/localhost:\d+\/c\/pay\/cs_test_/)
       const back = new URL(asked.at(-1)?.fields["success_url"] ?? "")
       const waiting = yield* visitor.open(back.pathname + back.search)
       assert.include(textOf(waiting), "We are waiting for the payment.")

@@ -1,16 +1,19 @@
 /** What the requests are about: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Discussion } from "../../../src/services/Discussion.ts"
 import { Follows } from "../../../src/services/Follows.ts"
+import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
+import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { keepLog } from "../log/keeping.ts"
-import { someOperator } from "../operators.ts"
+import { anotherOperator, someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import { match, tournament } from "../tournaments.ts"
@@ -44,6 +47,8 @@ const Token = Schema.Struct({ access_token: Schema.String })
 const Created = Schema.Struct({ id: Schema.String })
 const Imported = Schema.Struct({ quarantined: Schema.Array(Created) })
 const Stored = Schema.Struct({ events: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
+
+const NewKey = Schema.Struct({ key_id: GatewayKeyId })
 
 const Archived = Schema.Struct({ slug: Schema.String })
 
@@ -150,8 +155,8 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
-  // Claimed, so that no scope is withheld.
-  const claimant = yield* Effect.orDie(someOperator)
+  // Claimed, so that no scope is withheld, and by one whose plan stays.
+  const claimant = yield* Effect.orDie(anotherOperator)
   yield* Effect.orDie(sql`
     update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
      where id = ${agent.agent_id}::uuid`)
@@ -221,6 +226,12 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))
   }
 
+  // Nothing is sold here, so nobody could have begun these over HTTP.
+  yield* sql`
+    insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
+    select uuidv7(), ${yield* someOperator}::uuid, 'key-' || n, 500000000, 500, 'eur', ${DateTime.toDateUtc(start)}
+      from generate_series(1, 3) as n`
+
   for (const idempotency_key of ["first", "second", "third"]) {
     yield* asAdmin(Created, `agents/${agent.agent_id}/credits`, {
       amount: 1.5,
@@ -252,6 +263,34 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
+  // The agent may use the gateway, and has.
+  yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${claimant}::uuid`)
+  yield* Effect.orDie(sql`update agents set credit_arena_enabled = true where id = ${agent.agent_id}::uuid`)
+  const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
+  const [key] = yield* Effect.all([newKey, newKey, newKey])
+  const billing = yield* GatewayBilling
+  for (const requestId of ["first", "second", "third"]) {
+    yield* billing.settle({
+      callId: randomUUID(),
+      holder: { keyId: key.key_id, agentId: agent.agent_id },
+      requestId,
+      model: "swift-1",
+      style: "openai",
+      stream: false,
+      reserved: 0n,
+      createdAt: start,
+      provider: "north",
+      promptTokens: 25,
+      completionTokens: 9,
+      cost: 0n,
+      status: 200,
+      error: null,
+      latencyMs: 10,
+      firstByteMs: 9,
+      attempts: 1,
+      estimated: false
+    })
+  }
   const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
   if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))
   const subscribe = {
@@ -366,6 +405,11 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
     ],
     "admin.voidPriceEvent": [
       Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
+    ],
+    "gateway.createKey": [always({ hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 } })],
+    "gateway.revokeKey": [Effect.map(newKey, ({ key_id }) => sample({ params: { key_id } }))],
+    "gatewayUsage.usage": [
+      always({ query: { since: "2001-01-01T00:00:00Z", until: "2031-05-05T00:00:00.123Z" } })
     ],
     "public.odds": [always({ params: { challenge_id: forecastOnce } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],

@@ -1,7 +1,10 @@
 /** An operator's account. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import { InvalidRequest } from "../../../services/errors.ts"
 import { Operators } from "../../../services/Operators.ts"
+import { accountPage } from "../../../services/pages.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
 import { goTo, show } from "../../browser/responses.ts"
@@ -11,6 +14,7 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { shown, site, submitted } = yield* Pages
     const operators = yield* Operators
+    const { planCredit } = yield* Settings
     const toSignIn = goTo(site, site.at(pagePaths.signIn))
 
     yield* router.add(
@@ -20,7 +24,7 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* ({ frame }) {
           if (frame.operator === null) return toSignIn
           const account = yield* operators.account(frame.operator.operatorId)
-          return show(site, frame, views.account(frame, account))
+          return show(site, frame, views.account(frame, account, planCredit))
         })
       )
     )
@@ -38,6 +42,24 @@ export const layer = HttpRouter.use(
             frame,
             views.newSecret(frame, { agentId: rotated.agent_id, secret: rotated.client_secret })
           )
+        })
+      )
+    )
+
+    yield* router.add(
+      "POST",
+      pagePaths.spending,
+      submitted(
+        Effect.fnUntraced(function* ({ frame }, fields) {
+          if (frame.operator === null) return toSignIn
+          const { agent_id: agentId = "" } = yield* HttpRouter.params
+          const { operatorId } = frame.operator
+          const answer = fields.get("spending")
+          if (answer !== "on" && answer !== "off") {
+            return yield* InvalidRequest.of("spending", "Expected on or off.")
+          }
+          yield* operators.allowSpending({ operatorId, agentId, isAllowed: answer === "on" })
+          return goTo(site, site.at(accountPage))
         })
       )
     )

@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as Pages from "../../browser/Pages.ts"
 import * as account from "./account.ts"
+import * as apiKeys from "./apiKeys.ts"
 import * as archive from "./archive.ts"
 import * as assets from "./assets.ts"
 import * as claim from "./claim.ts"
@@ -16,6 +17,7 @@ export const layer = Layer.mergeAll(
   claim.layer,
   signIn.layer,
   account.layer,
+  apiKeys.layer,
   credit.layer,
   archive.layer,
   event.layer,

@@ -67,9 +67,10 @@ export const discussion = Effect.gen(function* () {
     ) with (fillfactor = 50)`
 
   // Figures are moved by what they count, in the same statement, so neither is ever without the other: once a statement,
-  // however many comments it writes, and in the order of their keys, so that no two wait for each other in a ring.
+  // however many comments it writes, and in the order of their keys, so that no two wait for each other in a ring. Figures are
+  // found by key: a session keeps the plan that it made when there were few, and must not read all of them once there are many.
   yield* sql`
-    create function comments_counted() returns trigger language plpgsql as $$
+    create function comments_counted() returns trigger language plpgsql set enable_seqscan = off as $$
     begin
       insert into comment_figures (comment_id, event_id, is_reply, like_count, reply_count)
       select id, event_id, is_reply, 0, 0 from posted;
@@ -95,7 +96,7 @@ export const discussion = Effect.gen(function* () {
     create trigger comments_counted after insert on comments referencing new table as posted
       for each statement execute function comments_counted()`
   yield* sql`
-    create function comment_likes_counted() returns trigger language plpgsql as $$
+    create function comment_likes_counted() returns trigger language plpgsql set enable_seqscan = off as $$
     declare
       step constant integer := case tg_op when 'INSERT' then 1 else -1 end;
     begin

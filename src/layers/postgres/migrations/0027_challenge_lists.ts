@@ -32,6 +32,6 @@ export const challengeLists = Effect.gen(function* () {
   }
   // What is open is counted, and what is due is looked for, by its deadline.
   yield* sql`
-    create index challenges_unended_deadline on challenges (type, deadline)
+    create index challenges_unended_deadline on challenges (type, deadline) include (target)
       where resolved_at is null and cancelled_at is null`
 })

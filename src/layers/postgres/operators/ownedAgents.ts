@@ -20,7 +20,8 @@ const AgentRow = Schema.Struct({
   provisional_until: instant,
   suspended_at: Schema.NullOr(instant),
   available: Schema.BigInt,
-  frozen: Schema.BigInt
+  frozen: Schema.BigInt,
+  credit_arena_enabled: Schema.Boolean
 })
 
 export const makeOwnedAgents = Effect.gen(function* () {
@@ -30,7 +31,8 @@ export const makeOwnedAgents = Effect.gen(function* () {
     const now = yield* DateTime.now
     const agents = yield* rows(sql`
       select o.id::text, name, auth_method, model_provider, model_name, created_at, claimed_at, challenge_passed_at,
-             provisional_until, suspended_at, a.posted - a.held as available, a.held as frozen
+             provisional_until, suspended_at, a.posted - a.held as available, a.held as frozen,
+             credit_arena_enabled
         from agents o join accounts a on a.id = 'agent:' || o.id
        where o.owner_id = ${ownerId}::uuid
        order by claimed_at desc, o.id`)
@@ -43,7 +45,8 @@ export const makeOwnedAgents = Effect.gen(function* () {
       modelName: agent.model_name,
       createdAt: agent.created_at,
       claimedAt: agent.claimed_at,
-      credit: { available: agent.available, frozen: agent.frozen }
+      credit: { available: agent.available, frozen: agent.frozen },
+      creditArenaEnabled: agent.credit_arena_enabled
     }))
   })
 })

@@ -1,0 +1,60 @@
+/** Calls of models in a database that has grown, all of the busiest agent and one of its keys, and the reads of them. */
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { GatewayUsage } from "../../src/services/Gateway.ts"
+import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { uuidText } from "../world.ts"
+import { fromTheEnd } from "./pages.ts"
+import type { Deep, Reading } from "./reads.ts"
+import type { Size } from "./seed.ts"
+
+const keyPrefix = "0190fd00"
+const callPrefix = "0190fe00"
+const keys = 60
+
+/** A call a minute, up to now. */
+export const gatewayCalls = Effect.fnUntraced(function* (size: Size, agent: string) {
+  const sql = yield* SqlClient.SqlClient
+  const calls = Math.floor(size.predictions / 4)
+  yield* sql`
+    insert into operators (id, created_at) values (${agent}::uuid, now())`
+  yield* sql`
+    insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+    select ${sql.literal(uuidText(keyPrefix, "n"))}::uuid, ${agent}::uuid, ${agent}::uuid, 'key', 'aus_gw_' || n,
+           sha256(n::text::bytea), now()
+      from generate_series(1, ${keys}::int) as n`
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, provider, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, first_byte_ms, attempts, estimated, created_at)
+    select ${sql.literal(uuidText(callPrefix, "n"))}::uuid, ${agent}::uuid, ${agent}::uuid,
+           ${sql.literal(uuidText(keyPrefix, "1"))}::uuid, 'request-' || n, 'swift-1', 'north', 'openai', true, 25, 9, 12200, 200,
+           900, 300, 1, false, now() - (${calls}::int - n) * interval '1 minute'
+      from generate_series(1, ${calls}::int) as n order by n`
+})
+
+type Add = (
+  route: string,
+  asked: string,
+  run: (page: Page) => Reading,
+  ...deeper: ReadonlyArray<Deep>
+) => Effect.Effect<void, unknown, SqlClient.SqlClient>
+
+export const gatewayReads = Effect.fnUntraced(function* (agent: string, add: Add) {
+  const now = yield* DateTime.now
+  const of = { kind: "agent", id: agent } as const
+  const lastKey: Deep = {
+    page: "last",
+    key: `select to_json(id::text) from (select id from gateway_keys order by id offset ${fromTheEnd} limit 1) as k`
+  }
+  const lastCall: Deep = {
+    page: "last",
+    key: `select json_build_object('at', to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
+            from (select created_at, id from gateway_calls order by id offset ${fromTheEnd} limit 1) as k`
+  }
+  yield* add("/llm/keys", "", (page) => GatewayKeys.use((service) => service.list(of, page)), lastKey)
+  const usage = (since: DateTime.Utc | undefined) => (page: Page) =>
+    GatewayUsage.use((service) => service.list(of, { since, until: undefined }, page))
+  yield* add("/llm/usage", "", usage(undefined), lastCall)
+  yield* add("/llm/usage", "since a week ago", usage(DateTime.subtract(now, { days: 7 })))
+})

@@ -1,0 +1,183 @@
+/** What is read out of feeds, well-formed ones and others. */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { DateTime, Effect, FileSystem } from "effect"
+import { feedItems } from "../../../src/layers/feeds/feedItems.ts"
+import { readFeedList } from "../../../src/layers/feeds/feedList.ts"
+import { plainText } from "../../../src/layers/feeds/plainText.ts"
+
+const now = DateTime.makeUnsafe("2026-03-02T12:00:00Z")
+const read = (document: string) => feedItems(document, "https://news.example/feed", now)
+
+describe("the items of a feed", () => {
+  it("are read from RSS, RDF and Atom alike, the oldest first", () => {
+    const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>f</id><updated>2026-03-02T10:00:00Z</updated>
+      <entry><title type="html">New &lt;i&gt;one&lt;/i&gt;</title><id>e2</id><link rel="self" href="/self"/><link href="/2"/>
+        <updated>2026-03-02T10:00:00+01:00</updated><summary>About it.</summary></entry>
+      <entry><title>Old one</title><id>e1</id><link rel="alternate" href="https://news.example/1"/>
+        <published>2026-03-01T10:00:00Z</published><updated>2026-03-02T10:00:00Z</updated></entry></feed>`
+    assert.deepStrictEqual(
+      read(atom)?.map(({ publishedAt, summary, title, url }) => [
+        title,
+        summary,
+        url,
+        DateTime.formatIso(publishedAt)
+      ]),
+      [
+        ["Old one", null, "https://news.example/1", "2026-03-01T10:00:00.000Z"],
+        ["New one", "About it.", "https://news.example/2", "2026-03-02T09:00:00.000Z"]
+      ]
+    )
+    const rdf = `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+      xmlns:dc="http://purl.org/dc/elements/1.1/"><channel rdf:about="x"><title>T</title></channel>
+      <item rdf:about="https://news.example/3"><title>Third</title><link>https://news.example/3</link>
+      <dc:date>2026-03-01T09:00:00Z</dc:date></item></rdf:RDF>`
+    assert.deepStrictEqual(
+      read(rdf)?.map(({ publishedAt, title }) => [title, DateTime.formatIso(publishedAt)]),
+      [["Third", "2026-03-01T09:00:00.000Z"]]
+    )
+  })
+
+  it("have a title and something to be known by; a time that cannot be is now", () => {
+    const rss = (items: string) => `<rss version="2.0"><channel><title>T</title>${items}</channel></rss>`
+    const of = (items: string) => read(rss(items)) ?? []
+    assert.deepStrictEqual(of("<item><title>Nothing else</title></item>"), [])
+    assert.deepStrictEqual(of("<item><guid>1</guid></item>"), [])
+    assert.deepStrictEqual(of("<item><guid>1</guid><title>&lt;br&gt;</title></item>"), [])
+    assert.strictEqual(
+      of("<item><guid>1</guid><description>Only a text.</description></item>")[0]?.title,
+      "Only a text."
+    )
+    for (const date of [
+      "",
+      "yesterday",
+      "Tue, 03 Mar 2026 12:00:00 GMT",
+      "0000-00-00",
+      "1900-01-01T00:00:00Z"
+    ]) {
+      const [item] = of(`<item><guid>1</guid><title>T</title><pubDate>${date}</pubDate></item>`)
+      assert.deepStrictEqual(item?.publishedAt, now, date)
+    }
+    for (const link of [
+      "javascript:alert(1)",
+      "data:text/html,x",
+      "http://[",
+      `https://x.example/${"x".repeat(2000)}`
+    ]) {
+      assert.isNull(of(`<item><guid>1</guid><title>T</title><link>${link}</link></item>`)[0]?.url, link)
+    }
+    const long = of(
+      `<item><guid>1</guid><title>${"w ".repeat(900)}</title><description>${"w ".repeat(3000)}</description></item>`
+    )
+    assert.lengthOf([...(long[0]?.title ?? "")], 500)
+    assert.isAtMost([...(long[0]?.summary ?? "")].length, 2000)
+    assert.lengthOf(
+      of(Array.from({ length: 500 }, (_, n) => `<item><guid>${n}</guid><title>${n}</title></item>`).join("")),
+      200
+    )
+  })
+
+  it("of what is no feed there are none", () => {
+    for (const document of ['{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[]}']) {
+      assert.isUndefined(read(document))
+    }
+    // Entities that a document declares itself are neither expanded nor fetched.
+    const bomb = `<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>`
+    let items: unknown = []
+    try {
+      items = read(
+        `${bomb}<rss version="2.0"><channel><item><guid>1</guid><title>&b;&c;</title></item></channel></rss>`
+      )
+    } catch {
+      // Refusing it is as good.
+    }
+    assert.notInclude(JSON.stringify(items), "aaaa")
+    assert.notInclude(JSON.stringify(items), "root:")
+  })
+})
+
+describe("markup as plain text", () => {
+  it("is without tags, scripts and control characters, on one line", () => {
+    for (const [markup, text] of [
+      ["<p>One</p><p>two<br>three</p>", "One two three"],
+      ["a<b>b</b>c", "abc"],
+      ["x<script>alert(1)</script>y<style>p{}</style>z", "x y z"],
+      ["x<!-- hidden -->y", "x y"],
+      ["<SCRIPT>x</SCRIPT >İ<B>y</B>", "İy"],
+      ["5 < 6 and 7 > 6", "5 < 6 and 7 > 6"],
+      ["&lt;b&gt; &amp;amp; &#65;&#x42; &nope; &#1114112;", "<b> &amp; AB &nope; &#1114112;"],
+      ["be\u202eware\u0000 e\u0301", "beware \u00e9"],
+      ["x<script>never ends", "x"],
+      ["  ", ""]
+    ] as const) {
+      assert.strictEqual(plainText(markup, 100), text, markup)
+    }
+    assert.strictEqual(plainText("one two three", 8), "one two…")
+    const started = performance.now()
+    plainText("<".repeat(500_000), 100)
+    plainText("<script".repeat(50_000), 100)
+    plainText("&#".repeat(200_000), 100)
+    assert.isBelow(performance.now() - started, 1000)
+  })
+})
+
+layer(NodeServices.layer)("the list of feeds", (it) => {
+  const readText = Effect.fnUntraced(function* (text: string, ownMachine: boolean) {
+    const fileSystem = yield* FileSystem.FileSystem
+    const directory = yield* fileSystem.makeTempDirectoryScoped()
+    yield* fileSystem.writeFileString(`${directory}/feeds.yaml`, text)
+    return yield* readFeedList(`${directory}/feeds.yaml`, { ownMachine })
+  })
+
+  it.effect("is YAML: each feed with its source, its spaces and its assets", () =>
+    Effect.gen(function* () {
+      const feeds = yield* readText(
+        `feeds:
+  - url: https://www.federalreserve.gov/feeds/press_all.xml
+    source: Federal Reserve
+    spaces: [policy, finance]
+    assets: [ES, ZN]
+  - { url: "http://127.0.0.1:8000/feed", source: Here }
+`,
+        true
+      )
+      assert.deepStrictEqual(feeds, [
+        {
+          url: "https://www.federalreserve.gov/feeds/press_all.xml",
+          source: "Federal Reserve",
+          spaces: ["policy", "finance"],
+          assets: ["ES", "ZN"]
+        },
+        { url: "http://127.0.0.1:8000/feed", source: "Here" }
+      ])
+    })
+  )
+
+  it.effect("that cannot be used is refused in one line that names the setting and the field", () =>
+    Effect.gen(function* () {
+      const one = (fields: string) => `feeds: [{ source: S, ${fields} }]`
+      for (const [text, named] of [
+        ["", "feeds"],
+        ["feeds: []", "feeds"],
+        ["feeds: [", "AUSPEX_EVENT_FEEDS"],
+        [one('url: "ftp://x.example/"'), "feeds.0.url"],
+        [one('url: "https://user:secret@x.example/"'), "feeds.0.url"],
+        [one('url: "http://127.0.0.1/"'), "feeds.0.url"],
+        [one('url: "http://10.0.0.1/"'), "feeds.0.url"],
+        [one('url: "https://x.example/", spaces: [sports]'), "spaces"],
+        ['feeds: [{ url: "https://x.example/" }]', "source"],
+        [
+          `feeds: [{ url: "https://x.example/", source: A }, { url: "https://x.example/", source: B }]`,
+          "feeds.1.url"
+        ]
+      ] as const) {
+        const { message } = yield* Effect.flip(readText(text, false))
+        assert.match(message, /^AUSPEX_EVENT_FEEDS=/)
+        assert.include(message, named, text)
+        assert.notInclude(message, "\n")
+      }
+      const missing = yield* Effect.flip(readFeedList("/nowhere/feeds.yaml", { ownMachine: false }))
+      assert.include(missing.message, "/nowhere/feeds.yaml")
+    })
+  )
+})

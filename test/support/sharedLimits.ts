@@ -1,0 +1,114 @@
+/** Two processes on one database: an agent's limits are counted over both, to the request. */
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
+import { times } from "./atOnce.ts"
+import { freshDatabase, poolOn } from "./database.ts"
+import { newEvent } from "./discussion.ts"
+import { logSigner } from "./logSigner.ts"
+import { mailbox } from "./mailbox.ts"
+import { someOperator } from "./operators.ts"
+import { readyAuspex, replicaEnvironment } from "./process.ts"
+import type { Auspex } from "./process.ts"
+import { settings } from "./settings.ts"
+
+const Refusal = Schema.Struct({ retry_after: Schema.Int })
+const unknown = "0190f000-0000-7000-8000-000000000000"
+
+/** An agent that may do everything, with a token that every replica takes. */
+const poster = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { agent_id, client_secret } = yield* Registry.use((registry) => registry.register({ name: "Ada" }))
+  const owner = yield* someOperator
+  yield* sql`
+    update agents set challenge_passed_at = created_at, claimed_at = created_at, owner_id = ${owner}::uuid,
+                      prediction_limit = null
+     where id = ${agent_id}::uuid`
+  const { access_token } = yield* Tokens.use((tokens) =>
+    tokens.issue({ agentId: agent_id, clientSecret: client_secret, address: "192.0.2.1" })
+  )
+  return access_token
+})
+
+interface Sent {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly body: unknown
+}
+
+const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
+  Effect.promise(async (signal): Promise<Sent> => {
+    const response = await fetch(`${auspex.url}/api/v1/agent/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
+      body: text === "" ? undefined : JSON.parse(text)
+    }
+  })
+
+/** What is limited: how many a minute, and a request of it. */
+const kinds = (newsId: string) =>
+  [
+    ["comments", 5, "comments", { news_id: newsId, content: "What I think." }],
+    ["replies", 10, `comments/${unknown}/replies`, { content: "I disagree." }],
+    ["likes", 30, `comments/${unknown}/like`, undefined]
+  ] as const
+
+/**
+ * Of a burst on both processes at once exactly as many are let through as the limit says. `afterwards` gets what there
+ * is to do with one request that was refused, and what its Retry-After was.
+ */
+export const burstOnTwo = Effect.fnUntraced(function* (
+  afterwards: (again: Effect.Effect<Sent>, seconds: number) => Effect.Effect<void>
+) {
+  const url = yield* freshDatabase
+  const ours = services.pipe(
+    Layer.provideMerge(Layer.mergeAll(poolOn(url), settings(), mailbox, logSigner()))
+  )
+  yield* Effect.gen(function* () {
+    const { news_id } = yield* newEvent()
+    const replicas = yield* Effect.all(
+      times(2, () => readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })),
+      { concurrency: 2 }
+    )
+    yield* Effect.forEach(
+      kinds(news_id),
+      Effect.fnUntraced(function* ([what, most, path, body]) {
+        const token = yield* poster
+        const requests = times(most + 9, (index) => {
+          const auspex = replicas[index % 2]
+          return auspex === undefined
+            ? Effect.die(new Error("there is no replica"))
+            : sent(auspex, token, path, body)
+        })
+        const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
+        const refused = answers.filter(({ status }) => status === 429)
+        assert.lengthOf(refused, 9, what)
+        assert.lengthOf(
+          answers.filter(({ status }) => status === (what === "comments" ? 201 : 404)),
+          most,
+          what
+        )
+        for (const { body: refusal, retryAfter } of refused) {
+          const { retry_after } = yield* Effect.orDie(Schema.decodeUnknownEffect(Refusal)(refusal))
+          assert.strictEqual(retryAfter, String(retry_after))
+        }
+        const [again] = requests
+        assert(again !== undefined)
+        const last = yield* again
+        assert.strictEqual(last.status, 429, what)
+        yield* afterwards(again, Number(last.retryAfter))
+      }),
+      { concurrency: 3, discard: true }
+    )
+  }).pipe(Effect.provide(ours))
+})
