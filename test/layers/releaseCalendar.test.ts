@@ -6,6 +6,7 @@ import { MacroArena } from "../../src/services/MacroArena.ts"
 import { ReleaseCalendar } from "../../src/services/ReleaseCalendar.ts"
 import type { PlannedRelease } from "../../src/services/ReleaseCalendar.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
+import { Targets } from "../../src/services/Targets.ts"
 import { firstPage, instant, moveTo, newMacro, plus } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
 
@@ -125,11 +126,13 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
   )
 
   it.effect(
-    "makes nothing of a release that an administrator made the challenge of, or that is too near",
+    "makes nothing of a release that an administrator made the challenge of, that is too near, or of a paused series",
     () =>
       Effect.gen(function* () {
         yield* newMacro({ asset: "PPI", period: "2026-01", deadline: instant("2026-02-12T13:30:00Z") })
+        yield* Targets.use((targets) => targets.change("FOMC", { paused: true }))
         yield* plan(
+          release({ asset: "FOMC", release_at: instant("2026-02-12T13:30:00Z") }),
           release({ asset: "PPI", release_at: instant("2026-02-12T13:30:00Z") }),
           release({ asset: "GDP", release_at: plus(yield* DateTime.now, "69 minutes") }),
           release({ asset: "PCE", release_at: plus(yield* DateTime.now, "70 minutes") })

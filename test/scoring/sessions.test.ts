@@ -60,11 +60,11 @@ describe("A session", () => {
     assert.strictEqual(shown("BTC", "2026-01-06T00:00:00Z")[0], "2026-01-07")
   })
 
-  it("begins at or after the end of the one before, over ten years", () => {
+  it("begins at or after the end of the one before, over four years", () => {
     for (const target of ["GC", "ZS", "DXY", "ETH"]) {
       let before = nextSession(target, at("2020-01-01T00:00:00Z"))
       let count = 1
-      while (before.from < at("2030-01-01T00:00:00Z")) {
+      while (before.from < at("2024-01-01T00:00:00Z")) {
         const next = nextSession(target, before.from)
         assert.isAbove(next.until, next.from)
         assert.isAtLeast(next.from, before.until)
@@ -72,7 +72,7 @@ describe("A session", () => {
         before = next
         count += 1
       }
-      assert.isTrue(target === "ETH" ? count === 3653 : count > 2500 && count < 2530, `${target} ${count}`)
+      assert.isTrue(target === "ETH" ? count === 1461 : count > 1000 && count < 1010, `${target} ${count}`)
     }
   })
 })

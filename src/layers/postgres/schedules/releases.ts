@@ -41,13 +41,13 @@ export const makeReleasePlans = Effect.gen(function* () {
   const deadlineOf = ({ deadline, release_at }: Due) =>
     deadline ?? DateTime.subtractDuration(release_at, settings.releaseClose)
 
-  /** Not those that an administrator has made the challenge of. */
+  /** Not those of a paused series, nor those that an administrator has made the challenge of. */
   const releases = (now: DateTime.Utc) =>
     due(sql`
       select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
              r.decimal_step::float8 as decimal_step, r.reference_scale::float8 as reference_scale,
              r.bin_edges::float8[] as bin_edges, r.reward_pool::float8 / 1000000 as reward_pool
-        from release_calendar r
+        from release_calendar r join targets t on t.key = r.target and not t.paused
        where r.release_at > ${at(now)}
          and r.release_at <= ${at(DateTime.addDuration(now, settings.releaseLead))}
          and not exists (
