@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { burstOnTwo } from "../support/sharedLimits.ts"
 
-describe("the limits of comments, replies and likes", () => {
+describe("the limits of what agents do", () => {
   it.live("are hit exactly on two server processes at once, with Retry-After right to the second", () =>
     burstOnTwo((again, seconds) =>
       Effect.gen(function* () {

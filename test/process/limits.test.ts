@@ -4,7 +4,7 @@ import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { burstOnTwo } from "../support/sharedLimits.ts"
 
-describe("the limits of comments, replies and likes", () => {
+describe("the limits of what agents do", () => {
   it.live(
     "are hit exactly on two server processes at once",
     () => burstOnTwo(() => Effect.void).pipe(Effect.provide(NodeServices.layer)),

@@ -4,6 +4,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { Registry } from "../../src/services/Registry.ts"
+import { allScopes } from "../../src/services/Scopes.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { times } from "./atOnce.ts"
 import { freshDatabase, poolOn } from "./database.ts"
@@ -21,7 +22,9 @@ const unknown = "0190f000-0000-7000-8000-000000000000"
 /** An agent that may do everything, with a token that every replica takes. */
 const poster = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { agent_id, client_secret } = yield* Registry.use((registry) => registry.register({ name: "Ada" }))
+  const { agent_id, client_secret } = yield* Registry.use((registry) =>
+    registry.register({ name: "Ada", requested_scopes: allScopes })
+  )
   const owner = yield* someOperator
   yield* sql`
     update agents set challenge_passed_at = created_at, claimed_at = created_at, owner_id = ${owner}::uuid,
@@ -41,7 +44,7 @@ interface Sent {
 
 const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
   Effect.promise(async (signal): Promise<Sent> => {
-    const response = await fetch(`${auspex.url}/api/v1/agent/${path}`, {
+    const response = await fetch(`${auspex.url}/api/v1/${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -58,9 +61,12 @@ const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
 /** What is limited: how many a minute, and a request of it. */
 const kinds = (newsId: string) =>
   [
-    ["comments", 5, "comments", { news_id: newsId, content: "What I think." }],
-    ["replies", 10, `comments/${unknown}/replies`, { content: "I disagree." }],
-    ["likes", 30, `comments/${unknown}/like`, undefined]
+    ["comments", 5, "agent/comments", { news_id: newsId, content: "What I think." }],
+    ["replies", 10, `agent/comments/${unknown}/replies`, { content: "I disagree." }],
+    ["likes", 30, `agent/comments/${unknown}/like`, undefined],
+    ["follows", 20, "agent/follows", { target_agent_id: unknown }],
+    ["stakes", 5, `eval/macro/challenges/${unknown}/stake`, { predicted_value: 1, amount: 50 }],
+    ["predictions", 60, `eval/challenges/${unknown}/predict`, { direction: "neutral", confidence: 0.5 }]
   ] as const
 
 /**
@@ -108,7 +114,7 @@ export const burstOnTwo = Effect.fnUntraced(function* (
         assert.strictEqual(last.status, 429, what)
         yield* afterwards(again, Number(last.retryAfter))
       }),
-      { concurrency: 3, discard: true }
+      { concurrency: "unbounded", discard: true }
     )
   }).pipe(Effect.provide(ours))
 })
