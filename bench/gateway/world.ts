@@ -63,12 +63,12 @@ export const seedCallers = Effect.gen(function* () {
 })
 
 /** A module of the bench that listens, and says where. */
-export const listening = Effect.fnUntraced(function* (file: string, ...args: ReadonlyArray<string>) {
-  const started = yield* module_(new URL(file, import.meta.url), args)
+export const listening = Effect.fnUntraced(function* (file: URL, ...args: ReadonlyArray<string>) {
+  const started = yield* module_(file, args)
   const port = yield* Effect.callback<number, BenchFailed>((resume) => {
     started.child.once("message", (report: { readonly port: number }) => resume(Effect.succeed(report.port)))
     started.child.once("exit", () =>
-      resume(new BenchFailed({ message: `${file} did not start: ${started.written()}` }))
+      resume(new BenchFailed({ message: `${file.pathname} did not start: ${started.written()}` }))
     )
   })
   const server: Server = { pid: started.pid, port, process: started }

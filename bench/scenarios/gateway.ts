@@ -64,8 +64,8 @@ const residentMegabytes = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? Number.NaN) / 1024
 
 const targets = Effect.fnUntraced(function* (postgres: Postgres) {
-  const provider = yield* listening("./provider.ts")
-  const proxy = yield* listening("./proxy.ts", String(provider.port))
+  const provider = yield* listening(new URL("../gateway/provider.ts", import.meta.url))
+  const proxy = yield* listening(new URL("../gateway/proxy.ts", import.meta.url), String(provider.port))
   const other = yield* portkey
   const url = yield* Database.create(postgres, "bench_gateway")
   const keys = yield* seedCallers.pipe(Effect.provide(Database.patient(url)))

@@ -118,6 +118,7 @@ const commentBy = (token: string, news_id: string) =>
 /** What there is nothing behind yet, or only with a secret of somebody else. */
 const nothingToRead: ReadonlyArray<string> = [
   "/api/v1/log/settlement/{challenge_id}",
+  "/api/v1/llm/v1/models/{model}",
   "/claim/:token",
   "/claim/mail/:token",
   "/claim/mail/:token/not-mine",
@@ -211,7 +212,8 @@ layer(testServer())("an open prediction", (it) => {
           comment_id: [yield* commentBy(spy.token, "opec")],
           status: ["open", "closed"],
           category: ["commodities"],
-          slug: ["world-cup"]
+          slug: ["world-cup"],
+          model: ["swift-1"]
         }
         yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
         // 0.97 stands in every page's style; what is looked for is what only the predictions have.

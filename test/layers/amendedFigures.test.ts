@@ -105,7 +105,8 @@ layer(testServices())("After any settlements and amendments", (it) => {
           }
           yield* moveTo(deadline)
           const settledBy = isMacro ? 3 * value : 100 * value
-          if (isMacro) yield* MacroArena.use((macro) => macro.resolve(challenge.id, settledBy))
+          if (isMacro)
+            yield* MacroArena.use((macro) => macro.resolve(challenge.id, settledBy, { confirm: true }))
           else {
             yield* importQuotes(asset, [[deadline, settledBy]])
             yield* Scoring.use((scoring) => scoring.settleDue)

@@ -7,6 +7,8 @@ import { freshWeek, moveTo, newPriceEvent, plus } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
 
 const hours = 100_000
+/** Of them are still to come. */
+const ahead = 48
 
 const tell = (line: string) =>
   Effect.sync(() => {
@@ -19,11 +21,11 @@ layer(testServices(), { timeout: 60_000 })("A barrier of 100 000 hours", (it) =>
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
       const monday = yield* freshWeek
-      const begin = plus(monday, { hours: -hours })
+      const begin = plus(monday, { hours: ahead - hours })
       const barrier = yield* newPriceEvent({
         kind: "barrier",
         window_from: begin,
-        resolve_at: plus(monday, "2 days"),
+        resolve_at: plus(monday, { hours: ahead }),
         level: 1000
       })
       yield* sql`

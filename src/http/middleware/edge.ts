@@ -182,6 +182,8 @@ export const layer = HttpRouter.middleware(
           }
           // The router would end the path there, which nothing in front of us does.
           if (/[;#]/.test(path)) return refuse(nothingThere)
+          // It would also take these for "/".
+          if (!path.startsWith("/") || path.startsWith("//")) return refuse(nothingThere)
           // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
           if (known !== undefined && !known.methods.has(request.method)) return notFound(request, refuse)
           if (!isHealth && (yield* health.draining)) {

@@ -59,7 +59,6 @@ export const otherMethods = Effect.fnUntraced(function* (
 })
 
 const nowhere = [
-  "/",
   "/api",
   "/api/v1",
   "/api/v2/events",

@@ -155,7 +155,8 @@ export const randomRequest = Effect.fnUntraced(function* (
     )
   const spoiled = Object.keys(sample.params).filter(() => random.chance(20))
   const encoded = Object.fromEntries(
-    spoiled.map((name) => [name, encodeURIComponent(randomText(random).slice(0, 200).toWellFormed())])
+    // An empty one would make it another path: a slash at the end means nothing.
+    spoiled.map((name) => [name, encodeURIComponent(randomText(random).slice(0, 200).toWellFormed()) || "-"])
   )
   const headers = [
     ...(body === undefined
