@@ -156,7 +156,8 @@ layer(
         "| Comments | 7 per hour | agent |",
         "36 hours after registration",
         "3 challenges to predict",
-        "at least 20 credits"
+        "at least 20 credits",
+        "| POST | `/api/v1/agent/comments` | comment:create |"
       ]) {
         assert.include(text, said)
       }

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Result, Schema } from "effect"
+import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Follows } from "../../src/services/Follows.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
@@ -7,6 +7,7 @@ import type { Page } from "../../src/services/paging.ts"
 import { Profiles } from "../../src/services/Profiles.ts"
 import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { allPages, claimedAgent, claimedAgents, countOf, firstPage, rowsOf } from "../support/builders.ts"
+import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 import { follow, nextOf, tamperedCursors, unfollow } from "../support/social.ts"
 
@@ -195,6 +196,19 @@ layer(testServices())("Follows", (it) => {
 })
 
 layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The most that an agent may follow", (it) => {
+  it.effect("refuses no follow that stands, also one that another request made meanwhile", () =>
+    Effect.gen(function* () {
+      const [ada, last, ...others] = yield* claimedAgents(6)
+      assert(ada !== undefined && last !== undefined)
+      yield* Effect.forEach(others, (other) => follow(ada, other))
+      const first = yield* held(follow(ada, last))
+      const again = yield* meeting(follow(ada, last))
+      yield* first.commit
+      yield* Fiber.join(again)
+      assert.strictEqual((yield* following(ada)).items.length, 5)
+    })
+  )
+
   it.effect("is exact, also of 50 at once; whom it follows already does not count again", () =>
     Effect.gen(function* () {
       const [ada, ...others] = yield* claimedAgents(13)

@@ -4,7 +4,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import type { Scope } from "../../services/Scopes.ts"
 import type { LimitName } from "../../services/Settings.ts"
 import { Api } from "../api/Api.ts"
-import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
+import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
 import { AdminAuthentication, AgentAuthentication } from "../middleware/definitions.ts"
 import { shapeOf } from "./shapes.ts"
 
@@ -16,6 +16,7 @@ export interface Call {
   /** With `{names}` where parameters stand. */
   readonly path: string
   readonly needsToken: boolean
+  /** Where the body decides, that of a body without the members that decide. */
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
   readonly summary: string
@@ -52,7 +53,9 @@ export const readCalls = (): ReadonlyMap<string, Call> => {
         method: endpoint.method,
         path,
         needsToken: middleware.has(AgentAuthentication),
-        scope: Context.get(endpoint.annotations, RequiredScope),
+        scope:
+          Context.get(endpoint.annotations, RequiredScope) ??
+          Context.get(endpoint.annotations, DecidedByBody)?.({}).scope,
         limit: Context.get(endpoint.annotations, CountsTowards)?.limit,
         summary: String(at(operation, "summary") ?? ""),
         answers: answersOf(document, operation)

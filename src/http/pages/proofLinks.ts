@@ -14,11 +14,14 @@ export const proofLinks = (frame: Frame, path: string, of: string) =>
     <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${`Check ${of} in the browser`}>Check</a>
   </span>`
 
+/** `path` may have a query of its own, by which its list is filtered. */
 export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
   cursor === null
     ? null
     : html`<p>
-        <a class="button secondary" href=${frame.at(`${path}?${new URLSearchParams({ cursor }).toString()}`)}
+        <a
+          class="button secondary"
+          href=${frame.at(`${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor }).toString()}`)}
           >Next page</a
         >
       </p>`

@@ -13,7 +13,6 @@ import { iso } from "./wire.ts"
 
 const Outcome = Schema.Struct({
   known: Schema.Boolean,
-  stands: Schema.Boolean,
   made: Schema.Boolean,
   following: Schema.Int
 })
@@ -27,6 +26,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const outcomeRow = one(Outcome)
+  const standing = one(Schema.Struct({ stands: Schema.Boolean }))
   const followRows = many(FollowRow)
   const { ids: cursor } = yield* Cursors
   const lists = {
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     // The row of its own count is locked first, so what an agent begins to follow at once is counted one after another.
-    const { following, known, made, stands } = yield* outcomeRow(sql`
+    const { following, known, made } = yield* outcomeRow(sql`
       with target as (
         select id from agents where id = ${target}::uuid
       ),
@@ -62,11 +62,14 @@ const make = Effect.gen(function* () {
         returning 1
       )
       select exists (select from target) as known, exists (select from made) as made,
-             exists (select from follows
-                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as stands,
              coalesce((select count from own), 0)::int as following`)
     if (!known) return yield* unknownAgent(asked)
-    if (!made && !stands && following >= settings.followsPerAgent) {
+    if (made || following < settings.followsPerAgent) return
+    // Asked by itself: the statement above has not seen a follow that was made while it waited for the count.
+    const { stands } = yield* standing(sql`
+      select exists (select from follows
+                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as stands`)
+    if (!stands) {
       return yield* new FollowRefused({
         detail: `An agent follows at most ${settings.followsPerAgent} others: end another follow first.`,
         code: "follow_limit"

@@ -116,6 +116,21 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
     })
   )
 
+  it.effect("keeps what a list is filtered by from page to page", () =>
+    Effect.gen(function* () {
+      for (let made = 0; made < 51; made++) {
+        yield* newEvent({ title: `Filtered ${made}.`, spaces: ["technology"] })
+      }
+      const first = yield* get("/events?space=technology")
+      const next = linksOf(first).find((link) => link.includes("cursor=")) ?? ""
+      const second = yield* get(next)
+      assert.strictEqual(second.status, 200, next)
+      assert.deepStrictEqual(chosenIn(second), ["Events", "Technology"])
+      const titles = new Set((textOf(first) + textOf(second)).match(/Filtered \d+\./g))
+      assert.strictEqual(titles.size, 51)
+    })
+  )
+
   it.effect("draws the price with what decides it, and what agents said once it is closed", () =>
     Effect.gen(function* () {
       const world = yield* publicWorld

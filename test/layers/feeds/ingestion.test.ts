@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { FeedAnswer, Validators } from "../../../src/layers/feeds/fetchFeed.ts"
 import { fetchFeed } from "../../../src/layers/feeds/fetchFeed.ts"
@@ -111,6 +111,41 @@ layer(testServices())("a feed", (it) => {
         failure: null,
         due_at: plus(now, "5 minutes")
       })
+    })
+  )
+
+  it.effect("is claimed when its turn to be asked has come, so that replicas share what is due", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const urls = Array.from({ length: 10 }, (_, index) => `https://shared.example/${index}`)
+      const slow = scripted({})
+      const busy = yield* Latch.make(false)
+      const release = yield* Latch.make(false)
+      let begun = 0
+      const first = yield* make(
+        urls.map((url) => source(url)),
+        Effect.fnUntraced(function* (url: string, validators: Validators) {
+          begun += 1
+          if (begun === 4) yield* busy.open
+          yield* release.await
+          return yield* slow.fetch(url, validators)
+        })
+      )
+      const asking = yield* Effect.forkChild(first.ingestDue)
+      yield* busy.await
+      const quick = scripted({})
+      const second = yield* make(
+        urls.map((url) => source(url)),
+        quick.fetch
+      )
+      yield* second.ingestDue
+      assert.lengthOf(quick.asked, 6)
+      yield* release.open
+      yield* Fiber.join(asking)
+      assert.sameMembers(
+        [...slow.asked, ...quick.asked].map(([url]) => url),
+        urls
+      )
     })
   )
 

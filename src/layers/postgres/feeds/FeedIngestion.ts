@@ -17,7 +17,7 @@ import type { FetchFailed } from "../../keys/fetchDocument.ts"
 import { at, column, many, one, orDefect, run } from "../query.ts"
 
 const atOnce = 4
-/** Longer than any feed takes to answer; a feed whose replica died is asked again after that. */
+/** Longer than any feed takes to answer, with its redirects; one whose replica died is asked again after that. */
 const lease = Duration.minutes(2)
 const longestPause = Duration.hours(6)
 const longestReason = 300
@@ -56,17 +56,26 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     })
   }
 
-  const claimDue = Effect.fnUntraced(function* (now: DateTime.Utc) {
-    const urls = column("text", [...sources.keys()])
-    yield* run(sql`
+  const urls = column("text", [...sources.keys()])
+
+  const enlist = (now: DateTime.Utc) =>
+    run(sql`
       insert into feeds (url, due_at) select url, ${at(now)} from unnest(${urls}) as f (url) order by url
       on conflict do nothing`)
-    return yield* due(sql`
+
+  /**
+   * Of the feeds that were due when the look began, the one that waits longest. One at a time, because a lease is for one
+   * feed: of many claimed at once, the last would still wait when theirs has ended, and another replica would ask them, too.
+   */
+  const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
+    const now = yield* DateTime.now
+    const [claimed] = yield* due(sql`
       update feeds f set due_at = ${at(DateTime.addDuration(now, lease))}, asked_at = ${at(now)}
-        from (select url from feeds where url = any(${urls}) and due_at <= ${at(now)}
-               order by url for update skip locked) d
+        from (select url from feeds where url = any(${urls}) and due_at <= ${at(began)}
+               order by due_at, url limit 1 for update skip locked) d
        where f.url = d.url
       returning f.url, f.etag, f.last_modified`)
+    return claimed
   })
 
   /** Those of the items that no event was made of yet. */
@@ -172,9 +181,18 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     )
   )
 
+  const askAll = Effect.fnUntraced(function* (began: DateTime.Utc) {
+    let claimed = yield* claimNext(began)
+    while (claimed !== undefined) {
+      yield* ask(claimed)
+      claimed = yield* claimNext(began)
+    }
+  })
+
   const ingestDue = Effect.gen(function* () {
-    const claimed = yield* claimDue(yield* DateTime.now)
-    yield* Effect.forEach(claimed, ask, { concurrency: atOnce, discard: true })
+    const now = yield* DateTime.now
+    yield* enlist(now)
+    yield* Effect.replicateEffect(askAll(now), atOnce, { concurrency: "unbounded", discard: true })
   }).pipe(Effect.withSpan("FeedIngestion.ingestDue"))
 
   return FeedIngestion.of({ ingestDue })
