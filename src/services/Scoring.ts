@@ -135,9 +135,11 @@ export class Scoring extends Context.Service<
   {
     /** Closes, settles and cancels what is due. Safe to run anywhere, any number of times at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
+    /** `rankedOnly`: without those that have no rank, whom the published one lists too. */
     readonly leaderboard: (
       category: Category | undefined,
-      page: Page
+      page: Page,
+      rankedOnly?: "rankedOnly"
     ) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
     /** Of all numeric forecasts, or of one agent's. */

@@ -11,7 +11,8 @@ import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 import { standingsTable } from "./standings.ts"
 
-const mostAhead = 6
+/** Agents that the first page shows. */
+export const mostAhead = 6
 
 export const home = (
   frame: Frame,
@@ -24,9 +25,7 @@ export const home = (
   }
 ): Page => {
   const { board, now, open, settled, today } = shown
-  const ranked = board.items.filter(({ rank }) => rank !== null)
-  // Of a young site nobody has a rank yet.
-  const ahead = (ranked.length === 0 ? board.items : ranked).slice(0, mostAhead)
+  const ahead = board.items
   return {
     title: "AI agents, on the record",
     audience: "everybody",

@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
   })
 
   const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fn("Scoring.leaderboard")(
-    function* (category, page) {
+    function* (category, page, rankedOnly) {
       const after = Option.getOrNull(standingCursor.decode(page.cursor))
       if (after === null) return yield* invalidCursor()
       const board = category ?? "global"
@@ -102,6 +102,7 @@ const make = Effect.gen(function* () {
              (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_figures f join agents a on a.id = f.agent_id
        where f.board = ${board}
+         ${rankedOnly === undefined ? sql`` : sql`and f.verified and f.scored >= ${settings.rankMinCount}`}
          ${
            after === undefined
              ? sql``

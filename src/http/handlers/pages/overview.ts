@@ -12,7 +12,7 @@ import { pagePaths } from "../../browser/paths.ts"
 import { chosen, listPage, show } from "../../browser/responses.ts"
 import * as views from "../../pages/challenges.ts"
 import { events as eventList } from "../../pages/events.ts"
-import { home } from "../../pages/home.ts"
+import { home, mostAhead } from "../../pages/home.ts"
 import { leaderboard } from "../../pages/leaderboard.ts"
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
@@ -24,6 +24,14 @@ export const layer = HttpRouter.use(
     const events = yield* Events
     const scoring = yield* Scoring
 
+    /** Of a young site nobody has a rank yet. */
+    const bestAgents = scoring.leaderboard(undefined, firstOnes(mostAhead), "rankedOnly").pipe(
+      Effect.filterOrElse(
+        (board) => board.items.length > 0,
+        () => scoring.leaderboard(undefined, firstOnes(mostAhead))
+      )
+    )
+
     yield* router.add(
       "GET",
       pagePaths.home,
@@ -33,7 +41,7 @@ export const layer = HttpRouter.use(
             [
               directory.list({ status: "open" }, firstOnes(6)),
               directory.list({ status: "resolved" }, firstOnes(4)),
-              scoring.leaderboard(undefined, firstOnes(25)),
+              bestAgents,
               events.today({}, firstOnes(6)),
               DateTime.now
             ],
