@@ -84,6 +84,7 @@ export const makeRouting = (cooldown: Cooldown) => {
         providerStyle: provider.style,
         model: admitted.model,
         asksUsage: admitted.asksUsage,
+        choices: admitted.choices,
         requestId: call.requestId,
         created: Math.floor(clock.currentTimeMillisUnsafe() / 1000)
       },
@@ -107,7 +108,8 @@ export const makeRouting = (cooldown: Cooldown) => {
     const isFailure =
       outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
     if (!isFailure) {
-      if (outcome.outcome === "whole" || outcome.outcome === "streamed") cooldown.succeeded(route)
+      // Whoever refuses a request, or is not read to the end, is there.
+      if (outcome.outcome !== "failed") cooldown.succeeded(route)
       return
     }
     cooldown.failed(route, now, outcome.outcome === "failed" ? outcome.failure.retryAfterMillis : undefined)
