@@ -63,7 +63,7 @@ const chat = {
     const reports = asked && faults["nousage"] === undefined ? [told] : []
     return [
       chat.delta(model, { role: "assistant", content: "" }),
-      ...words.map((word) => chat.delta(model, { content: word })),
+      ...(faults["wordless"] === undefined ? words : []).map((word) => chat.delta(model, { content: word })),
       chat.delta(model, {}, "stop"),
       ...reports,
       ...(faults["usage_twice"] === undefined ? [] : [told]),

@@ -49,7 +49,7 @@ export interface Exchange {
   readonly reading: ReaderOptions
   readonly recipient: Recipient
   /** An answer without content is better than none: the last candidate's is delivered. */
-  readonly isLast: boolean
+  readonly isLast: () => boolean
   readonly progress: Progress
   /** In milliseconds. */
   readonly now: () => number
@@ -244,7 +244,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     const { isLast, progress } = this.#exchange
     const piece = reader.end()
     const isEmpty = !progress.began && !piece.content
-    if (piece.fault === undefined && piece.finished && isEmpty && !isLast) return this.#fail("empty")
+    if (piece.fault === undefined && piece.finished && isEmpty && !isLast()) return this.#fail("empty")
     if (piece.fault === undefined && !piece.finished && isEmpty) return this.#fail("ended")
     this.#deliver(piece, 0)
     if (this.#isOver) return

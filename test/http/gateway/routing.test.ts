@@ -67,6 +67,13 @@ const models: ReadonlyArray<TestModel> = [
   { name: "unfinished", routes: then("stop:5") },
   { name: "busy", routes: then("status:429:retry_after:7", "status:429:retry_after:3") },
   { name: "down", routes: then("status:429:retry_after:7", "status:500") },
+  {
+    name: "wordless",
+    routes: [
+      { provider: "north", model: "wordless", priority: 1 },
+      { provider: "south", model: "plain", priority: 2 }
+    ]
+  },
   { name: "late-refusal", routes: then("wait:100:status:503") },
   { name: "uneven", routes: then("uneven:1:refuses:3:status:500") },
   { name: "cooling", routes: then("status:500:only:3") },
@@ -219,6 +226,20 @@ layer(gatewayServer(models))("Routing", (it) => {
         yield* message(key, { model: "either" })
         assert.strictEqual((yield* servedBy(key)).provider, "south")
       }
+    })
+  )
+
+  it.effect("an answer without content is better than none, where no other provider can take the call", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const asked = { model: "wordless", stream: true }
+      assert.include((yield* chat(key, asked)).text, '"quick "')
+      assert.deepStrictEqual(yield* servedBy(key), { provider: "south", attempts: 2 })
+      // Messages have no log probabilities, so the second one cannot take it.
+      const answer = yield* chat(key, { ...asked, logprobs: true })
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.include(answer.text, "[DONE]")
+      assert.deepStrictEqual(yield* servedBy(key), { provider: "north", attempts: 1 })
     })
   )
 

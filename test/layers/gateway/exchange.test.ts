@@ -55,7 +55,7 @@ const started = Effect.fnUntraced(function* (hasRoom: boolean) {
         whenDrained: (go) => void proceed.push(go),
         abort: () => void (hungUp = true)
       },
-      isLast: false,
+      isLast: () => false,
       progress,
       now: () => 0
     }),
