@@ -2,7 +2,7 @@
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer, Option, Path, Predicate, Redacted } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Option, Path, Predicate, Queue, Redacted } from "effect"
 import type { Runtime } from "effect"
 import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
@@ -177,12 +177,14 @@ const gatewayFile = ({ gatewayConfig }: Composition) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { reload } = yield* Configured.Configured
-      const hangUp = Effect.callback<void>((resume) => {
-        const listener = () => resume(Effect.void)
-        process.once("SIGHUP", listener)
-        return Effect.sync(() => process.off("SIGHUP", listener))
-      })
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(hangUp, reload)))
+      // Listened to all the time: without a listener the signal ends the process. Of several at once one is enough.
+      const hangUps = yield* Queue.sliding<void>(1)
+      const listener = () => void Queue.offerUnsafe(hangUps, undefined)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => process.on("SIGHUP", listener)),
+        () => Effect.sync(() => process.off("SIGHUP", listener))
+      )
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(hangUps), reload)))
     })
   ).pipe(Layer.provideMerge(Configured.layer(gatewayConfig)))
 

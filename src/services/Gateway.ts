@@ -112,6 +112,8 @@ export interface Recipient {
   /** False: full. No more is read from the provider until `whenDrained` calls back. */
   readonly write: (bytes: Uint8Array) => boolean
   readonly whenDrained: (proceed: () => void) => void
+  /** Breaks the connection, so that what was delivered is not taken for the whole. */
+  readonly abort: () => void
 }
 
 /** What a call is charged by. */

@@ -1,6 +1,6 @@
 /** Credit that owners buy: begun once, credited once and in full whatever Stripe sends and however often, and taken back. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Option, Random, Result } from "effect"
+import { Effect, Fiber, Layer, Option, Random, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { Credits } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
@@ -11,6 +11,7 @@ import { countOf, firstPage, moveTo } from "../support/builders.ts"
 import { Observed, observed, spanText } from "../support/observed.ts"
 import { credits, creditFindings, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerPlay.ts"
+import { held, meeting } from "../support/locking.ts"
 import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import {
@@ -436,6 +437,20 @@ layer(shop())("A dispute", (it) => {
         ["disputed", "noted"],
         ["dispute_lost", "taken_back"]
       ])
+      yield* holds
+    })
+  )
+
+  it.effect("that is lost just while its payment is told takes the credit back", () =>
+    Effect.gen(function* () {
+      yield* moveTo(stripeTime)
+      const owner = yield* anotherOperator
+      const { dispute, session } = yield* begun(owner)
+      const lost = yield* held(deliver(stripeEvent("charge.dispute.closed", dispute("lost"))))
+      const paying = yield* meeting(deliver(stripeEvent("checkout.session.completed", session)))
+      yield* lost.commit
+      yield* Fiber.join(paying)
+      yield* has(owner, 0)
       yield* holds
     })
   )

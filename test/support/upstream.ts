@@ -30,6 +30,10 @@ const faultsOf = (model: string): Faults => {
   return faults
 }
 
+/** A provider that has lost count. */
+const reported = (usage: object, faults: Faults) =>
+  faults["counts"] === undefined ? usage : { ...usage, completion_tokens: Number(faults["counts"]) }
+
 const chat = {
   usage: {
     prompt_tokens: usage.prompt,
@@ -42,7 +46,7 @@ const chat = {
     created: 1_700_000_000,
     model,
     choices: [{ index: 0, message: { role: "assistant", content: answerText }, finish_reason: "stop" }],
-    ...(faults["nousage"] === undefined && { usage: chat.usage })
+    ...(faults["nousage"] === undefined && { usage: reported(chat.usage, faults) })
   }),
   chunk: (model: string, rest: object) => ({
     id: "chatcmpl-upstream",
@@ -59,7 +63,7 @@ const chat = {
     const reports = asked && faults["nousage"] === undefined ? [told] : []
     return [
       chat.delta(model, { role: "assistant", content: "" }),
-      ...words.map((word) => chat.delta(model, { content: word })),
+      ...(faults["wordless"] === undefined ? words : []).map((word) => chat.delta(model, { content: word })),
       chat.delta(model, {}, "stop"),
       ...reports,
       ...(faults["usage_twice"] === undefined ? [] : [told]),
@@ -182,7 +186,8 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
   if (faults["silent"] !== undefined) return
   const before = server.received.filter((each) => each.text.includes(`"${model}"`)).length
   if (faults["status"] !== undefined && before <= Number(faults["only"] ?? Infinity)) {
-    response.writeHead(Number(faults["status"]), {
+    const refuses = Number(faults["refuses"] ?? Infinity)
+    response.writeHead(before % refuses === 0 ? 400 : Number(faults["status"]), {
       "content-type": "application/json",
       ...(faults["retry_after"] !== undefined && { "retry-after": faults["retry_after"] })
     })

@@ -65,7 +65,8 @@ const recipientOf = (response: ServerResponse, headers: Readonly<Record<string, 
     })
   },
   write: (bytes) => response.destroyed || response.write(bytes),
-  whenDrained: (proceed) => void response.once("drain", proceed)
+  whenDrained: (proceed) => void response.once("drain", proceed),
+  abort: () => void response.destroy()
 })
 
 const usualHeaders = (style: Style, requestId: string) => ({

@@ -1,6 +1,6 @@
 /** The configuration in force, with the connections to its providers; read at the start, and again when asked to. */
 import { readFile } from "node:fs/promises"
-import { Config, Context, Data, DateTime, Effect, Layer, Option, Ref, Result } from "effect"
+import { Config, Context, Data, DateTime, Effect, Layer, Option, Result } from "effect"
 import { parseConfiguration } from "./configuration.ts"
 import type { Configuration } from "./configuration.ts"
 import { connect } from "./upstream.ts"
@@ -17,11 +17,19 @@ export interface InForce {
   readonly since: DateTime.Utc
 }
 
+/** What a call uses from its beginning to its end, whatever is read meanwhile. */
+export interface Lent extends InForce {
+  /** Once. */
+  readonly giveBack: () => void
+}
+
 export class Configured extends Context.Service<
   Configured,
   {
     /** None: this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<InForce>>
+    /** The same for a call: its connections stay open until it is given back. */
+    readonly lend: Effect.Effect<Option.Option<Lent>>
     /** Reads the file again; what is wrong with it is logged, and the old one stays in force. */
     readonly reload: Effect.Effect<void>
   }
@@ -53,19 +61,45 @@ const read = Effect.fnUntraced(function* (path: string) {
   return inForce
 })
 
-const closeAll = ({ upstreams }: InForce) =>
-  Effect.sync(() => upstreams.forEach((upstream) => upstream.close()))
+/** In force until it is retired; its connections are closed when no call uses them any more. */
+const lending = (inForce: InForce) => {
+  let calls = 0
+  let isRetired = false
+  const closeUnused = () => {
+    if (isRetired && calls === 0) for (const upstream of inForce.upstreams.values()) upstream.close()
+  }
+  return {
+    inForce,
+    lend: (): Lent => {
+      calls += 1
+      return {
+        ...inForce,
+        giveBack: () => {
+          calls -= 1
+          closeUnused()
+        }
+      }
+    },
+    retire: () => {
+      isRetired = true
+      closeUnused()
+    }
+  }
+}
 
 const fromFile = (path: string) =>
   Effect.gen(function* () {
     // Keys come from where they came from at the start.
     const context = yield* Effect.context<never>()
-    const current = yield* Ref.make(yield* read(path))
-    yield* Effect.addFinalizer(() => Effect.flatMap(Ref.get(current), closeAll))
+    let current = lending(yield* read(path))
+    yield* Effect.addFinalizer(() => Effect.sync(() => current.retire()))
     const reload = read(path).pipe(
       Effect.provideContext(context),
-      Effect.flatMap((next) => Ref.getAndSet(current, next)),
-      Effect.tap(closeAll),
+      Effect.map((next) => {
+        const before = current
+        current = lending(next)
+        before.retire()
+      }),
       Effect.tap(() => Effect.logInfo("the gateway's configuration was read again")),
       Effect.catch((error) =>
         Effect.logError("the gateway's configuration stays as it was").pipe(
@@ -74,12 +108,22 @@ const fromFile = (path: string) =>
       ),
       Effect.asVoid
     )
-    return Configured.of({ current: Effect.asSome(Ref.get(current)), reload })
+    return Configured.of({
+      current: Effect.sync(() => Option.some(current.inForce)),
+      // Counted in the same step in which it is taken, so that no reload comes between.
+      lend: Effect.sync(() => Option.some(current.lend())),
+      reload
+    })
   })
 
 /** Without a file there is no gateway. */
 export const layer = (path: Option.Option<string>): Layer.Layer<Configured, GatewayConfigUnusable> =>
   Option.match(path, {
-    onNone: () => Layer.succeed(Configured, { current: Effect.succeedNone, reload: Effect.void }),
+    onNone: () =>
+      Layer.succeed(Configured, {
+        current: Effect.succeedNone,
+        lend: Effect.succeedNone,
+        reload: Effect.void
+      }),
     onSome: (file) => Layer.effect(Configured, fromFile(file))
   })

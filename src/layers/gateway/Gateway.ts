@@ -20,8 +20,9 @@ import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { Configured } from "./Configured.ts"
+import type { InForce } from "./Configured.ts"
 import { makeCooldown } from "./cooldown.ts"
-import { badCall, inForceOf, letIn, unknownModel } from "./letIn.ts"
+import { badCall, configuredOnly, letIn, unknownModel } from "./letIn.ts"
 import type { LetIn } from "./letIn.ts"
 import { countCall } from "./metrics.ts"
 import { refusal, statusOf } from "./refusal.ts"
@@ -104,6 +105,10 @@ const brokenStream = (call: Call) =>
     requestId: call.requestId
   })
 
+/** The ledger counts no further; a provider that reports more has lost count. */
+const mostCost = 9_223_372_036_854_775_807n
+const atMostLedger = (cost: bigint): bigint => (cost > mostCost ? mostCost : cost)
+
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 
 const make = Effect.gen(function* () {
@@ -168,7 +173,7 @@ const make = Effect.gen(function* () {
       provider: course.provider,
       promptTokens: usage.prompt,
       completionTokens: usage.completion,
-      cost: costOf(allowed.model.price, usage),
+      cost: atMostLedger(costOf(allowed.model.price, usage)),
       status,
       error,
       latencyMs: now - since,
@@ -187,8 +192,7 @@ const make = Effect.gen(function* () {
     yield* open.reserved === 0n ? Effect.forkIn(settleSurely(ended), scope) : settleSurely(ended)
   })
 
-  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked: Call, recipient: Recipient) {
-    const inForce = yield* inForceOf(configured)
+  const callWith = Effect.fnUntraced(function* (inForce: InForce, asked: Call, recipient: Recipient) {
     const allowed = yield* letIn(inForce, asked.style, asked.body)
     yield* Effect.annotateCurrentSpan({ "gateway.model": allowed.model.name, "gateway.style": asked.style })
     const open: OpenCall = {
@@ -217,10 +221,18 @@ const make = Effect.gen(function* () {
       recipient.begin("application/json; charset=utf-8", ending.answer.bytes.length)
       recipient.write(ending.answer.bytes)
     } else if (ending.ending === "broken") recipient.write(brokenStream(asked))
+  })
+
+  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked: Call, recipient: Recipient) {
+    yield* Effect.acquireUseRelease(
+      configuredOnly(configured.lend),
+      (inForce) => callWith(inForce, asked, recipient),
+      ({ giveBack }) => Effect.sync(giveBack)
+    )
   }, hotSpan("Gateway.call"))
 
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {
-    const { configuration } = yield* inForceOf(configured)
+    const { configuration } = yield* configuredOnly(configured.current)
     const read = admitCount("anthropic", body)
     if (Result.isFailure(read)) return yield* badCall(read.failure)
     const named = modelNamed(configuration, read.success.model)

@@ -156,6 +156,13 @@ const twice = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string
     names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
   )
 
+/** What stands where nothing is expected may be a key. */
+const withoutValue = (message: string): string =>
+  message.startsWith("Unexpected key") ? "Unexpected key" : message
+
+/** Who writes the key itself in place of its variable does not find it in the log. */
+const shownVariable = (name: string): string => (/^[A-Z][A-Z0-9_]*$/.test(name) ? name : "that it names")
+
 const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
 
 const providerOf = (
@@ -187,12 +194,18 @@ export const parseConfiguration = (
       document.errors.slice(0, mostProblems).map(({ message }) => message.split("\n", 1).join(""))
     )
   }
-  const decoded = decode(document.toJS({ maxAliasCount: 100 }))
+  const read = Result.try({
+    try: (): unknown => document.toJS({ maxAliasCount: 100 }),
+    // Of references that lead nowhere, or to too much.
+    catch: (error) => [error instanceof Error ? error.message : "the YAML cannot be read"]
+  })
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const decoded = decode(read.success)
   if (Result.isFailure(decoded)) {
     return Result.fail(
       formatted(decoded.failure.issue)
         .issues.slice(0, mostProblems)
-        .map(({ message, path }) => problem(placeOf(path), message))
+        .map(({ message, path }) => problem(placeOf(path), withoutValue(message)))
     )
   }
   const file = decoded.success
@@ -213,7 +226,7 @@ export const parseConfiguration = (
       problems.push(
         problem(
           `providers[${index}].api_key_env`,
-          `the environment variable ${provider.api_key_env} ${key === "" ? "is not set" : "holds no key"}`
+          `the environment variable ${shownVariable(provider.api_key_env)} ${key === "" ? "is not set" : "holds no key"}`
         )
       )
     }

@@ -49,7 +49,7 @@ export interface Exchange {
   readonly reading: ReaderOptions
   readonly recipient: Recipient
   /** An answer without content is better than none: the last candidate's is delivered. */
-  readonly isLast: boolean
+  readonly isLast: () => boolean
   readonly progress: Progress
   /** In milliseconds. */
   readonly now: () => number
@@ -80,6 +80,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   #size = 0
   #heldFrames = 0
   #isUnread = false
+  #isFinished = false
 
   constructor(exchange: Exchange, resume: (outcome: Outcome) => void) {
     this.#exchange = exchange
@@ -107,13 +108,26 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #fail(kind: FailureKind): void {
     const { progress } = this.#exchange
-    if (this.#isUnread) this.#finish({ outcome: "unread" })
-    else if (progress.began) this.#finish({ outcome: "broken", kind })
+    if (progress.began) this.#finish({ outcome: "broken", kind })
     else
       this.#failed({
         ...failure(kind),
         status: this.#status === 0 || this.#status === 200 ? null : this.#status
       })
+    this.#controller?.abort(over)
+  }
+
+  /** What has said that it is complete is, also where its connection stays open. */
+  #idle(): void {
+    if (!this.#isFinished) return this.#fail("timeout")
+    this.onResponseEnd()
+    this.#controller?.abort(over)
+  }
+
+  /** The client takes nothing any more. */
+  #leave(): void {
+    this.#finish({ outcome: "unread" })
+    this.#exchange.recipient.abort()
     this.#controller?.abort(over)
   }
 
@@ -173,6 +187,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #deliver(piece: Piece, received: number): void {
     const { progress } = this.#exchange
+    this.#isFinished = piece.finished
     if (!progress.began) {
       if (piece.fault !== undefined && !piece.content) return this.#fail(piece.fault.kind)
       this.#chunks.push(piece.bytes)
@@ -192,7 +207,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     progress.began = true
     progress.firstByteAt = now()
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#fail("timeout"), upstream.provider.idleTimeout)
+    this.#timer = setTimeout(() => this.#idle(), upstream.provider.idleTimeout)
     recipient.begin("text/event-stream; charset=utf-8")
     const [only] = this.#chunks
     this.#write(this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks))
@@ -206,12 +221,12 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#isUnread = true
     this.#controller?.pause()
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#fail("timeout"), patienceMillis)
+    this.#timer = setTimeout(() => this.#leave(), patienceMillis)
     recipient.whenDrained(() => {
       if (this.#isOver) return
       this.#isUnread = false
       clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#fail("timeout"), upstream.provider.idleTimeout)
+      this.#timer = setTimeout(() => this.#idle(), upstream.provider.idleTimeout)
       this.#controller?.resume()
     })
   }
@@ -229,7 +244,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     const { isLast, progress } = this.#exchange
     const piece = reader.end()
     const isEmpty = !progress.began && !piece.content
-    if (piece.fault === undefined && piece.finished && isEmpty && !isLast) return this.#fail("empty")
+    if (piece.fault === undefined && piece.finished && isEmpty && !isLast()) return this.#fail("empty")
     if (piece.fault === undefined && !piece.finished && isEmpty) return this.#fail("ended")
     this.#deliver(piece, 0)
     if (this.#isOver) return
@@ -249,6 +264,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: unknown): void {
     if (this.#isOver) clearTimeout(this.#timer)
+    else if (this.#isFinished) this.onResponseEnd()
     else this.#fail(isConnecting(error) ? "connect" : "ended")
   }
 }

@@ -4,7 +4,7 @@ import { costOf } from "../../scoring/tokenPrices.ts"
 import { BadCall, UnknownModel } from "../../services/Gateway.ts"
 import type { Style } from "../../services/Gateway.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
-import type { Configured, InForce } from "./Configured.ts"
+import type { InForce } from "./Configured.ts"
 import { modelNamed } from "./configuration.ts"
 import type { ModelSetting } from "./configuration.ts"
 import { admit } from "./styles/index.ts"
@@ -29,13 +29,16 @@ export const unknownModel = (name: string) =>
     detail: `There is no model ${JSON.stringify(name.slice(0, longestShown))}: GET /api/v1/llm/v1/models lists them.`
   })
 
-export const inForceOf = Effect.fnUntraced(function* (configured: Configured["Service"]) {
-  const current = yield* configured.current
-  if (Option.isNone(current)) {
-    return yield* new GatewayDisabled({ detail: "This instance has no language-model gateway." })
-  }
-  return current.value
-})
+/** Of an instance that has a gateway. */
+export const configuredOnly = <A>(found: Effect.Effect<Option.Option<A>>) =>
+  Effect.flatMap(
+    found,
+    Option.match({
+      onNone: () =>
+        Effect.fail(new GatewayDisabled({ detail: "This instance has no language-model gateway." })),
+      onSome: (inForce: A) => Effect.succeed(inForce)
+    })
+  )
 
 /**
  * An upper bound: a text's bytes bound its tokens, and nothing longer than what the client or the model allows is

@@ -68,7 +68,7 @@ export const makeRouting = (cooldown: Cooldown) => {
     body: Uint8Array | string,
     course: Course,
     recipient: Recipient,
-    isLast: boolean
+    isLast: () => boolean
   ) {
     const clock = yield* Clock.Clock
     const { provider } = route
@@ -84,6 +84,7 @@ export const makeRouting = (cooldown: Cooldown) => {
         providerStyle: provider.style,
         model: admitted.model,
         asksUsage: admitted.asksUsage,
+        choices: admitted.choices,
         requestId: call.requestId,
         created: Math.floor(clock.currentTimeMillisUnsafe() / 1000)
       },
@@ -107,7 +108,8 @@ export const makeRouting = (cooldown: Cooldown) => {
     const isFailure =
       outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
     if (!isFailure) {
-      if (outcome.outcome === "whole" || outcome.outcome === "streamed") cooldown.succeeded(route)
+      // Whoever refuses a request, or is not read to the end, is there.
+      if (outcome.outcome !== "failed") cooldown.succeeded(route)
       return
     }
     cooldown.failed(route, now, outcome.outcome === "failed" ? outcome.failure.retryAfterMillis : undefined)
@@ -139,12 +141,14 @@ export const makeRouting = (cooldown: Cooldown) => {
     const order = yield* orderOf(call, allowed)
     const failures: Array<Failure> = []
     let untranslatable: Refused | undefined
-    for (const [index, route] of order.entries()) {
-      const body = requestBody(admitted, {
+    const bodyFor = (route: RouteSetting) =>
+      requestBody(admitted, {
         style: route.provider.style,
         model: route.model,
         maxOutputTokens: model.maxOutputTokens
       })
+    for (const [index, route] of order.entries()) {
+      const body = bodyFor(route)
       if (Result.isFailure(body)) {
         untranslatable = body.failure
         continue
@@ -152,7 +156,8 @@ export const makeRouting = (cooldown: Cooldown) => {
       course.attempts += 1
       course.provider = route.provider.name
       if (!pinned) cooldown.begin(route, yield* Clock.currentTimeMillis)
-      const isLast = index === order.length - 1
+      // Asked only where it matters, for it may translate.
+      const isLast = () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later)))
       const outcome = yield* tried(call, allowed, route, body.success, course, recipient, isLast).pipe(
         hotSpan(`Gateway.attempt ${routeId(route)}`)
       )

@@ -26,6 +26,8 @@ const models: ReadonlyArray<TestModel> = [
   model("cheap", "plain:1:cheap", { price: [0.000_000_001, 0.000_000_001] }),
   // 100 tokens of output are reserved: 100 credits, and a little for the prompt.
   model("dear", "wait:20:dear", { price: [0, 1], maxOutputTokens: 100 }),
+  // It reports as many as there are numbers: what that costs is more than the ledger can hold.
+  model("mad", "counts:9007199254740991", { price: [0, 100], maxOutputTokens: 1 }),
   // It reports 9 tokens where at most 5 were reserved.
   model("small", "plain:1:small", { price: [0, 1], maxOutputTokens: 5 })
 ]
@@ -53,6 +55,15 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
       assert.isBelow(Number(frozen), 8_000 + 200 * 200)
       yield* Fiber.join(running)
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
+    })
+  )
+
+  it.effect("a provider that has lost count is paid what was reserved, at once", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender(200)
+      assert.strictEqual((yield* chat(key, { model: "mad" })).status, 200)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n, held: 0n })
+      assert.deepStrictEqual(yield* check, [])
     })
   )
 

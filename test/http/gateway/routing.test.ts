@@ -1,12 +1,13 @@
 /** Which provider serves, what is tried next, and what clients see when none does. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { Configured } from "../../../src/layers/gateway/Configured.ts"
 import { canary, chat, gatewayServer, message, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel, TestRoute } from "../../support/gateway.ts"
 import { stateOf } from "../../support/ledger.ts"
 import { get, member } from "../../support/server.ts"
-import { answerText } from "../../support/upstream.ts"
+import { answerText, until } from "../../support/upstream.ts"
 
 const then = (first: string, second = "plain"): ReadonlyArray<TestRoute> => [
   { provider: "north", model: first, priority: 1 },
@@ -66,6 +67,15 @@ const models: ReadonlyArray<TestModel> = [
   { name: "unfinished", routes: then("stop:5") },
   { name: "busy", routes: then("status:429:retry_after:7", "status:429:retry_after:3") },
   { name: "down", routes: then("status:429:retry_after:7", "status:500") },
+  {
+    name: "wordless",
+    routes: [
+      { provider: "north", model: "wordless", priority: 1 },
+      { provider: "south", model: "plain", priority: 2 }
+    ]
+  },
+  { name: "late-refusal", routes: then("wait:100:status:503") },
+  { name: "uneven", routes: then("uneven:1:refuses:3:status:500") },
   { name: "cooling", routes: then("status:500:only:3") },
   {
     name: "pinned-model",
@@ -216,6 +226,44 @@ layer(gatewayServer(models))("Routing", (it) => {
         yield* message(key, { model: "either" })
         assert.strictEqual((yield* servedBy(key)).provider, "south")
       }
+    })
+  )
+
+  it.effect("an answer without content is better than none, where no other provider can take the call", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const asked = { model: "wordless", stream: true }
+      assert.include((yield* chat(key, asked)).text, '"quick "')
+      assert.deepStrictEqual(yield* servedBy(key), { provider: "south", attempts: 2 })
+      // Messages have no log probabilities, so the second one cannot take it.
+      const answer = yield* chat(key, { ...asked, logprobs: true })
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.include(answer.text, "[DONE]")
+      assert.deepStrictEqual(yield* servedBy(key), { provider: "north", attempts: 1 })
+    })
+  )
+
+  it.effect("calls that had begun when the configuration was read again end as they would have", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { reload } = yield* Configured
+      const { north } = yield* Providers
+      const before = north.received.length
+      const calling = yield* Effect.forkChild(chat(key, { model: "late-refusal" }))
+      yield* until(() => north.received.length > before)
+      yield* reload
+      assert.strictEqual((yield* Fiber.join(calling)).status, 200)
+      assert.deepStrictEqual(yield* servedBy(key), { provider: "west", attempts: 2 })
+    })
+  )
+
+  it.effect("an answer that refuses the request is no failure: failures around it are not in a row", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { north } = yield* Providers
+      const asked = () => north.received.filter(({ text }) => text.includes("uneven")).length
+      for (let call = 0; call < 7; call++) yield* chat(key, { model: "uneven" })
+      assert.strictEqual(asked(), 7)
     })
   )
 })

@@ -67,6 +67,32 @@ describe("The gateway's file", () => {
     assert.include(problems("providers: [").join(), "line")
   })
 
+  it("says what is wrong with references that lead nowhere or explode", () => {
+    assert.isNotEmpty(problems(file.replace("name: north,", "name: *nothing,")))
+    const bomb = `a: &a [1,1,1,1,1,1,1,1,1,1,1,1]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+`
+    assert.isNotEmpty(problems(bomb + file))
+  })
+
+  it("a key that stands in the file by mistake is not said in what is wrong with it", () => {
+    const secret = "gsk_canary0123456789"
+    const mistakes = [
+      file.replace("api_key_env: NORTH_KEY", `api_key: ${secret}`),
+      file.replace("api_key_env: NORTH_KEY", `api_key_env: NORTH_KEY, api_key: ${secret}`),
+      file.replace("NORTH_KEY", secret),
+      file.replace("NORTH_KEY", `sk-${secret}`),
+      file.replace("https://north.example/v1", `https://user:${secret}@north.example/v1`)
+    ]
+    for (const mistake of mistakes) {
+      const read = parseConfiguration(mistake, () => Option.none())
+      const said = Result.isFailure(read) ? read.failure.join("\n") : ""
+      assert.include(said, "providers[0]")
+      assert.notInclude(said, secret)
+    }
+  })
+
   it("a name is split at its first slash, and only where the head is a provider", () => {
     const named = (name: string) => {
       const found = modelNamed(configuration, name)

@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer"
 import { Result } from "effect"
 import { jsonFault } from "../../../services/strictJson.ts"
-import { isAbsent, isObject, parsedJson, textOf } from "./json.ts"
+import { isAbsent, isObject, members, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { outlineOf } from "./jsonOutline.ts"
 import type { Outline } from "./jsonOutline.ts"
@@ -55,9 +55,20 @@ const modelExpected = `Expected the name of a model, a text of 1 to ${longestMod
 const choicesExpected = `Expected a whole number from 1 to ${mostChoices}`
 const countExpected = "Expected a whole number of at least 1"
 
+/** Members that say what is called and what it can cost. */
+const deciding = members("model messages n max_tokens max_completion_tokens stream stream_options")
+
+/** Some providers read members whatever their case (Go's encoding/json does), and would follow what was not checked. */
+const disguised = (body: JsonObject): Array<Problem> =>
+  Object.keys(body).flatMap((name) => {
+    const plain = name.toLowerCase()
+    return plain !== name && deciding.has(plain) ? [{ path: name, message: `Expected it as ${plain}` }] : []
+  })
+
 /** What is wrong with the members that every call has. */
-const problemsOf = ({ messages, model }: JsonObject): Array<Problem> => {
-  const problems: Array<Problem> = []
+const problemsOf = (body: JsonObject): Array<Problem> => {
+  const { messages, model } = body
+  const problems = disguised(body)
   if (typeof model !== "string" || model === "" || model.length > longestModel) {
     problems.push({ path: "model", message: modelExpected })
   }

@@ -24,7 +24,7 @@ const writerFor = (options: ReaderOptions): Writer => {
 export const streamReader = (options: ReaderOptions): StreamReader => {
   const splitter = frameSplitter()
   const understanding: Understanding =
-    options.providerStyle === "openai" ? chatUnderstanding() : messagesUnderstanding()
+    options.providerStyle === "openai" ? chatUnderstanding(options.choices) : messagesUnderstanding()
   const writer = writerFor(options)
   let content = false
   let finished = false

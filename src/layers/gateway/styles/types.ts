@@ -99,6 +99,8 @@ export interface ReaderOptions {
   /** As the client named it: put back wherever the provider names its own. */
   readonly model: string
   readonly asksUsage: boolean
+  /** So many answers are to come: a stream is complete when each of them is. */
+  readonly choices: number
   /** Names a translated answer whose provider gives none. */
   readonly requestId: string
   /** Seconds since 1970, which chat completions show and messages do not. */

@@ -54,22 +54,22 @@ const calledText = (call: JsonObject): string =>
 const hasSound = ({ audio }: JsonObject): boolean => isObject(audio) && textOf(audio.data) !== ""
 
 /** The stream of chat completions. */
-export const chatUnderstanding = (): Understanding => {
+export const chatUnderstanding = (choices: number): Understanding => {
   let usage: Usage | undefined
   let generated = ""
+  const complete = new Set<unknown>()
 
   const ofChunk = (body: JsonObject): Said => {
     if (!isAbsent(body.usage)) usage = chatUsage(body.usage) ?? usage
     let content = false
-    let finished = false
-    for (const { delta, finish_reason } of objectsIn(body.choices)) {
-      if (!isAbsent(finish_reason)) finished = true
+    for (const { delta, finish_reason, index } of objectsIn(body.choices)) {
+      if (!isAbsent(finish_reason)) complete.add(index)
       if (!isObject(delta)) continue
       const text = chatTexts(delta)
       generated += text
       if (text !== "" || hasSound(delta)) content = true
     }
-    return { body, content, finished, fault: undefined }
+    return { body, content, finished: complete.size >= choices, fault: undefined }
   }
 
   return {

@@ -171,7 +171,13 @@ export const makeReceive = Effect.gen(function* () {
     yield* takeBack(event, purchase)
   })
 
+  /** Until a payment is written there is no row that those who tell of it and of its dispute could both hold. */
+  const hold = (paymentId: string) =>
+    run(sql`
+    select pg_advisory_xact_lock(hashtextextended(${`payment ${paymentId}`}, 0))`)
+
   const apply = Effect.fnUntraced(function* (event: PaymentEvent) {
+    if (event.paymentId !== null) yield* hold(event.paymentId)
     const row = Option.getOrUndefined(yield* held(event))
     if (row === undefined && event.purchaseId !== null) {
       // Of another instance that sells by the same account.

@@ -69,6 +69,13 @@ describe("a body of chat completions", () => {
     ["max_tokens as text", chat({ max_tokens: "7" }), "max_tokens"],
     ["wrong max_completion_tokens", chat({ max_completion_tokens: -1 }), "max_completion_tokens"],
     ["n of 0", chat({ n: 0 }), "n"],
+    ["N beside it, which some providers read as n", chat({ N: 100 }), "N"],
+    [
+      "Max_Tokens, which some providers read as max_tokens",
+      chat({ max_tokens: 1, Max_Tokens: 9999 }),
+      "Max_Tokens"
+    ],
+    ["Model, which some providers read as model", chat({ Model: "dear-1" }), "Model"],
     ["n of 129", chat({ n: 129 }), "n"],
     ["stream as text", chat({ stream: "true" }), "stream"],
     ["stream_options as a list", chat({ stream_options: [] }), "stream_options"],

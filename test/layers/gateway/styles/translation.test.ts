@@ -444,6 +444,7 @@ describe("A request in the other style", () => {
   }
 
   const refused: ReadonlyArray<readonly [name: string, style: Style, sent: object, param: string]> = [
+    ["several answers of messages, which would be paid as one", "anthropic", message({ n: 3 }), "n"],
     ["several answers", "openai", chat({ n: 2 }), "n"],
     ["log probabilities", "openai", chat({ logprobs: true }), "logprobs"],
     ["spoken answers", "openai", chat({ modalities: ["text", "audio"] }), "modalities"],

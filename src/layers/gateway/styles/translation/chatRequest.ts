@@ -10,7 +10,7 @@ import { untranslatable } from "./untranslatable.ts"
 
 /** Members of messages; none of them travels on as it is. */
 const known = members(`
-  messages system model stream max_tokens stop_sequences temperature top_p top_k tools tool_choice
+  messages system model stream max_tokens n stop_sequences temperature top_p top_k tools tool_choice
   thinking output_config metadata service_tier cache_control diagnostics inference_geo speed
   context_management container mcp_servers
 `)
@@ -86,6 +86,8 @@ export const chatRequest = ({ body, maxTokens, stream }: Admitted, { model }: Ta
   for (const param of ["container", "mcp_servers"]) {
     if (!isAbsent(body[param])) untranslatable(param, "The provider knows nothing like it")
   }
+  // One answer is reserved for: messages know no more of them.
+  if (!isAbsent(body.n) && body.n !== 1) untranslatable("n", "Expected 1: messages give one answer a call")
   const travelling = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !known.has(name) && value !== undefined)
   )

@@ -1,0 +1,123 @@
+/** One attempt at one provider, driven event by event: who is to blame for how it ended. */
+import { assert, describe, it, vi } from "@effect/vitest"
+import { Duration, Effect, Fiber, Redacted } from "effect"
+import type { Dispatcher } from "undici"
+import { attempt } from "../../../src/layers/gateway/exchange.ts"
+import type { Outcome } from "../../../src/layers/gateway/exchange.ts"
+import { newCourse } from "../../../src/layers/gateway/routing.ts"
+import { chatText, optionsOf } from "../../support/providerStreams.ts"
+
+const long = Duration.toMillis("1 hour")
+
+/** A provider and a client that do what a test has them do. */
+const started = Effect.fnUntraced(function* (hasRoom: boolean) {
+  let handler: Dispatcher.DispatchHandler | undefined
+  let aborted = 0
+  const proceed: Array<() => void> = []
+  const written: Array<string> = []
+  let hungUp = false
+  const controller = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    pause: () => {},
+    resume: () => {},
+    abort: () => void (aborted += 1)
+  } satisfies Dispatcher.DispatchController
+  const { progress } = newCourse()
+  const fiber = yield* Effect.forkChild(
+    attempt({
+      upstream: {
+        provider: {
+          name: "north",
+          style: "openai",
+          baseUrl: new URL("https://north.example"),
+          apiKey: Redacted.make("key"),
+          translates: true,
+          connectTimeout: long,
+          firstByteTimeout: long,
+          idleTimeout: long,
+          responseTimeout: long
+        },
+        dispatch: (_, given) => void (handler = given),
+        close: () => {}
+      },
+      body: "{}",
+      stream: true,
+      versionHeaders: {},
+      reading: optionsOf("openai", "openai"),
+      recipient: {
+        begin: () => {},
+        write: (bytes) => {
+          written.push(Buffer.from(bytes).toString())
+          return hasRoom
+        },
+        whenDrained: (go) => void proceed.push(go),
+        abort: () => void (hungUp = true)
+      },
+      isLast: () => false,
+      progress,
+      now: () => 0
+    }),
+    { startImmediately: true }
+  )
+  const given = handler
+  if (given === undefined) return yield* Effect.die(new Error("nothing was dispatched"))
+  given.onRequestStart?.(controller, {})
+  given.onResponseStart?.(controller, 200, { "content-type": "text/event-stream" })
+  return {
+    push: (text: string) => given.onResponseData?.(controller, Buffer.from(text)),
+    reset: () => given.onResponseError?.(controller, new Error("reset")),
+    ended: Fiber.join(fiber) as Effect.Effect<Outcome>,
+    aborted: () => aborted,
+    hungUp: () => hungUp,
+    written
+  }
+})
+
+const untilFinish = chatText.slice(
+  0,
+  chatText.findIndex((frame) => frame.includes('"finish_reason":"stop"'))
+)
+
+describe("An attempt at a provider", () => {
+  it.live("that breaks while its client has no room is the provider's failure, not the client's", () =>
+    Effect.gen(function* () {
+      const { ended, push, reset } = yield* started(false)
+      push(untilFinish.join(""))
+      reset()
+      assert.deepStrictEqual(yield* ended, { outcome: "broken", kind: "ended" })
+    })
+  )
+
+  it.live("that says an error in the piece that fills its client is the provider's failure", () =>
+    Effect.gen(function* () {
+      const { ended, push } = yield* started(false)
+      push(`${untilFinish.join("")}data: {"error":{"message":"overloaded"}}\n\n`)
+      assert.deepStrictEqual(yield* ended, { outcome: "broken", kind: "error_event" })
+    })
+  )
+
+  it.live("is complete once its stream has said so, however its connection ends", () =>
+    Effect.gen(function* () {
+      const { ended, push, reset, written } = yield* started(true)
+      push(chatText.join(""))
+      reset()
+      assert.deepStrictEqual(yield* ended, { outcome: "streamed" })
+      assert.include(written.join(""), "[DONE]")
+    })
+  )
+
+  it.live("whose client takes nothing for a minute is over, and the client does not take it for whole", () =>
+    Effect.gen(function* () {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      const { aborted, ended, hungUp, push } = yield* started(false)
+      push(untilFinish.join(""))
+      vi.advanceTimersByTime(60_000)
+      vi.useRealTimers()
+      assert.deepStrictEqual(yield* ended, { outcome: "unread" })
+      assert.isTrue(hungUp())
+      assert.isAbove(aborted(), 0)
+    }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
+  )
+})

@@ -1,0 +1,10 @@
+import { NodeServices } from "@effect/platform-node"
+import { describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { hungUpOn } from "../support/gatewayProcess.ts"
+
+describe("SIGHUP of a process with a gateway", () => {
+  it.live("has it read its file again; a bad one keeps the old one in force, and the log says why", () =>
+    hungUpOn.pipe(Effect.provide(NodeServices.layer))
+  )
+})

@@ -1,0 +1,198 @@
+/** Real processes that call models: killed at a step of a call, and told to read their file again. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { services } from "../../src/layers/postgres/layer.ts"
+import { Credits } from "../../src/services/Credits.ts"
+import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
+import { countOf } from "./builders.ts"
+import { freshDatabase, poolOn } from "./database.ts"
+import { canary, chat, gatewayYaml, spender } from "./gateway.ts"
+import type { TestModel } from "./gateway.ts"
+import { stateOf } from "./ledger.ts"
+import { heldUpAt, killed } from "./logProcess.ts"
+import { logSigner } from "./logSigner.ts"
+import { mailbox } from "./mailbox.ts"
+import { readyAuspex, replicaEnvironment, temporaryDirectory, until } from "./process.ts"
+import type { Auspex } from "./process.ts"
+import { get, member, TestServer } from "./server.ts"
+import { settings, testAdminToken } from "./settings.ts"
+import { upstream } from "./upstream.ts"
+
+/** Requests go to this process. */
+export const to = (auspex: Auspex) =>
+  Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
+
+/** Processes on one database with one file of the gateway, which `write` replaces. */
+const gatewayProcesses = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+  const north = yield* upstream
+  const file = join(yield* temporaryDirectory, "gateway.yaml")
+  const ports = { north: north.port, west: north.port, south: north.port }
+  const write = (models: ReadonlyArray<TestModel>) => writeFileSync(file, gatewayYaml(ports, models, "usual"))
+  const start = (roles: string) =>
+    readyAuspex({
+      environment: replicaEnvironment(url, {
+        AUSPEX_ROLES: roles,
+        AUSPEX_GATEWAY_CONFIG: file,
+        NORTH_KEY: canary,
+        WEST_KEY: canary,
+        SOUTH_KEY: canary,
+        NOBODY_KEY: canary
+      })
+    })
+  return { file, north, start, write }
+})
+
+/** Ours beside theirs, on one database. */
+const withProcesses = <A, E, R>(
+  use: (processes: Effect.Success<ReturnType<typeof gatewayProcesses>>) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const ours = services.pipe(
+      Layer.provideMerge(Layer.mergeAll(poolOn(url), settings(), mailbox, logSigner()))
+    )
+    return yield* Effect.flatMap(gatewayProcesses(url), use).pipe(Effect.provide(ours))
+  })
+
+const reservations = countOf((sql) => sql`select count(*)::int as count from gateway_reservations`)
+
+/** Also with what housekeeping gives to whoever has been claimed, so that nothing else moves its balance meanwhile. */
+const funded = Effect.fnUntraced(function* () {
+  const who = yield* spender()
+  yield* Credits.use((service) => service.grantEarlierClaims)
+  return { ...who, all: (yield* stateOf(`agent:${who.agentId}`)).posted }
+})
+
+/** Kills a process at each step of a call, then has another one sweep up. */
+export const killedInCalls = withProcesses(({ north, start, write }) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const billing = yield* GatewayBilling
+    write([
+      { name: "plain", routes: [{ provider: "north", model: "plain" }] },
+      { name: "silent", routes: [{ provider: "north", model: "silent" }] }
+    ])
+    const begun = (victim: Auspex, key: string, model: string) =>
+      Effect.forkDetach(Effect.exit(chat(key, { model }).pipe(to(victim))))
+    const sent = () => north.received.length
+
+    const early = yield* funded()
+    const first = yield* start("api")
+    yield* heldUpAt("gateway_reservations", "exclusive", begun(first, early.key, "plain"), killed(first))
+    assert.deepStrictEqual(yield* stateOf(`agent:${early.agentId}`), { posted: early.all, held: 0n })
+    assert.strictEqual(sent(), 0)
+
+    const middle = yield* funded()
+    const second = yield* start("api")
+    yield* begun(second, middle.key, "silent")
+    yield* until(
+      "the provider has the call",
+      "10 seconds",
+      Effect.sync(() => sent() === 1)
+    )
+    yield* killed(second)
+
+    const late = yield* funded()
+    const third = yield* start("api")
+    // By then the statement that settles has written the call, and all of that is undone.
+    yield* heldUpAt("gateway_days", "exclusive", begun(third, late.key, "plain"), killed(third))
+
+    const over = yield* funded()
+    const fourth = yield* start("api")
+    assert.strictEqual((yield* chat(over.key, { model: "plain" }).pipe(to(fourth))).status, 200)
+    yield* killed(fourth)
+    const { held, posted } = yield* stateOf(`agent:${over.agentId}`)
+    assert.strictEqual(held, 0n)
+    assert.isTrue(posted < over.all)
+
+    for (const { agentId, all } of [middle, late]) {
+      const state = yield* stateOf(`agent:${agentId}`)
+      assert.strictEqual(state.posted, all)
+      assert.isTrue(state.held > 0n)
+    }
+    assert.strictEqual(yield* reservations, 2)
+    assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+
+    // Before its ten minutes are over a reservation may be of a call that is under way elsewhere.
+    assert.strictEqual(yield* billing.sweep, 0)
+    yield* sql`update gateway_reservations set alive_at = alive_at - interval '11 minutes'`
+    const survivor = yield* start("api,jobs")
+    yield* until(
+      "it has swept",
+      "150 seconds",
+      Effect.map(reservations, (count) => count === 0)
+    )
+    for (const { agentId, all, key } of [middle, late]) {
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: all, held: 0n })
+      const { json } = yield* get("/api/v1/llm/usage", { token: key }).pipe(to(survivor))
+      assert.deepInclude(member(json, "items", 0), { error: "abandoned", cost: 0 })
+      assert.strictEqual(member(json, "totals", "calls"), 1)
+      assert.strictEqual((yield* chat(key, { model: "plain" }).pipe(to(survivor))).status, 200)
+    }
+    assert.strictEqual(yield* billing.sweep, 0)
+    const { differences, gateway_revenue } = yield* Credits.use(({ check }) => check)
+    assert.deepStrictEqual(differences, [])
+    const told = yield* get("/api/v1/admin/ledger/check", { token: testAdminToken }).pipe(to(survivor))
+    assert.strictEqual(told.status, 200)
+    assert.deepStrictEqual(told.json["differences"], [])
+    // Three calls were answered alike, and paid.
+    assert.strictEqual(gateway_revenue, (over.all - posted) * 3n)
+  })
+)
+
+/** A process that is hung up on, time and again, with files that are good and bad. */
+export const hungUpOn = withProcesses(({ file, start, write }) =>
+  Effect.gen(function* () {
+    const model = (name: string): ReadonlyArray<TestModel> => [
+      { name, routes: [{ provider: "north", model: "plain" }] }
+    ]
+    write(model("first"))
+    const { key } = yield* spender()
+    const auspex = yield* start("api")
+    const lists = (name: string) =>
+      Effect.map(
+        get("/api/v1/llm/v1/models", { token: key }).pipe(to(auspex)),
+        ({ json }) => member(json, "data", 0, "id") === name
+      )
+    const says = (words: string) =>
+      until(
+        `it says ${words}`,
+        "10 seconds",
+        Effect.sync(() => auspex.stdout().includes(words))
+      )
+    const serves = Effect.fnUntraced(function* (name: string) {
+      assert.strictEqual((yield* chat(key, { model: name }).pipe(to(auspex))).status, 200)
+    })
+    assert.isTrue(yield* lists("first"))
+
+    write(model("second"))
+    yield* auspex.signal("SIGHUP")
+    yield* until("the good file is in force", "10 seconds", lists("second"))
+    yield* serves("second")
+
+    writeFileSync(file, "providers: [")
+    yield* auspex.signal("SIGHUP")
+    yield* says("the gateway's configuration stays as it was")
+    yield* says("at line 1")
+    write([{ name: "third", routes: [], maxOutputTokens: -1 }])
+    yield* auspex.signal("SIGHUP")
+    yield* says("models[0].max_output_tokens")
+    writeFileSync(file, "providers: *nothing\n")
+    yield* auspex.signal("SIGHUP")
+    yield* says("Unresolved alias")
+    assert.isTrue(yield* lists("second"))
+    yield* serves("second")
+
+    write(model("fourth"))
+    // An operator's script may send it twice.
+    for (let signal = 0; signal < 20; signal++) yield* auspex.signal("SIGHUP")
+    yield* until("the good file is in force", "10 seconds", lists("fourth"))
+    yield* serves("fourth")
+    assert.isFalse(yield* auspex.hasEnded)
+    assert.notInclude(auspex.stdout() + auspex.stderr(), canary)
+  })
+)
