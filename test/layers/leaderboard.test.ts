@@ -122,6 +122,10 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboar
         const expected = ranking({ bets, verified, minCount: 3 })
         const whole = yield* leaderboard(undefined)
         assert.deepStrictEqual(shown(whole.items), expected)
+        const best = yield* Scoring.use((scoring) =>
+          scoring.leaderboard(undefined, { ...firstPage, limit: 6 }, "rankedOnly")
+        )
+        assert.deepStrictEqual(shown(best.items), expected.filter(({ rank }) => rank !== null).slice(0, 6))
         assert.strictEqual(whole.total, expected.length)
         assert.strictEqual(whole.min_count, 3)
         assert.isNull(whole.category)
