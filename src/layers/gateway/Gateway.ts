@@ -184,7 +184,9 @@ const make = Effect.gen(function* () {
       ...usage
     })
     // What costs nothing has nothing to wait for.
-    yield* open.reserved === 0n ? Effect.forkIn(settleSurely(ended), scope) : settleSurely(ended)
+    yield* open.reserved === 0n
+      ? Effect.forkIn(settleSurely(ended), scope, { startImmediately: true })
+      : settleSurely(ended)
   })
 
   const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked: Call, recipient: Recipient) {
