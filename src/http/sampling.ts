@@ -8,11 +8,16 @@ import { withoutSecrets } from "./discretion.ts"
 /** Requests that are not traced, by what Node gave us of them; a middleware in between may have made a copy. */
 const untraced = new WeakSet<object>()
 
-/** Within a request that is not traced, services and statements build no spans either. */
+/** The request's spans name it. Within one that is not traced, services and statements build no spans either. */
 export const asSampled =
-  (request: HttpServerRequest.HttpServerRequest) =>
+  (request: HttpServerRequest.HttpServerRequest, requestId: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    untraced.has(request.source) ? Effect.withTracerEnabled(effect, false) : effect
+    untraced.has(request.source)
+      ? Effect.withTracerEnabled(effect, false)
+      : Effect.andThen(
+          Effect.annotateCurrentSpan("request.id", requestId),
+          Effect.annotateSpans(effect, "request.id", requestId)
+        )
 
 /** One request in so many, evenly. A claim link is a secret in a path, so it is never traced. */
 export const layer = Layer.effect(

@@ -2,7 +2,7 @@
  * Secrets are 256 random bits behind a prefix that scanners recognise; only their SHA-256 is stored. A slow hash
  * would protect nothing more, for there is nothing to guess.
  */
-import { createHash, createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
+import { createHmac, hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { Redacted } from "effect"
 import { tokenPrefixes } from "../services/pages.ts"
@@ -59,7 +59,7 @@ export const makePairingCode = (): string => {
   return `${characters.slice(0, 3).join("")}-${characters.slice(3).join("")}`
 }
 
-export const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
+export const sha256 = (text: string): Buffer => hash("sha256", text, "buffer")
 
 /** Whether two hashes are the same, in constant time. */
 export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>

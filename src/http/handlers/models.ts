@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, DateTime, Effect } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
 import type { CallError, ModelOffer, Recipient, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
@@ -12,6 +12,7 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
 import { mediaType } from "../middleware/requestBody.ts"
 import { gatewayPaths } from "../gatewayPaths.ts"
+import { wholeBody } from "../wholeBody.ts"
 
 const largestBody = ByteSize.mebibytes(10)
 
@@ -30,10 +31,9 @@ const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
       param: null
     })
   }
-  const bytes = yield* request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, largestBody),
-    Effect.mapError((error) =>
-      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+  return yield* wholeBody(request, largestBody).pipe(
+    Effect.mapError((why) =>
+      why === "too_large"
         ? new BadCall({
             detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
             code: "payload_too_large",
@@ -42,7 +42,6 @@ const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
         : new BadCall({ detail: "The body could not be read to its end.", param: null })
     )
   )
-  return new Uint8Array(bytes)
 })
 
 const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {

@@ -30,19 +30,24 @@ const pathOf = (url: string) => url.split("?", 1).join("")
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-const requestDuration = Metric.histogram("http_request_duration_seconds", {
-  description: "Time from a request's arrival to its response, by method, route and status",
-  boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-})
+const requestDuration = (attributes: Record<string, string>) =>
+  Metric.histogram("http_request_duration_seconds", {
+    description: "Time from a request's arrival to its response, by method, route and status",
+    boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    attributes
+  })
 
-const durations = new Map<string, typeof requestDuration>()
+const durations = new Map<string, ReturnType<typeof requestDuration>>()
 
-/** The histogram of one kind of request; looking it up by its attributes costs more than counting. */
+/**
+ * The histogram of one kind of request, made with its attributes: given to it with each update they would be written as
+ * text each time, which costs more than counting.
+ */
 const durationOf = (method: string, route: string, status: number) => {
   const key = `${method} ${route} ${status}`
   const known = durations.get(key)
   if (known !== undefined) return known
-  const made = Metric.withAttributes(requestDuration, { method, route, status: String(status) })
+  const made = requestDuration({ method, route, status: String(status) })
   durations.set(key, made)
   return made
 }
@@ -195,12 +200,10 @@ export const layer = HttpRouter.middleware(
             (cause) => !Cause.hasInterruptsOnly(cause),
             (cause) => responseToCause(cause, request, refuse)
           ),
-          Effect.annotateSpans("request.id", requestId),
           Effect.annotateLogs({ request_id: requestId }),
           Effect.provideService(CurrentRequest, { requestId, address }),
-          asSampled(request)
+          asSampled(request, requestId)
         )
-        yield* Effect.annotateCurrentSpan("request.id", requestId)
         const route = known?.path ?? "none"
         const answer = yield* respond
         const response = route === tokenPath ? asOAuth(answer, request) : answer

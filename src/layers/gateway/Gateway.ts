@@ -189,7 +189,9 @@ const make = Effect.gen(function* () {
       ...usage
     })
     // What costs nothing has nothing to wait for.
-    yield* open.reserved === 0n ? Effect.forkIn(settleSurely(ended), scope) : settleSurely(ended)
+    yield* open.reserved === 0n
+      ? Effect.forkIn(settleSurely(ended), scope, { startImmediately: true })
+      : settleSurely(ended)
   })
 
   const callWith = Effect.fnUntraced(function* (inForce: InForce, asked: Call, recipient: Recipient) {

@@ -1,41 +1,56 @@
 /** What operators see of the gateway: by provider, model, route and outcome, none of which a client can make up. */
 import { Effect, Metric } from "effect"
 
-const attempts = Metric.counter("gateway_attempts", {
-  description: "Attempts at providers, by provider, model, route and outcome",
-  incremental: true
-})
+type Attributes = Record<string, string>
 
-const duration = Metric.histogram("gateway_call_duration_seconds", {
-  description: "Time from a call's arrival to its end, by model and outcome",
-  boundaries: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-})
+const attempts = (attributes: Attributes) =>
+  Metric.counter("gateway_attempts", {
+    description: "Attempts at providers, by provider, model, route and outcome",
+    incremental: true,
+    attributes
+  })
 
-const firstByte = Metric.histogram("gateway_first_byte_seconds", {
-  description: "Time from a call's arrival to its first content, by model",
-  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-})
+const duration = (attributes: Attributes) =>
+  Metric.histogram("gateway_call_duration_seconds", {
+    description: "Time from a call's arrival to its end, by model and outcome",
+    boundaries: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
+    attributes
+  })
 
-const tokens = Metric.counter("gateway_tokens", {
-  description: "Tokens that were charged, by model and kind",
-  incremental: true
-})
+const firstByte = (attributes: Attributes) =>
+  Metric.histogram("gateway_first_byte_seconds", {
+    description: "Time from a call's arrival to its first content, by model",
+    boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    attributes
+  })
 
-/** Looking a metric up by its attributes costs more than counting. */
-const kept = <M>(make: (attributes: Record<string, string>) => M) => {
+const tokens = (attributes: Attributes) =>
+  Metric.counter("gateway_tokens", {
+    description: "Tokens that were charged, by model and kind",
+    incremental: true,
+    attributes
+  })
+
+/**
+ * A metric is made once with its attributes: given to it with each update they would be written as text each time, which
+ * costs more than counting.
+ */
+const kept = <M>(make: (attributes: Attributes) => M) => {
   const known = new Map<string, M>()
-  return (attributes: Record<string, string>): M => {
+  return (attributes: Attributes): M => {
     const key = Object.values(attributes).join(" ")
-    const found = known.get(key) ?? make(attributes)
-    known.set(key, found)
-    return found
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = make(attributes)
+    known.set(key, made)
+    return made
   }
 }
 
-const attemptsOf = kept((attributes) => Metric.withAttributes(attempts, attributes))
-const durationOf = kept((attributes) => Metric.withAttributes(duration, attributes))
-const firstByteOf = kept((attributes) => Metric.withAttributes(firstByte, attributes))
-const tokensOf = kept((attributes) => Metric.withAttributes(tokens, attributes))
+const attemptsOf = kept(attempts)
+const durationOf = kept(duration)
+const firstByteOf = kept(firstByte)
+const tokensOf = kept(tokens)
 
 export const countAttempt = (attributes: {
   readonly provider: string
@@ -52,10 +67,10 @@ export const countCall = (call: {
   readonly prompt: number
   readonly completion: number
 }) =>
-  Effect.gen(function* () {
+  Effect.map(Effect.context<never>(), (context) => {
     const { completion, firstByteMs, latencyMs, model, outcome, prompt } = call
-    yield* Metric.update(durationOf({ model, outcome }), latencyMs / 1000)
-    if (firstByteMs !== null) yield* Metric.update(firstByteOf({ model }), firstByteMs / 1000)
-    if (prompt > 0) yield* Metric.update(tokensOf({ model, kind: "prompt" }), prompt)
-    if (completion > 0) yield* Metric.update(tokensOf({ model, kind: "completion" }), completion)
+    durationOf({ model, outcome }).updateUnsafe(latencyMs / 1000, context)
+    if (firstByteMs !== null) firstByteOf({ model }).updateUnsafe(firstByteMs / 1000, context)
+    if (prompt > 0) tokensOf({ model, kind: "prompt" }).updateUnsafe(prompt, context)
+    if (completion > 0) tokensOf({ model, kind: "completion" }).updateUnsafe(completion, context)
   })

@@ -9,8 +9,13 @@ import { Limits, TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
+import { leaseDuration, makeLeases } from "./leases.ts"
+import type { Unused } from "./leases.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, run } from "./query.ts"
+
+/** Those whose subjects come often enough for a statement each to be the largest part of what a request costs. */
+const leased: ReadonlySet<LimitName> = new Set(["gateway_calls"])
 
 const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 
@@ -59,17 +64,18 @@ const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elap
   return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
 }
 
-/** One use that is asked for. */
+/** Uses that are asked for. */
 interface Use {
   readonly name: LimitName
   readonly subject: string
   readonly limit: RateLimit
   readonly now: number
+  readonly uses: number
 }
 
-/** What became of it, by the counts of its window. */
+/** What became of them, by the counts of their window. */
 interface Taken {
-  readonly granted: boolean
+  readonly granted: number
   readonly counts: typeof Counts.Type
   readonly moment: Moment
 }
@@ -81,7 +87,7 @@ const Window = Schema.Struct({
   granted: Schema.Int
 })
 
-const locate = ({ limit, name, subject }: Omit<Use, "now">, now: number): Moment => {
+const locate = ({ limit, name, subject }: Omit<Use, "now" | "uses">, now: number): Moment => {
   const window = Duration.toMillis(limit.window)
   const bucket = Math.floor(now / window)
   return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
@@ -112,7 +118,9 @@ const make = Effect.gen(function* () {
     const now = Math.max(...uses.map((use) => use.now))
     const located = uses.map((use) => ({ use, moment: locate(use, now) }))
     const asked = [...Map.groupBy(located, ({ moment }) => moment.key).values()].flatMap(([first, ...more]) =>
-      first === undefined ? [] : [{ ...first, uses: 1 + more.length }]
+      first === undefined
+        ? []
+        : [{ ...first, uses: more.reduce((sum, { use }) => sum + use.uses, first.use.uses) }]
     )
     const counted = yield* windows(client`
       insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
@@ -158,18 +166,52 @@ const make = Effect.gen(function* () {
       returning key, new.current, new.previous, new.bucket::float8 as bucket,
                 new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
     const byKey = new Map(counted.map((window) => [window.key, { counts: window, left: window.granted }]))
-    return located.map(({ moment }): Taken => {
+    return located.map(({ moment, use }): Taken => {
       const window = byKey.get(moment.key)
       if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
-      window.left -= 1
+      const granted = Math.min(use.uses, window.left)
+      window.left -= granted
       // A replica whose clock is ahead may have begun the next bucket: this use is taken as one at its beginning.
       const { bucket } = window.counts
       const elapsed = Math.max(0, now - bucket * moment.window)
-      return { granted: window.left >= 0, counts: window.counts, moment: { ...moment, bucket, elapsed } }
+      return { granted, counts: window.counts, moment: { ...moment, bucket, elapsed } }
     })
   })
 
   const takeOne = yield* naturalBatch.make({ run: takeAll, largest: settings.largestBatch })
+
+  const leases = makeLeases()
+
+  /** What was leased and not used is free again, in whichever bucket it is counted by now. */
+  const giveBack = (unused: Arr.NonEmptyReadonlyArray<Unused>) =>
+    run(sql`
+      update rate_limits r
+         set current = case when r.bucket = w.bucket then greatest(0, r.current - w.uses) else r.current end,
+             previous = case when r.bucket = w.bucket + 1 then greatest(0, r.previous - w.uses) else r.previous end
+        from (select w.*
+                from unnest(
+                  ${column(
+                    "text",
+                    unused.map(({ key }) => key)
+                  )},
+                  ${column(
+                    "int8",
+                    unused.map(({ bucket }) => BigInt(bucket))
+                  )},
+                  ${column(
+                    "int4",
+                    unused.map(({ uses }) => uses)
+                  )}
+                ) as w (key, bucket, uses)
+                join rate_limits o on o.key = w.key
+               order by w.key for update of o) w
+       where r.key = w.key`)
+
+  const tidied = Effect.gen(function* () {
+    const unused = leases.expired(yield* Clock.currentTimeMillis)
+    if (Arr.isReadonlyArrayNonEmpty(unused)) yield* giveBack(unused)
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("unused leases were lost", cause)))
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(leases.busy.whenOpen(tidied), leaseDuration)))
 
   const read = ({ bucket, key }: Moment) =>
     rows(sql`
@@ -182,20 +224,28 @@ const make = Effect.gen(function* () {
   const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
-      const use = { name, subject, limit, now }
+      const isLeased = leased.has(name)
+      const moment = locate({ name, subject, limit }, now)
+      if (isLeased && leases.take(moment)) continue
+      const uses = isLeased ? leases.next(moment, limit.count) : 1
+      const use = { name, subject, limit, now, uses }
       const taken = yield* takeOne(use)
-      if (!taken.granted) return yield* refuse(use, taken)
+      if (taken.granted === 0) return yield* refuse(use, taken)
+      if (isLeased) {
+        const isHalfFull = 2 * weight(taken.counts, taken.moment) > limit.count * taken.moment.window
+        leases.keep(taken.moment, now, taken.granted - 1, isHalfFull)
+      }
     }
   }, hotSpan("Limits.take"))
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
-      const use = { name, subject, limit, now }
+      const use = { name, subject, limit, now, uses: 1 }
       const moment = locate(use, now)
       const counts = yield* read(moment)
       if (weight(counts, moment) > (limit.count - 1) * moment.window) {
-        return yield* refuse(use, { granted: false, counts, moment })
+        return yield* refuse(use, { granted: 0, counts, moment })
       }
     }
   })

@@ -21,6 +21,9 @@ import { makeSettle } from "./settle.ts"
 /** So long after a process last said that it is making a call, its reservation is let go. */
 const sweepAfter = Duration.minutes(10)
 const largestSweep = 500
+/** Rows of calls that cost nothing are waited for by nobody: they are written together, so often. */
+const recordInterval = Duration.millis(100)
+const largestRecord = 500
 
 const Abandoned = Schema.Struct({
   call_id: Schema.String,
@@ -41,6 +44,11 @@ const make = Effect.gen(function* () {
   const largest = settings.largestBatch
   const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest })
   const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest })
+  const recordOne = yield* naturalBatch.make({
+    run: makeSettle(),
+    largest: largest === 1 ? 1 : largestRecord,
+    rest: recordInterval
+  })
 
   const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
     if (call.reserved === 0n) return
@@ -67,7 +75,7 @@ const make = Effect.gen(function* () {
   }, hotSpan("GatewayBilling.reserve"))
 
   const settle: GatewayBilling["Service"]["settle"] = Effect.fnUntraced(function* (call: EndedCall) {
-    return yield* settleOne(call)
+    return yield* call.reserved === 0n ? recordOne(call) : settleOne(call)
   }, hotSpan("GatewayBilling.settle"))
 
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(

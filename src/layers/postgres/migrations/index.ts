@@ -26,6 +26,7 @@ import { gateway } from "./0024_gateway.ts"
 import { payments } from "./0025_payments.ts"
 import { idempotency } from "./0026_idempotency.ts"
 import { challengeLists } from "./0027_challenge_lists.ts"
+import { pendingLookup } from "./0028_pending_lookup.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -54,5 +55,6 @@ export const migrations = {
   "0024_gateway": gateway,
   "0025_payments": payments,
   "0026_idempotency": idempotency,
-  "0027_challenge_lists": challengeLists
+  "0027_challenge_lists": challengeLists,
+  "0028_pending_lookup": pendingLookup
 }

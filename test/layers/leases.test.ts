@@ -1,0 +1,61 @@
+/** Uses counted before they happen: never more than the limit, and none lost. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as LimitsLayer from "../../src/layers/postgres/Limits.ts"
+import { Limits } from "../../src/services/Limits.ts"
+import { testServices } from "../support/services.ts"
+
+const hundred = testServices({ AUSPEX_LIMIT_GATEWAY_CALLS: "100/minute" })
+
+const take = (subject: string) =>
+  Limits.use((limits) => limits.take("gateway_calls", subject)).pipe(Effect.result)
+
+const taken = (subject: string, times: number, concurrency: number | "unbounded") =>
+  Effect.forEach(Array.from({ length: times }), () => take(subject), { concurrency }).pipe(
+    Effect.map((results) => results.filter(Result.isSuccess).length)
+  )
+
+const counted = Effect.fnUntraced(function* (subject: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`select current from rate_limits where key like ${`%${subject}`}`
+  return row?.["current"]
+})
+
+layer(hundred)("Leases of a limit", (it) => {
+  it.effect("let through exactly the limit, one after the other and all at once", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* taken("steady", 300, 1), 100)
+      assert.strictEqual(yield* taken("burst", 300, "unbounded"), 100)
+    })
+  )
+
+  it.effect("that were not used are given back", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* taken("few", 11, 1), 11)
+      assert.isAbove(Number(yield* counted("few")), 11)
+      yield* TestClock.adjust("1 second")
+      // The statement runs in real time.
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
+      assert.strictEqual(yield* counted("few"), 11)
+      assert.strictEqual(yield* taken("few", 300, 1), 89)
+    })
+  )
+
+  it.effect("never add up to more than the limit on two replicas", () =>
+    Effect.gen(function* () {
+      const here = yield* Limits
+      const there = yield* Layer.build(Layer.fresh(LimitsLayer.layer)).pipe(
+        Effect.flatMap((context) => Effect.provideContext(Limits, context))
+      )
+      let passed = 0
+      for (let turn = 0; turn < 200; turn++) {
+        for (const replica of [here, there]) {
+          if (Result.isSuccess(yield* Effect.result(replica.take("gateway_calls", "shared")))) passed++
+        }
+      }
+      assert.strictEqual(passed, 100)
+    })
+  )
+})
