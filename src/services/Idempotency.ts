@@ -23,10 +23,12 @@ export class IdempotencyKeyMismatch extends Schema.Error<IdempotencyKeyMismatch>
   readonly _tag = "IdempotencyKeyMismatch"
 }
 
+export const keyFormat = 'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
+
 /** One to 255 visible ASCII characters, as a structured field's string (in quotes) or bare, as many clients send it. */
 export const IdempotencyKey = Schema.String.check(
   Schema.isPattern(/^(?:"[!#-[\]-~]{1,255}"|[!#-[\]-~]{1,255})$/, {
-    message: 'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
+    message: keyFormat
   })
 )
 

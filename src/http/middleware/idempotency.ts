@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
-import { Idempotency, IdempotencyKey } from "../../services/Idempotency.ts"
+import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
 import type { KeptAnswer } from "../../services/Idempotency.ts"
 import { CurrentAgent, OnceOnly } from "./definitions.ts"
 
@@ -31,10 +31,7 @@ export const layer = Layer.effect(
         if (sent === undefined) return yield* httpEffect
         const key = asKey(sent)
         if (Option.isNone(key)) {
-          return yield* InvalidRequest.of(
-            "Idempotency-Key",
-            'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
-          )
+          return yield* InvalidRequest.of("Idempotency-Key", keyFormat)
         }
         const { agentId } = yield* CurrentAgent
         const body = yield* Effect.orDie(request.text)

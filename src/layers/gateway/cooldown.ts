@@ -48,10 +48,6 @@ export const makeCooldown = () => {
         health.trialSince = Number.NEGATIVE_INFINITY
       }
       routes.set(id, health)
-    },
-    /** Routes that a new configuration no longer has. */
-    keepOnly: (ids: ReadonlySet<string>): void => {
-      for (const id of routes.keys()) if (!ids.has(id)) routes.delete(id)
     }
   }
 }
