@@ -77,11 +77,12 @@ const make = Effect.gen(function* () {
       package: offered,
       email: owner.email
     })
-    // Of two at once the provider answered both alike; the first that is written is shown to both.
+    // Of two at once the provider answered both alike; the first that is written is shown to both. They meet in any of the
+    // keys, the session's too.
     yield* run(sql`
       insert into checkout_sessions (purchase_id, session_id, url, created_at)
       values (${purchaseId}::uuid, ${checkout.sessionId}, ${checkout.url}, ${at(now)})
-      on conflict (purchase_id) do nothing`)
+      on conflict do nothing`)
     const { url } = yield* urlRow(
       sql`select url from checkout_sessions where purchase_id = ${purchaseId}::uuid`
     )

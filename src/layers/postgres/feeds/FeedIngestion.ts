@@ -113,8 +113,17 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         returning id
       ),
       known as (
+        -- Also the other keys of an item that is an event by one of them: it comes back by any.
         insert into feed_items (key, event_id, feed_url, seen_at)
-        select decode(k.hex, 'hex'), f.id, ${url}, ${at(now)} from fresh f cross join unnest(f.keys) as k (hex)
+        select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${at(now)}
+          from item i
+         cross join lateral (
+           select coalesce((select f.event_id from unnest(i.keys) as o (hex)
+                              join feed_items f on f.key = decode(o.hex, 'hex')
+                             order by f.seen_at limit 1), i.id) as id) e
+         cross join unnest(i.keys) as k (hex)
+         order by k.hex
+        on conflict (key) do nothing
       )
       select count(*)::int as stored from made`)
   })
