@@ -271,11 +271,10 @@ const main = Effect.gen(function* () {
   const format = Option.getOrElse(config.logFormat, () =>
     process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
   )
-  const observed = Option.match(config.otlpEndpoint, {
-    onNone: () => telemetry.logs({ format, level: config.logLevel }),
-    onSome: (endpoint) =>
-      Layer.merge(telemetry.logs({ format, level: config.logLevel }), telemetry.otlp(endpoint))
-  })
+  const observed = Layer.merge(
+    telemetry.logs({ format, level: config.logLevel }),
+    Option.match(config.otlpEndpoint, { onNone: () => telemetry.untraced, onSome: telemetry.otlp })
+  )
   return yield* Layer.launch(application(config)).pipe(
     Effect.provide(observed),
     Effect.tapCause((cause) =>

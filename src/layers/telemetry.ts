@@ -11,6 +11,9 @@ export const logs = (options: { readonly format: "json" | "pretty"; readonly lev
     Layer.succeed(References.MinimumLogLevel, options.level)
   )
 
+/** Without a collector no spans are built at all: nobody would see them, and a request makes dozens. */
+export const untraced = Layer.succeed(References.TracerEnabled, false)
+
 /** Everything to an OpenTelemetry collector that speaks OTLP over HTTP with JSON. */
 export const otlp = (endpoint: string) =>
   Otlp.layerJson({
