@@ -1,5 +1,5 @@
 /** What is known of the request under way: its id, and the address it counts by. */
-import { Context, Result } from "effect"
+import { Context, Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 
 export const CurrentRequest = Context.Reference<{ readonly requestId: string; readonly address: string }>(
@@ -15,4 +15,19 @@ export const countedAddress = (text: string): string => {
   return NetAddress.isIpv4Address(address)
     ? NetAddress.formatIp(address)
     : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
+}
+
+/** The address is read when it is asked for: most requests count by something else. */
+export class RequestUnderWay {
+  readonly requestId: string
+  readonly #remote: Option.Option<string>
+
+  constructor(requestId: string, remote: Option.Option<string>) {
+    this.requestId = requestId
+    this.#remote = remote
+  }
+
+  get address(): string {
+    return Option.match(this.#remote, { onNone: () => "unknown", onSome: countedAddress })
+  }
 }

@@ -62,8 +62,17 @@ for (const [path, methods] of methodsByPath) {
   router.on("GET", `/${path.slice(1)}`, { path, methods })
 }
 
+/** Those without parameters: a URL that is one needs no search. */
+const plainPaths = new Map(
+  [...methodsByPath]
+    .filter(([path]) => !/[:*]/.test(path))
+    .map(([path, methods]): [string, KnownPath] => [path, { path, methods }])
+)
+
 /** The path, as the API writes it, that this URL is of, and the methods it takes. */
 export const knownPath = (url: string): KnownPath | undefined => {
+  const plain = plainPaths.get(url)
+  if (plain !== undefined) return plain
   const known = router.find("GET", url)?.handler
   const isNoTile = known?.path === logPaths.tiles && parseTilePath(url) === undefined
   return isNoTile ? undefined : known

@@ -106,9 +106,10 @@ export interface Call {
 
 /** Who gets the answer. Bytes that it has no room for yet are its own to keep. */
 export interface Recipient {
-  /** Once, before any bytes; nothing else can be answered from then on. */
-  /** With the length of what is whole already. */
-  readonly begin: (contentType: string, length?: number) => void
+  /** All of it at once. */
+  readonly whole: (contentType: string, bytes: Uint8Array) => void
+  /** Once, before the bytes of a stream; nothing else can be answered from then on. */
+  readonly begin: (contentType: string) => void
   /** False: full. No more is read from the provider until `whenDrained` calls back. */
   readonly write: (bytes: Uint8Array) => boolean
   readonly whenDrained: (proceed: () => void) => void

@@ -1,8 +1,7 @@
 /** Batching: no wait for a lone request, one statement for those that arrive meanwhile, and an answer for each. */
 import { assert, layer } from "@effect/vitest"
-import { Array as Arr, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Array as Arr, Deferred, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import * as naturalBatch from "../../src/layers/postgres/naturalBatch.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { database } from "../support/database.ts"
@@ -51,36 +50,6 @@ layer(database)("natural batching", (it) => {
         [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
       )
       assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
-    })
-  )
-
-  it.effect("what nobody waits for goes together after a rest, and at the end of the scope", () =>
-    Effect.gen(function* () {
-      const begun: Array<ReadonlyArray<number>> = []
-      const scope = yield* Scope.make()
-      const ask = yield* naturalBatch
-        .make({
-          run: (items: Arr.NonEmptyReadonlyArray<number>) => {
-            begun.push(items)
-            return Effect.succeed(items)
-          },
-          largest: 500,
-          rest: "100 millis"
-        })
-        .pipe(Scope.provide(scope))
-      const asked = (items: ReadonlyArray<number>) =>
-        Effect.forEach(items, (item) => Effect.forkChild(ask(item))).pipe(
-          Effect.andThen(Effect.yieldNow.pipe(Effect.repeat({ times: 10 })))
-        )
-      yield* asked([1])
-      yield* asked([2])
-      yield* asked([3])
-      assert.deepStrictEqual(begun, [[1]])
-      yield* TestClock.adjust("100 millis")
-      assert.deepStrictEqual(begun, [[1], [2, 3]])
-      yield* asked([4])
-      yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(begun, [[1], [2, 3], [4]])
     })
   )
 

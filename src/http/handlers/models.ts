@@ -8,6 +8,7 @@ import type { CallError, ModelOffer, Recipient, Style } from "../../services/Gat
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
+import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
 import { mediaType } from "../middleware/requestBody.ts"
@@ -23,26 +24,24 @@ const noKey = () =>
 const styleOf = ({ headers }: HttpServerRequest.HttpServerRequest): Style =>
   headers["anthropic-version"] === undefined ? "openai" : "anthropic"
 
-const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  if (mediaType(request.headers["content-type"]) !== "application/json") {
-    return yield* new BadCall({
-      detail: "Expected a body of type application/json.",
-      code: "unsupported_media_type",
-      param: null
-    })
-  }
-  return yield* wholeBody(request, largestBody).pipe(
-    Effect.mapError((why) =>
-      why === "too_large"
-        ? new BadCall({
-            detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
-            code: "payload_too_large",
-            param: null
-          })
-        : new BadCall({ detail: "The body could not be read to its end.", param: null })
-    )
-  )
-})
+const readBody = (request: HttpServerRequest.HttpServerRequest) =>
+  mediaType(request.headers["content-type"]) === "application/json"
+    ? Effect.mapError(wholeBody(request, largestBody), (why) =>
+        why === "too_large"
+          ? new BadCall({
+              detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
+              code: "payload_too_large",
+              param: null
+            })
+          : new BadCall({ detail: "The body could not be read to its end.", param: null })
+      )
+    : Effect.fail(
+        new BadCall({
+          detail: "Expected a body of type application/json.",
+          code: "unsupported_media_type",
+          param: null
+        })
+      )
 
 const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {
   const version = headers["anthropic-version"]
@@ -55,13 +54,13 @@ const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {
 
 /** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
 const recipientOf = (response: ServerResponse, headers: Readonly<Record<string, string>>): Recipient => ({
-  begin: (contentType, length) => {
+  whole: (contentType, bytes) => {
     if (response.destroyed) return
-    response.writeHead(200, {
-      ...headers,
-      "content-type": contentType,
-      ...(length !== undefined && { "content-length": length })
-    })
+    response.writeHead(200, { ...headers, "content-type": contentType, "content-length": bytes.length })
+    response.end(bytes)
+  },
+  begin: (contentType) => {
+    if (!response.destroyed) response.writeHead(200, { ...headers, "content-type": contentType })
   },
   write: (bytes) => response.destroyed || response.write(bytes),
   whenDrained: (proceed) => void response.once("drain", proceed),
@@ -164,9 +163,8 @@ export const layer = HttpRouter.use(
             { style, holder, body, requestId, versionHeaders: versionHeaders(request) },
             recipient
           )
-          response.end()
-          // Written already; this is what the edge counts.
-          return HttpServerResponse.empty({ status: 200 })
+          if (!response.writableEnded) response.end()
+          return alreadySent
         })
       )
 

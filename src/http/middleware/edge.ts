@@ -3,7 +3,19 @@
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
 import { randomUUID } from "node:crypto"
-import { Cause, Clock, Effect, LogLevel, Metric, Option, Predicate, Result } from "effect"
+import {
+  Cause,
+  Clock,
+  Context,
+  Effect,
+  LogLevel,
+  Metric,
+  Option,
+  Predicate,
+  References,
+  Result,
+  identity
+} from "effect"
 import type { Types } from "effect"
 import {
   HttpMiddleware,
@@ -20,7 +32,8 @@ import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
 import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
-import { CurrentRequest, countedAddress } from "../CurrentRequest.ts"
+import { alreadySent } from "../alreadySent.ts"
+import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { knownPath } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
@@ -88,11 +101,13 @@ const unavailable = (detail: string): Refusal => ({
 /** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
 const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean => {
   if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return true
-  const hosts = source.rawHeaders.filter(
-    (name, index) => index % 2 === 0 && String(name).toLowerCase() === "host"
-  )
+  let hosts = 0
+  for (let index = 0; index < source.rawHeaders.length; index += 2) {
+    const name = String(source.rawHeaders[index])
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1
+  }
   const isOld = Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.0"
-  return hosts.length === 1 || (isOld && hosts.length === 0)
+  return hosts === 1 || (isOld && hosts === 0)
 }
 
 const nothingThere: Refusal = {
@@ -161,6 +176,41 @@ const finish = (response: HttpServerResponse.HttpServerResponse, requestId: stri
   })
 }
 
+/** What a request is known by before anything is done for it. */
+const visitOf = (request: HttpServerRequest.HttpServerRequest, site: Site) => {
+  const sent = request.headers["x-request-id"]
+  const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
+  const refuse: Refuse = (refusal) =>
+    isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
+  return { request, requestId, path: pathOf(request.url), known: knownPath(request.url), refuse }
+}
+type Visit = ReturnType<typeof visitOf>
+
+/** What is answered without asking the router. */
+const turnedAway = ({ known, path, refuse, request }: Visit) => {
+  if (!hasOneHost(request)) {
+    return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
+  }
+  // The router would end the path there, which nothing in front of us does.
+  if (/[;#]/.test(path)) return refuse(nothingThere)
+  // It would also take these for "/".
+  if (!path.startsWith("/") || path.startsWith("//")) return refuse(nothingThere)
+  // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
+  if (known !== undefined && !known.methods.has(request.method)) return notFound(request, refuse)
+  return undefined
+}
+
+const logged = ({ path, request, requestId }: Visit, status: number, seconds: number) =>
+  Effect.logDebug("request").pipe(
+    Effect.annotateLogs({
+      request_id: requestId,
+      method: request.method,
+      path: withoutSecrets(path),
+      status,
+      duration_ms: Math.round(seconds * 1e6) / 1e3
+    })
+  )
+
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const settings = yield* Settings
@@ -169,64 +219,75 @@ export const layer = HttpRouter.middleware(
     const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
     const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
 
-    const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
-      Effect.gen(function* () {
-        const started = yield* Clock.currentTimeNanos
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const sent = request.headers["x-request-id"]
-        const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
-        const address = countedAddress(Option.getOrElse(request.remoteAddress, () => "unknown"))
-        const path = pathOf(request.url)
-        const known = knownPath(request.url)
-        const isHealth = path.startsWith("/health/")
-        const refuse: Refuse = (refusal) =>
-          isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
-        const respond = Effect.gen(function* () {
-          if (!hasOneHost(request)) {
-            return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
-          }
-          // The router would end the path there, which nothing in front of us does.
-          if (/[;#]/.test(path)) return refuse(nothingThere)
-          // It would also take these for "/".
-          if (!path.startsWith("/") || path.startsWith("//")) return refuse(nothingThere)
-          // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
-          if (known !== undefined && !known.methods.has(request.method)) return notFound(request, refuse)
-          if (!isHealth && (yield* health.draining)) {
-            return refuse(unavailable("This instance is shutting down: try again shortly."))
-          }
-          return yield* httpEffect
-        }).pipe(
+    /** In one step before the handler and one after it: every step of Effect's that all requests take costs all of them. */
+    const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
+      const unlessLeaving = (refuse: Refuse) =>
+        Effect.flatMap(health.draining, (isLeaving) =>
+          isLeaving
+            ? Effect.succeed(refuse(unavailable("This instance is shutting down: try again shortly.")))
+            : httpEffect
+        )
+
+      return Effect.withFiber<
+        HttpServerResponse.HttpServerResponse,
+        Types.unhandled,
+        HttpServerRequest.HttpServerRequest
+      >((fiber) => {
+        const clock = fiber.getRef(Clock.Clock)
+        const started = clock.currentTimeNanosUnsafe()
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const visit = visitOf(request, site)
+        const { known, path, refuse, requestId } = visit
+        const route = known?.path ?? "none"
+
+        const finished = (answer: HttpServerResponse.HttpServerResponse) => {
+          const response = route === tokenPath ? asOAuth(answer, request) : answer
+          const elapsed = Number(clock.currentTimeNanosUnsafe() - started) / 1e9
+          durationOf(request.method, route, response.status).updateUnsafe(elapsed, fiber.context)
+          const isPublicRead =
+            request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
+          const whole = Effect.succeed(
+            response === alreadySent ? response : finish(response, requestId, isPublicRead)
+          )
+          return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
+            ? whole
+            : Effect.andThen(logged(visit, response.status, elapsed), whole)
+        }
+
+        const refused = turnedAway(visit)
+        if (refused !== undefined) return finished(refused)
+        const responded = (path.startsWith("/health/") ? httpEffect : unlessLeaving(refuse)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
             (cause) => responseToCause(cause, request, refuse)
           ),
-          Effect.annotateLogs({ request_id: requestId }),
-          Effect.provideService(CurrentRequest, { requestId, address }),
-          asSampled(request, requestId)
-        )
-        const route = known?.path ?? "none"
-        const answer = yield* respond
-        const response = route === tokenPath ? asOAuth(answer, request) : answer
-        const elapsed = Number((yield* Clock.currentTimeNanos) - started) / 1e9
-        yield* Metric.update(durationOf(request.method, route, response.status), elapsed)
-        if (yield* LogLevel.isEnabled("Debug")) {
-          yield* Effect.logDebug("request").pipe(
-            Effect.annotateLogs({
-              request_id: requestId,
-              method: request.method,
-              path: withoutSecrets(path),
-              status: response.status,
-              duration_ms: Math.round(elapsed * 1e6) / 1e3
-            })
+          fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
+          Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
+            context.pipe(
+              Context.add(CurrentRequest, new RequestUnderWay(requestId, request.remoteAddress)),
+              Context.add(References.CurrentLogAnnotations, {
+                ...Context.get(context, References.CurrentLogAnnotations),
+                request_id: requestId
+              })
+            )
           )
-        }
-        const publicRead =
-          request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
-        return finish(response, requestId, publicRead)
+        )
+        return Effect.flatMap(responded, finished)
       })
+    }
 
-    return (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) =>
-      behindProxies(handled(httpEffect))
+    return (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
+      const direct = handled(httpEffect)
+      const forwarded = behindProxies(direct)
+      return Effect.withFiber<
+        HttpServerResponse.HttpServerResponse,
+        Types.unhandled,
+        HttpServerRequest.HttpServerRequest
+      >((fiber) => {
+        const { headers } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        return headers["x-forwarded-for"] === undefined ? direct : forwarded
+      })
+    }
   }),
   { global: true }
 )

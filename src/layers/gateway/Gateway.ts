@@ -2,6 +2,7 @@
 import {
   Cause,
   Clock,
+  Context,
   DateTime,
   Duration,
   Effect,
@@ -9,6 +10,7 @@ import {
   Latch,
   Layer,
   Option,
+  Random,
   Result,
   Schedule
 } from "effect"
@@ -27,7 +29,7 @@ import type { LetIn } from "./letIn.ts"
 import { countCall } from "./metrics.ts"
 import { refusal, statusOf } from "./refusal.ts"
 import { makeRouting, newCourse } from "./routing.ts"
-import type { Course, Ending } from "./routing.ts"
+import type { Course, Ending, Surroundings } from "./routing.ts"
 import { admitCount, countPrompt, countText, streamError } from "./styles/index.ts"
 import type { Admitted, Usage } from "./styles/types.ts"
 import { modelNamed } from "./configuration.ts"
@@ -60,14 +62,12 @@ const countedPrompt = (admitted: Admitted, imageTokens: number) =>
     (tokens) => tokens + admitted.images * imageTokens
   )
 
-/** What was generated, as the provider reports it, or else counted. */
-const used = Effect.fnUntraced(function* (
+/** What was generated, counted where the provider did not report it. */
+const estimate = Effect.fnUntraced(function* (
   { admitted, model }: LetIn,
   { progress }: Course,
   ending: Ending | undefined
 ) {
-  const reported = ending?.ending === "whole" ? ending.answer.usage : progress.reader?.usage()
-  if (reported !== undefined) return { usage: reported, estimated: false }
   const generated =
     ending?.ending === "whole" ? ending.answer.generated : (progress.reader?.generated() ?? "")
   const usage: Usage = {
@@ -77,24 +77,41 @@ const used = Effect.fnUntraced(function* (
   return { usage, estimated: true }
 })
 
-const verdictOf = Effect.fnUntraced(function* (
+/** With what was generated, as the provider reports it, or else counted. */
+const charged = (
+  status: number,
+  error: string | null,
+  allowed: LetIn,
+  course: Course,
+  ending: Ending | undefined
+): Effect.Effect<Verdict> => {
+  const reported = ending?.ending === "whole" ? ending.answer.usage : course.progress.reader?.usage()
+  return reported === undefined
+    ? Effect.map(estimate(allowed, course, ending), (used) => ({ status, error, ...used }))
+    : Effect.succeed({ status, error, usage: reported, estimated: false })
+}
+
+const verdictOf = (
   allowed: LetIn,
   course: Course,
   exit: Exit.Exit<Ending, CallError>
-) {
+): Effect.Effect<Verdict> => {
   if (Exit.isSuccess(exit) && exit.value.ending !== "unread") {
-    if (exit.value.ending === "broken") return failed(200, "stream_failed")
-    return { status: 200, error: null, ...(yield* used(allowed, course, exit.value)) } satisfies Verdict
+    return exit.value.ending === "broken"
+      ? Effect.succeed(failed(200, "stream_failed"))
+      : charged(200, null, allowed, course, exit.value)
   }
   if (Exit.isFailure(exit) && !Cause.hasInterrupts(exit.cause)) {
     const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-    if (error === undefined) return failed(500, "internal_error")
-    return failed(statusOf(error), error.code)
+    return Effect.succeed(
+      error === undefined ? failed(500, "internal_error") : failed(statusOf(error), error.code)
+    )
   }
   // "A client that disconnects is billed for what was generated."
-  if (!course.progress.sent) return failed(499, "client_left")
-  return { status: 499, error: "client_left", ...(yield* used(allowed, course, undefined)) } satisfies Verdict
-})
+  return course.progress.sent
+    ? charged(499, "client_left", allowed, course, undefined)
+    : Effect.succeed(failed(499, "client_left"))
+}
 
 const brokenStream = (call: Call) =>
   streamError(call.style, {
@@ -104,6 +121,16 @@ const brokenStream = (call: Call) =>
     param: null,
     requestId: call.requestId
   })
+
+const surroundings = (context: Context.Context<never>): Surroundings => {
+  const clock = Context.get(context, Clock.Clock)
+  const random = Context.get(context, Random.Random)
+  return {
+    now: () => clock.currentTimeMillisUnsafe(),
+    random: () => random.nextDoubleUnsafe(),
+    metrics: context
+  }
+}
 
 /** The ledger counts no further; a provider that reports more has lost count. */
 const mostCost = 9_223_372_036_854_775_807n
@@ -158,14 +185,13 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const settle = Effect.fnUntraced(function* (
+  const settle = (
     allowed: LetIn,
     open: OpenCall,
     course: Course,
-    exit: Exit.Exit<Ending, CallError>
-  ) {
-    const { error, estimated, status, usage } = yield* verdictOf(allowed, course, exit)
-    const now = yield* Clock.currentTimeMillis
+    { error, estimated, status, usage }: Verdict,
+    { metrics, now }: Surroundings
+  ) => {
     const since = DateTime.toEpochMillis(open.createdAt)
     const { firstByteAt } = course.progress
     const ended: EndedCall = {
@@ -176,25 +202,33 @@ const make = Effect.gen(function* () {
       cost: atMostLedger(costOf(allowed.model.price, usage)),
       status,
       error,
-      latencyMs: now - since,
+      latencyMs: now() - since,
       firstByteMs: firstByteAt === undefined ? null : firstByteAt - since,
       attempts: course.attempts,
       estimated
     }
-    yield* countCall({
-      model: allowed.model.name,
-      outcome: error ?? "ok",
-      latencyMs: ended.latencyMs,
-      firstByteMs: ended.firstByteMs,
-      ...usage
-    })
-    // What costs nothing has nothing to wait for.
-    yield* open.reserved === 0n
-      ? Effect.forkIn(settleSurely(ended), scope, { startImmediately: true })
-      : settleSurely(ended)
-  })
+    const { firstByteMs, latencyMs } = ended
+    countCall(
+      { model: allowed.model.name, outcome: error ?? "ok", latencyMs, firstByteMs, ...usage },
+      metrics
+    )
+    return open.reserved === 0n ? billing.record(ended) : settleSurely(ended)
+  }
 
-  const callWith = Effect.fnUntraced(function* (inForce: InForce, asked: Call, recipient: Recipient) {
+  const reserve = (open: OpenCall) =>
+    Effect.tap(billing.reserve(open), () => {
+      underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
+      return busy.open
+    })
+
+  /** Uninterruptible but for what is asked of providers: a client that leaves does not leave without paying. */
+  const callWith = Effect.fnUntraced(function* (
+    inForce: InForce,
+    asked: Call,
+    recipient: Recipient,
+    interruptible: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  ) {
+    const around = surroundings(yield* Effect.context<never>())
     const allowed = yield* letIn(inForce, asked.style, asked.body)
     yield* Effect.annotateCurrentSpan({ "gateway.model": allowed.model.name, "gateway.style": asked.style })
     const open: OpenCall = {
@@ -205,33 +239,26 @@ const make = Effect.gen(function* () {
       style: asked.style,
       stream: allowed.admitted.stream,
       reserved: allowed.atMost,
-      createdAt: yield* DateTime.now
+      createdAt: DateTime.makeUnsafe(around.now())
     }
     const course = newCourse()
-    const reserve = Effect.tap(billing.reserve(open), () => {
-      if (open.reserved === 0n) return Effect.void
-      underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
-      return busy.open
-    })
-    const ending = yield* Effect.acquireUseRelease(
-      reserve,
-      () => route(asked, allowed, course, recipient),
-      // Uninterruptible: a client that leaves does not leave without paying.
-      (_, exit) => settle(allowed, open, course, exit)
-    )
-    if (ending.ending === "whole") {
-      recipient.begin("application/json; charset=utf-8", ending.answer.bytes.length)
-      recipient.write(ending.answer.bytes)
-    } else if (ending.ending === "broken") recipient.write(brokenStream(asked))
+    if (open.reserved > 0n) yield* reserve(open)
+    const exit = yield* Effect.exit(interruptible(route(asked, allowed, course, recipient, around)))
+    yield* settle(allowed, open, course, yield* verdictOf(allowed, course, exit), around)
+    const ending = yield* exit
+    if (ending.ending === "whole") recipient.whole("application/json; charset=utf-8", ending.answer.bytes)
+    else if (ending.ending === "broken") recipient.write(brokenStream(asked))
   })
 
-  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked: Call, recipient: Recipient) {
-    yield* Effect.acquireUseRelease(
-      configuredOnly(configured.lend),
-      (inForce) => callWith(inForce, asked, recipient),
-      ({ giveBack }) => Effect.sync(giveBack)
-    )
-  }, hotSpan("Gateway.call"))
+  const call: Gateway["Service"]["call"] = (asked, recipient) =>
+    Effect.uninterruptibleMask((interruptible) =>
+      Effect.flatMap(configuredOnly(configured.lend), (inForce) =>
+        Effect.ensuring(
+          callWith(inForce, asked, recipient, interruptible),
+          Effect.sync(() => inForce.giveBack())
+        )
+      )
+    ).pipe(hotSpan("Gateway.call"))
 
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {
     const { configuration } = yield* configuredOnly(configured.current)

@@ -28,6 +28,7 @@ export const candidates = (
   random: () => number
 ): ReadonlyArray<RouteSetting> => {
   const usable = routes.filter(({ provider }) => provider.style === style || provider.translates)
+  if (usable.length < 2) return usable
   const priorities = [...new Set(usable.map(({ priority }) => priority))].sort((a, b) => a - b)
   const ordered = priorities.flatMap((priority) => {
     const equal = usable.filter((route) => route.priority === priority)
@@ -42,7 +43,6 @@ export const candidates = (
       )
     ]
   })
-  if (ordered.length < 2) return ordered
   const cooling = new Set(ordered.filter(isCooling))
   return [...ordered.filter((route) => !cooling.has(route)), ...cooling]
 }

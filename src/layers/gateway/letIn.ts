@@ -50,20 +50,25 @@ const bound = ({ choices, images, maxTokens, textTokensBound }: Admitted, model:
     completion: (maxTokens ?? model.maxOutputTokens) * choices
   })
 
-export const letIn = Effect.fnUntraced(function* (inForce: InForce, style: Style, body: Uint8Array) {
+export const letIn = (
+  inForce: InForce,
+  style: Style,
+  body: Uint8Array
+): Effect.Effect<LetIn, BadCall | UnknownModel> => {
   const read = admit(style, body)
-  if (Result.isFailure(read)) return yield* badCall(read.failure)
+  if (Result.isFailure(read)) return Effect.fail(badCall(read.failure))
   const admitted = read.success
   const named = modelNamed(inForce.configuration, admitted.model)
-  if (named === undefined) return yield* unknownModel(admitted.model)
+  if (named === undefined) return Effect.fail(unknownModel(admitted.model))
   const { model, pinned } = named
   if (admitted.maxTokens !== undefined && admitted.maxTokens > model.maxOutputTokens) {
     const param = "max_completion_tokens" in admitted.body ? "max_completion_tokens" : "max_tokens"
-    return yield* badCall({
-      message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
-      param
-    })
+    return Effect.fail(
+      badCall({
+        message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
+        param
+      })
+    )
   }
-  const allowed: LetIn = { admitted, inForce, model, pinned, atMost: bound(admitted, model) }
-  return allowed
-})
+  return Effect.succeed({ admitted, inForce, model, pinned, atMost: bound(admitted, model) })
+}

@@ -1,5 +1,6 @@
 /** What operators see of the gateway: by provider, model, route and outcome, none of which a client can make up. */
-import { Effect, Metric } from "effect"
+import { Metric } from "effect"
+import type { Context } from "effect"
 
 type Attributes = Record<string, string>
 
@@ -37,8 +38,7 @@ const tokens = (attributes: Attributes) =>
  */
 const kept = <M>(make: (attributes: Attributes) => M) => {
   const known = new Map<string, M>()
-  return (attributes: Attributes): M => {
-    const key = Object.values(attributes).join(" ")
+  return (key: string, attributes: Attributes): M => {
     const found = known.get(key)
     if (found !== undefined) return found
     const made = make(attributes)
@@ -52,25 +52,35 @@ const durationOf = kept(duration)
 const firstByteOf = kept(firstByte)
 const tokensOf = kept(tokens)
 
-export const countAttempt = (attributes: {
-  readonly provider: string
-  readonly model: string
-  readonly route: string
-  readonly outcome: string
-}) => Metric.update(attemptsOf(attributes), 1)
+export const countAttempt = (
+  attributes: {
+    readonly provider: string
+    readonly model: string
+    readonly route: string
+    readonly outcome: string
+  },
+  context: Context.Context<never>
+): void => {
+  const { model, outcome, provider, route } = attributes
+  attemptsOf(`${provider} ${model} ${route} ${outcome}`, attributes).updateUnsafe(1, context)
+}
 
-export const countCall = (call: {
-  readonly model: string
-  readonly outcome: string
-  readonly latencyMs: number
-  readonly firstByteMs: number | null
-  readonly prompt: number
-  readonly completion: number
-}) =>
-  Effect.map(Effect.context<never>(), (context) => {
-    const { completion, firstByteMs, latencyMs, model, outcome, prompt } = call
-    durationOf({ model, outcome }).updateUnsafe(latencyMs / 1000, context)
-    if (firstByteMs !== null) firstByteOf({ model }).updateUnsafe(firstByteMs / 1000, context)
-    if (prompt > 0) tokensOf({ model, kind: "prompt" }).updateUnsafe(prompt, context)
-    if (completion > 0) tokensOf({ model, kind: "completion" }).updateUnsafe(completion, context)
-  })
+export const countCall = (
+  call: {
+    readonly model: string
+    readonly outcome: string
+    readonly latencyMs: number
+    readonly firstByteMs: number | null
+    readonly prompt: number
+    readonly completion: number
+  },
+  context: Context.Context<never>
+): void => {
+  const { completion, firstByteMs, latencyMs, model, outcome, prompt } = call
+  durationOf(`${model} ${outcome}`, { model, outcome }).updateUnsafe(latencyMs / 1000, context)
+  if (firstByteMs !== null) firstByteOf(model, { model }).updateUnsafe(firstByteMs / 1000, context)
+  if (prompt > 0) tokensOf(`${model} prompt`, { model, kind: "prompt" }).updateUnsafe(prompt, context)
+  if (completion > 0) {
+    tokensOf(`${model} completion`, { model, kind: "completion" }).updateUnsafe(completion, context)
+  }
+}

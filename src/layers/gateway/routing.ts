@@ -1,5 +1,6 @@
 /** One call, candidate by candidate, until something is delivered or none is left. */
-import { Clock, Effect, Random, Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import type { Context } from "effect"
 import { RefusedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, Recipient } from "../../services/Gateway.ts"
 import { hotSpan } from "../hotSpan.ts"
@@ -29,6 +30,15 @@ export const newCourse = (): Course => ({
   attempts: 0,
   progress: { began: false, firstByteAt: undefined, sent: false, reader: undefined }
 })
+
+/** What a call needs of the fiber it runs in, asked for once. */
+export interface Surroundings {
+  /** In milliseconds. */
+  readonly now: () => number
+  readonly random: () => number
+  /** That metrics are counted in. */
+  readonly metrics: Context.Context<never>
+}
 
 /** How a call ended that some provider took. */
 export type Ending =
@@ -61,20 +71,20 @@ const noneAnswered = (failures: ReadonlyArray<Failure>) => {
 }
 
 export const makeRouting = (cooldown: Cooldown) => {
-  const tried = Effect.fnUntraced(function* (
+  const tried = (
     call: Call,
     { admitted, inForce, model }: LetIn,
     route: RouteSetting,
     body: Uint8Array | string,
     course: Course,
     recipient: Recipient,
-    isLast: () => boolean
-  ) {
-    const clock = yield* Clock.Clock
+    isLast: () => boolean,
+    { metrics, now }: Surroundings
+  ) => {
     const { provider } = route
     const upstream = inForce.upstreams.get(provider.name)
-    if (upstream === undefined) return yield* Effect.die(new Error(`no connections to ${provider.name}`))
-    const outcome = yield* attempt({
+    if (upstream === undefined) return Effect.die(new Error(`no connections to ${provider.name}`))
+    const outcome = attempt({
       upstream,
       body,
       stream: admitted.stream,
@@ -86,34 +96,37 @@ export const makeRouting = (cooldown: Cooldown) => {
         asksUsage: admitted.asksUsage,
         choices: admitted.choices,
         requestId: call.requestId,
-        created: Math.floor(clock.currentTimeMillisUnsafe() / 1000)
+        created: Math.floor(now() / 1000)
       },
       recipient,
       isLast,
       progress: course.progress,
-      now: () => clock.currentTimeMillisUnsafe()
+      now
     })
-    const name = outcomeName(outcome)
-    yield* countAttempt({ provider: provider.name, model: model.name, route: route.model, outcome: name })
-    yield* Effect.annotateCurrentSpan({
-      "gateway.provider": provider.name,
-      "gateway.route": route.model,
-      "gateway.outcome": name
+    return Effect.tap(outcome, (ended) => {
+      const name = outcomeName(ended)
+      countAttempt(
+        { provider: provider.name, model: model.name, route: route.model, outcome: name },
+        metrics
+      )
+      return Effect.annotateCurrentSpan({
+        "gateway.provider": provider.name,
+        "gateway.route": route.model,
+        "gateway.outcome": name
+      })
     })
-    return outcome
-  })
+  }
 
-  const noteHealth = Effect.fnUntraced(function* (route: RouteSetting, outcome: Outcome, model: string) {
-    const now = yield* Clock.currentTimeMillis
+  const noteHealth = (route: RouteSetting, outcome: Outcome, model: string, now: number) => {
     const isFailure =
       outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
     if (!isFailure) {
       // Whoever refuses a request, or is not read to the end, is there.
       if (outcome.outcome !== "failed") cooldown.succeeded(route)
-      return
+      return Effect.void
     }
     cooldown.failed(route, now, outcome.outcome === "failed" ? outcome.failure.retryAfterMillis : undefined)
-    yield* Effect.logWarning("a provider failed").pipe(
+    return Effect.logWarning("a provider failed").pipe(
       Effect.annotateLogs({
         provider: route.provider.name,
         model,
@@ -121,24 +134,23 @@ export const makeRouting = (cooldown: Cooldown) => {
         outcome: outcomeName(outcome)
       })
     )
-  })
+  }
 
-  const orderOf = Effect.fnUntraced(function* (call: Call, { model, pinned }: LetIn) {
-    if (pinned)
-      return model.routes.filter(({ provider }) => provider.style === call.style || provider.translates)
-    const now = yield* Clock.currentTimeMillis
-    const random = yield* Random.Random
-    return candidates(
-      model.routes,
-      call.style,
-      (route) => cooldown.isCooling(route, now),
-      () => random.nextDoubleUnsafe()
-    )
-  })
+  const orderOf = (call: Call, { model, pinned }: LetIn, now: number, random: () => number) =>
+    pinned
+      ? model.routes.filter(({ provider }) => provider.style === call.style || provider.translates)
+      : candidates(model.routes, call.style, (route) => cooldown.isCooling(route, now), random)
 
-  return Effect.fnUntraced(function* (call: Call, allowed: LetIn, course: Course, recipient: Recipient) {
+  return Effect.fnUntraced(function* (
+    call: Call,
+    allowed: LetIn,
+    course: Course,
+    recipient: Recipient,
+    around: Surroundings
+  ) {
     const { admitted, model, pinned } = allowed
-    const order = yield* orderOf(call, allowed)
+    const { now, random } = around
+    const order = orderOf(call, allowed, now(), random)
     const failures: Array<Failure> = []
     let untranslatable: Refused | undefined
     const bodyFor = (route: RouteSetting) =>
@@ -155,13 +167,13 @@ export const makeRouting = (cooldown: Cooldown) => {
       }
       course.attempts += 1
       course.provider = route.provider.name
-      if (!pinned) cooldown.begin(route, yield* Clock.currentTimeMillis)
+      if (!pinned) cooldown.begin(route, now())
       // Asked only where it matters, for it may translate.
       const isLast = () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later)))
-      const outcome = yield* tried(call, allowed, route, body.success, course, recipient, isLast).pipe(
+      const outcome = yield* tried(call, allowed, route, body.success, course, recipient, isLast, around).pipe(
         hotSpan(`Gateway.attempt ${routeId(route)}`)
       )
-      if (!pinned) yield* noteHealth(route, outcome, model.name)
+      if (!pinned) yield* noteHealth(route, outcome, model.name, now())
       switch (outcome.outcome) {
         case "whole":
           return { ending: "whole", answer: outcome.answer } satisfies Ending

@@ -221,12 +221,17 @@ const make = Effect.gen(function* () {
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )
 
-  const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
-    const now = yield* Clock.currentTimeMillis
-    for (const limit of settings.limits[name]) {
-      const isLeased = leased.has(name)
+  /** Those that have no lease for it, the first of which is known to have none. */
+  const takeFrom = Effect.fnUntraced(function* (
+    limits: ReadonlyArray<RateLimit>,
+    name: LimitName,
+    subject: string,
+    now: number
+  ) {
+    const isLeased = leased.has(name)
+    for (const [index, limit] of limits.entries()) {
       const moment = locate({ name, subject, limit }, now)
-      if (isLeased && leases.take(moment)) continue
+      if (isLeased && index > 0 && leases.take(moment)) continue
       const uses = isLeased ? leases.next(moment, limit.count) : 1
       const use = { name, subject, limit, now, uses }
       const taken = yield* takeOne(use)
@@ -237,6 +242,15 @@ const make = Effect.gen(function* () {
       }
     }
   }, hotSpan("Limits.take"))
+
+  const take = (name: LimitName, subject: string) =>
+    Effect.withFiber<void, TooManyRequests>((fiber) => {
+      const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+      const limits = settings.limits[name]
+      const hasLease = (limit: RateLimit) => leases.take(locate({ name, subject, limit }, now))
+      const first = leased.has(name) ? limits.findIndex((limit) => !hasLease(limit)) : 0
+      return first === -1 ? Effect.void : takeFrom(limits.slice(first), name, subject, now)
+    })
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis

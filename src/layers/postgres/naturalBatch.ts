@@ -3,7 +3,7 @@
  * So it costs no time when idle, and under load one statement serves many requests.
  */
 import { Array as Arr, Cause, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
-import type { Duration, Scope } from "effect"
+import type { Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
 import { Pipelined } from "./Database.ts"
@@ -27,10 +27,6 @@ export interface Options<In, Out> {
   readonly exclusive?: (item: In) => string
   /** The largest batch; 1 turns batching off. */
   readonly largest: number
-  /**
-   * For what nobody waits for: one batch at a time, so long a rest between two, and at the end of the scope what is left.
-   */
-  readonly rest?: Duration.Input
 }
 
 /** While the disk writes what one batch did, the next one is computed; a third would only make the batches smaller. */
@@ -40,7 +36,7 @@ const inFlight = 2
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
 
 /** The database is away for the whole batch: each alone would wait for it once more. */
-const isAway = (cause: Cause.Cause<never>): boolean =>
+export const isAway = (cause: Cause.Cause<never>): boolean =>
   cause.reasons.some(
     (reason) =>
       Cause.isDieReason(reason) &&
@@ -117,24 +113,13 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       while (Arr.isReadonlyArrayNonEmpty(next)) {
         const { later, now } =
           options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
-        // What others wait for may end with the process; what nobody waits for is written before it ends.
-        yield* options.rest === undefined ? interruptible(serve(now)) : serve(now)
+        yield* interruptible(serve(now))
         next = later
       }
     })
   )
 
-  const { rest } = options
-  if (rest === undefined) {
-    for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
-  } else {
-    const left = () => Queue.sizeUnsafe(queue)
-    yield* Effect.addFinalizer(() =>
-      Effect.whileLoop({ while: () => left() > 0, body: () => work, step: () => {} })
-    )
-    const pause = Effect.suspend(() => (left() < options.largest ? Effect.sleep(rest) : Effect.void))
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(work, pause)))
-  }
+  for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
 
   return (item) =>
     Effect.contextWith((context: Context.Context<never>) => {

@@ -47,6 +47,7 @@ const started = Effect.fnUntraced(function* (hasRoom: boolean) {
       versionHeaders: {},
       reading: optionsOf("openai", "openai"),
       recipient: {
+        whole: (_contentType, bytes) => void written.push(Buffer.from(bytes).toString()),
         begin: () => {},
         write: (bytes) => {
           written.push(Buffer.from(bytes).toString())

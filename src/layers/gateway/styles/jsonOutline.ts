@@ -64,8 +64,8 @@ const trimmedEnd = (bytes: Buffer, end: number): number => {
   return at
 }
 
-/** The outline of a JSON text; without members when it is no object. */
-export const outlineOf = (json: Uint8Array): Outline => {
+/** The outline of a JSON text; without members when it is no object. It ends behind the member of that name, if one is asked for. */
+export const outlineOf = (json: Uint8Array, until?: string): Outline => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
   const members: Array<Member> = []
   let memberCount = 0
@@ -106,7 +106,10 @@ export const outlineOf = (json: Uint8Array): Outline => {
         const [start, end] = lastString
         key = { name: keyOf(bytes, start, end), start }
       }
-    } else if (byte === comma && depth === 1) close(at)
+    } else if (byte === comma && depth === 1) {
+      close(at)
+      if (until !== undefined && members.at(-1)?.name === until) break
+    }
     at += 1
   }
   return { members, inside, memberCount, isTooDeep: false }
@@ -133,7 +136,7 @@ export const spliced = (bytes: Uint8Array, edits: ReadonlyArray<Edit>): Buffer =
 
 /** The bytes of a JSON object with another value for the member at this path, which is there. */
 export const withMember = (json: Buffer, [name, ...rest]: ReadonlyArray<string>, value: string): Buffer => {
-  const found = outlineOf(json).members.find((member) => member.name === name)
+  const found = outlineOf(json, name).members.find((member) => member.name === name)
   if (found === undefined) return json
   const { valueEnd, valueStart } = found
   const text =

@@ -15,6 +15,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
 import { at, column, many, run } from "../query.ts"
+import * as writeBehind from "../writeBehind.ts"
 import { makeReserve } from "./reserve.ts"
 import { makeSettle } from "./settle.ts"
 
@@ -43,15 +44,15 @@ const make = Effect.gen(function* () {
   const abandoned = many(Abandoned)
   const largest = settings.largestBatch
   const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest })
-  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest })
-  const recordOne = yield* naturalBatch.make({
-    run: makeSettle(),
-    largest: largest === 1 ? 1 : largestRecord,
+  const settleAll = makeSettle()
+  const settleOne = yield* naturalBatch.make({ run: settleAll, largest })
+  const recordSoon = yield* writeBehind.make({
+    write: (calls: Arr.NonEmptyReadonlyArray<EndedCall>) => settleAll(calls, sql),
+    largest: largestRecord,
     rest: recordInterval
   })
 
   const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
-    if (call.reserved === 0n) return
     // One that had company that it competes with is judged anew, at the latest when it comes first.
     let judged = yield* reserveOne(call)
     while (judged.outcome === "again") judged = yield* reserveOne(call)
@@ -75,8 +76,10 @@ const make = Effect.gen(function* () {
   }, hotSpan("GatewayBilling.reserve"))
 
   const settle: GatewayBilling["Service"]["settle"] = Effect.fnUntraced(function* (call: EndedCall) {
-    return yield* call.reserved === 0n ? recordOne(call) : settleOne(call)
+    return yield* settleOne(call)
   }, hotSpan("GatewayBilling.settle"))
+
+  const record: GatewayBilling["Service"]["record"] = (call) => Effect.sync(() => recordSoon(call))
 
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
     function* (callIds) {
@@ -130,7 +133,7 @@ const make = Effect.gen(function* () {
     return rows.length
   }).pipe(Effect.withSpan("GatewayBilling.sweep"))
 
-  return GatewayBilling.of({ reserve, settle, keepAlive, sweep })
+  return GatewayBilling.of({ reserve, settle, record, keepAlive, sweep })
 })
 
 export const layer = Layer.effect(GatewayBilling, make)

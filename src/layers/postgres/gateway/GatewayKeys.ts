@@ -1,3 +1,4 @@
+import { hash } from "node:crypto"
 import { Array as Arr, Cache, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -85,7 +86,7 @@ const make = Effect.gen(function* () {
   const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
     if (!isGatewayKey(key))
       return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
-    const found = yield* Cache.get(known, sha256(key).toString("hex"))
+    const found = yield* Cache.get(known, hash("sha256", key, "hex"))
     if (Option.isNone(found) || found.value.revoked) {
       return yield* refused("The gateway key is unknown or has been revoked.")
     }
