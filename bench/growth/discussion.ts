@@ -8,7 +8,7 @@ import { defaultScopes } from "../../src/services/Scopes.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { agentId, agentPrefix, uuidText } from "../world.ts"
 import { fromTheEnd } from "./pages.ts"
-import type { Deep, Reading } from "./reads.ts"
+import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const commentPrefix = "0190f000"
@@ -50,13 +50,6 @@ export const discussions = Effect.fnUntraced(function* (size: Size) {
       join comments c on c.id = l.comment and c.agent_id <> l.liker
         on conflict do nothing`
 })
-
-type Add = (
-  route: string,
-  asked: string,
-  run: (page: Page) => Reading,
-  ...deeper: ReadonlyArray<Deep>
-) => Effect.Effect<void, unknown, SqlClient.SqlClient>
 
 /** The hot event and a quiet one, the hot comment, the busiest agent and an ordinary one. */
 export const discussionReads = Effect.fnUntraced(function* (size: Size, add: Add) {

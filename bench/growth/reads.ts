@@ -9,10 +9,11 @@ import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
 import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
 import { Charts } from "../../src/services/Charts.ts"
-import { Credits } from "../../src/services/Credits.ts"
+import type { Credits } from "../../src/services/Credits.ts"
 import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
@@ -23,17 +24,22 @@ import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
+import type { Payments } from "../../src/services/Payments.ts"
+import type { Prices } from "../../src/services/Prices.ts"
 import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { PriceEvents } from "../../src/services/PriceEvents.ts"
+import type { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
+import { moneyReads } from "./money.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
+import { scheduleReads } from "./schedules.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 import { socialReads } from "./social.ts"
@@ -45,6 +51,7 @@ export type Reading = Effect.Effect<
   | AgentScopes
   | Archive
   | Arenas
+  | Audit
   | ChallengeDirectory
   | Charts
   | Credits
@@ -56,10 +63,13 @@ export type Reading = Effect.Effect<
   | GatewayUsage
   | LogTimeStamps
   | MacroArena
+  | Payments
   | Pools
+  | Prices
   | Profiles
   | PriceEvents
   | Registry
+  | Schedules
   | Scoring
   | Targets
   | TransparencyLog
@@ -80,23 +90,27 @@ export interface Deep {
   readonly key: string
 }
 
+/** A read of this path: its first page, and those that begin further down. */
+export type Add = (
+  route: string,
+  asked: string,
+  run: (page: Page) => Reading,
+  ...deeper: ReadonlyArray<Deep>
+) => Effect.Effect<void, unknown, SqlClient.SqlClient>
+
 /** The reads of a seeded database. */
 export const readsOf = Effect.fnUntraced(function* (size: Size) {
   const { busiest, event, hot, hotOpen, ordinary, pool, settled } = people(size)
   const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
   const reads: Array<Read> = []
 
-  const add = Effect.fnUntraced(function* (
-    route: string,
-    asked: string,
-    run: (page: Page) => Reading,
-    ...deeper: ReadonlyArray<Deep>
-  ) {
-    reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
+  const listed: Add = Effect.fnUntraced(function* (route, asked, run, ...deeper) {
+    reads.push({ route: `GET ${route}`, asked, page: "first", run: run(firstPage) })
     for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
+      reads.push({ route: `GET ${route}`, asked, page, run: run(yield* pageAfter(key)) })
     }
   })
+  const add: Add = (route, ...read) => listed(`/api/v1${route}`, ...read)
 
   const last = (from: string, order = "id") => ({
     page: "last",
@@ -228,7 +242,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* discussionReads(size, add)
   yield* socialReads(size, add)
-  yield* gatewayReads(busiest, add)
+  yield* gatewayReads(busiest, listed)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
@@ -311,21 +325,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   }
 
-  yield* add("/agent/credits/balance", "", () => Credits.use((credits) => credits.balance(busiest)))
-  const transactions = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
-    add(
-      "/agent/credits/transactions",
-      asked,
-      (page) => Credits.use((credits) => credits.transactions(id, page)),
-      ...deeper
-    )
-  yield* transactions("an agent's", ordinary)
-  yield* transactions("the busiest agent's", busiest, {
-    page: "last",
-    key: `select json_build_object('seq', seq::text)
-            from (select seq from transfers where 'agent:${busiest}' in (debit, credit)
-                   order by seq offset ${fromTheEnd} limit 1) as k`
-  })
+  yield* moneyReads(size, listed)
+  yield* listed(
+    "/api/v1/admin/audit",
+    "",
+    (page) => Audit.use((audit) => audit.list(page)),
+    last("audit_log")
+  )
   const page = (route: string, asked: string, run: Reading, which = "first") =>
     reads.push({ route: `GET ${route}`, asked, page: which, run })
   const directory = Effect.fnUntraced(function* (asked: string, filter: DirectoryFilter, from?: string) {
@@ -378,5 +384,6 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
+  reads.push(...scheduleReads)
   return reads
 })

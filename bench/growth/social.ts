@@ -5,11 +5,10 @@ import { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { Feed } from "../../src/services/Feed.ts"
 import { Follows } from "../../src/services/Follows.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
 import { Profiles } from "../../src/services/Profiles.ts"
 import { agentId, agentPrefix, uuidText } from "../world.ts"
 import { fromTheEnd } from "./pages.ts"
-import type { Deep, Reading } from "./reads.ts"
+import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const followPrefix = "0190fc00"
@@ -30,13 +29,6 @@ export const follows = Effect.fnUntraced(function* (size: Size) {
     select ${sql.literal(uuidText(followPrefix, `${size.agents} + n`))}::uuid, ${busiest}::uuid, ${agent}::uuid, now()
       from generate_series(1, ${followed}::int) as n`
 })
-
-type Add = (
-  route: string,
-  asked: string,
-  run: (page: Page) => Reading,
-  ...deeper: ReadonlyArray<Deep>
-) => Effect.Effect<void, unknown, SqlClient.SqlClient>
 
 export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   const agent = AgentId.make(busiest)
