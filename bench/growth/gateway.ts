@@ -38,10 +38,12 @@ export const gatewayReads = Effect.fnUntraced(function* (agent: string, add: Add
   const of = { kind: "agent", id: agent } as const
   const lastKey: Deep = {
     page: "last",
+    list: "gateway keys",
     key: `select to_json(id::text) from (select id from gateway_keys order by id offset ${fromTheEnd} limit 1) as k`
   }
   const lastCall: Deep = {
     page: "last",
+    list: "gateway calls",
     key: `select json_build_object('at', to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
             from (select created_at, id from gateway_calls order by id offset ${fromTheEnd} limit 1) as k`
   }

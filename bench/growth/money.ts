@@ -66,10 +66,12 @@ export const purchases = Effect.fnUntraced(function* (size: Size) {
 
 export const moneyReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   const ordinary = agentId(Math.floor(size.agents / 2))
-  const lastOf = (account: string, condition = "true"): Deep => ({
+  const lastOf = (kind: "agent" | "owner", id: string, condition = "true"): Deep => ({
     page: "last",
+    list: "transfers",
+    which: kind,
     key: `select json_build_object('seq', seq::text)
-            from (select seq from transfers where '${account}' in (debit, credit) and ${condition}
+            from (select seq from transfers where '${kind}:${id}' in (debit, credit) and ${condition}
                    order by seq offset ${fromTheEnd} limit 1) as k`
   })
   const transactions = (id: string) => (page: Page) =>
@@ -80,16 +82,17 @@ export const moneyReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     "/api/v1/agent/credits/transactions",
     "the busiest agent's",
     transactions(busiest),
-    lastOf(`agent:${busiest}`)
+    lastOf("agent", busiest)
   )
   yield* add(
     "/account/credit",
     "what moved the busiest owner's",
     (page) => Credits.use((credits) => credits.movements(itsOwner, page)),
-    lastOf(`owner:${itsOwner}`, "kind = 'post'")
+    lastOf("owner", itsOwner, "kind = 'post'")
   )
   yield* add("/api/v1/admin/purchases", "", (page) => Payments.use((payments) => payments.list(page)), {
     page: "last",
+    list: "purchases",
     key: `select to_json(id::text) from (select id from purchases order by id offset ${fromTheEnd} limit 1) as k`
   })
 })

@@ -38,7 +38,8 @@ import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
-import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
+import { best, firstPage, fromTheEnd, pageAfter, standing, worst } from "./pages.ts"
+import type { Item } from "./pages.ts"
 import { scheduleReads } from "./schedules.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
@@ -83,11 +84,9 @@ export interface Read {
   readonly run: Reading
 }
 
-/** The page after the item whose key a query says. */
-export interface Deep {
+/** The page after an item. */
+export interface Deep extends Item {
   readonly page: string
-  /** Selects the sort key of the item, as JSON. */
-  readonly key: string
 }
 
 /** A read of this path: its first page, and those that begin further down. */
@@ -106,15 +105,17 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const listed: Add = Effect.fnUntraced(function* (route, asked, run, ...deeper) {
     reads.push({ route: `GET ${route}`, asked, page: "first", run: run(firstPage) })
-    for (const { key, page } of deeper) {
-      reads.push({ route: `GET ${route}`, asked, page, run: run(yield* pageAfter(key)) })
+    for (const deep of deeper) {
+      reads.push({ route: `GET ${route}`, asked, page: deep.page, run: run(yield* pageAfter(deep)) })
     }
   })
   const add: Add = (route, ...read) => listed(`/api/v1${route}`, ...read)
 
-  const last = (from: string, order = "id") => ({
+  const last = (list: string, from: string, which?: string): Deep => ({
     page: "last",
-    key: `select to_json(id::text) from (select id from ${from} order by ${order} offset ${fromTheEnd} limit 1) as k`
+    list,
+    which,
+    key: `select to_json(id::text) from (select id from ${from} order by id offset ${fromTheEnd} limit 1) as k`
   })
 
   const challenges = (asked: string, filter: ChallengeFilter, condition?: string) =>
@@ -122,7 +123,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       "/eval/challenges",
       asked,
       (page) => Arenas.use((arenas) => arenas.list(filter, page)),
-      ...(condition === undefined ? [] : [last(`challenges where ${condition}`)])
+      ...(condition === undefined ? [] : [last("challenges", `challenges where ${condition}`)])
     )
   yield* challenges("", {}, "type = 'directional'")
   yield* challenges("status=open", { status: "open" })
@@ -173,6 +174,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* results("settled", settled)
   yield* results("settled, everybody's", hot, {
     page: "last",
+    list: "results",
+    which: hot,
     key: `select to_json(agent_id::text) from (select agent_id from predictions where challenge_id = '${hot}'
            order by agent_id desc offset ${fromTheEnd} limit 1) as k`
   })
@@ -180,7 +183,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const standingAt = (page: string, order: string, offset: number, board: string): Deep => ({
     page,
-    key: standingKey(board, order, offset)
+    ...standing(board, order, offset)
   })
   yield* add(
     "/eval/leaderboard",
@@ -197,7 +200,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     standingAt("last", worst, fromTheEnd, "commodities")
   )
 
-  const ofAgent = (id: string) => last(`predictions where agent_id = '${id}'`)
+  const ofAgent = (list: string, id: string, which?: string) =>
+    last(list, `predictions where agent_id = '${id}'`, which)
   const scorecard = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/agents/:agent_id/scorecard",
@@ -210,10 +214,12 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Scoring.use((scoring) => scoring.calibrationOf(agent))
   )
   yield* scorecard("an agent's", ordinary)
-  yield* scorecard("the busiest agent's", busiest, ofAgent(busiest))
+  yield* scorecard("the busiest agent's", busiest, ofAgent("scorecard", busiest, busiest))
 
   const oldest = (condition: string): Deep => ({
     page: "last",
+    list: "events",
+    which: "all",
     key: `select json_build_object('published_at', to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                                    'id', id)
             from events where ${condition} order by published_at, id offset ${fromTheEnd} limit 1`
@@ -250,6 +256,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* add("/public/archive", "", (page) => Archive.use((archive) => archive.list(page)), {
     page: "last",
+    list: "archive",
     key: `select json_build_object('ended_at', to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'slug', slug)
             from (select ended_at, slug from archived_tournaments order by ended_at, slug offset ${fromTheEnd} limit 1) as k`
   })
@@ -259,6 +266,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     (page) => Archive.use((archive) => archive.get(largestTournament, page)),
     {
       page: "last",
+      list: "tournament",
+      which: largestTournament,
       key: `select json_build_object('position', position)
               from (select position from archived_challenges where tournament = '${largestTournament}'
                      order by position desc offset ${fromTheEnd} limit 1) as k`
@@ -270,7 +279,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     "/eval/challenges/:challenge_id/paper-signals",
     "",
     (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
-    last(`paper_signals where agent_id = '${busiest}'`)
+    last("paper signals", `paper_signals where agent_id = '${busiest}'`, hot)
   )
   const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
     add(
@@ -280,7 +289,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       ...deeper
     )
   yield* own("an agent's", other)
-  yield* own("the busiest agent's", agent, ofAgent(busiest))
+  yield* own("the busiest agent's", agent, ofAgent("own predictions", busiest))
   const commitOf = Effect.fnUntraced(function* (challenge: string) {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql`
@@ -330,7 +339,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     "/api/v1/admin/audit",
     "",
     (page) => Audit.use((audit) => audit.list(page)),
-    last("audit_log")
+    last("audit", "audit_log")
   )
   const page = (route: string, asked: string, run: Reading, which = "first") =>
     reads.push({ route: `GET ${route}`, asked, page: which, run })
@@ -340,7 +349,12 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     if (from === undefined) return
     const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
       from (select deadline, id from challenges where ${from} order by id offset ${fromTheEnd} limit 1) as k`
-    page("/challenges", asked, list(yield* pageAfter(key)), "last")
+    page(
+      "/challenges",
+      asked,
+      list(yield* pageAfter({ list: "directory", which: filter.status, key })),
+      "last"
+    )
   })
   yield* directory("open", { status: "open" })
   yield* directory("open, macro", { status: "open", type: "macro" })

@@ -10,7 +10,7 @@ const longestBody = 4000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("audit")
   const random = yield* SecureRandom.SecureRandom
   const entries = many(AuditEntry)
 
