@@ -18,6 +18,7 @@ const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
 const poolPrefix = "0190b000"
+const auditPrefix = "0190f900"
 const questionPrefix = "0190f000"
 /** As many as a challenge may have, less one. */
 const binsOfPool = 200
@@ -268,6 +269,17 @@ const habits = Effect.fnUntraced(function* (size: Size) {
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
 })
 
+/** What administrators did. */
+const administration = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const id = sql.literal(uuidText(auditPrefix, "n"))
+  yield* sql`
+    insert into audit_log (id, at, action, path, request_id, body, status)
+    select ${id}::uuid, now(), 'POST /api/v1/admin/challenges', '/api/v1/admin/challenges', 'request-' || n,
+           repeat('What was sent. ', 20), 200
+      from generate_series(1, ${Math.floor(size.predictions / 10)}::int) as n`
+})
+
 export const largestTournament = "cup-1"
 
 /** One tournament has as many challenges as all others together, which have one each. */
@@ -306,6 +318,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
     yield* step("signals and subscriptions", habits(size))
     yield* step("credit", credit(size))
     yield* step("purchases", purchases(size))
+    yield* step("the audit", administration(size))
     yield* step("schedules", scheduled(size))
     yield* step("the archive", archive(size))
     yield* step("discussions", discussions(size))

@@ -1,6 +1,7 @@
 /** A call of a provider that reports no usage, where its tokens cannot be counted either: it is settled all the same. */
-import { assert, layer, vi } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { vi } from "vitest"
 import { chat, gatewayServer, spender } from "../../support/gateway.ts"
 import { countOf } from "../../support/builders.ts"
 import { stateOf } from "../../support/ledger.ts"
