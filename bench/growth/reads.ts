@@ -364,6 +364,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* directory("resolved, directional", { status: "resolved", type: "directional" })
   yield* directory("ended", { status: "ended" }, "cancelled_at is not null")
   page(
+    "/",
+    "settled last",
+    ChallengeDirectory.use((service) => service.settledLast(4))
+  )
+  page(
     "/events/:event_id",
     "",
     Events.use((service) => service.get(event))

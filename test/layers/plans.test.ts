@@ -74,6 +74,7 @@ const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
 
 /** Pages that show what no endpoint does. */
 const pagesOfTheirOwn = [
+  pagePaths.home,
   pagePaths.challenges,
   pagePaths.challenge,
   pagePaths.event,

@@ -82,6 +82,20 @@ const make = Effect.gen(function* () {
     )
   })
 
+  const settledLast: ChallengeDirectory["Service"]["settledLast"] = Effect.fn(
+    "ChallengeDirectory.settledLast"
+  )(function* (limit) {
+    const now = yield* DateTime.now
+    return yield* summaries(sql`
+        select ${columns(now)}
+          from (
+            select * from challenges where resolved_at is not null
+             order by resolved_at desc, id desc
+             limit ${limit}) c
+          ${joined}
+         order by c.resolved_at desc, c.id desc`)
+  })
+
   const ofEvent: ChallengeDirectory["Service"]["ofEvent"] = Effect.fn("ChallengeDirectory.ofEvent")(
     function* (eventId) {
       const now = yield* DateTime.now
@@ -93,7 +107,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  return ChallengeDirectory.of({ list, ofEvent })
+  return ChallengeDirectory.of({ list, settledLast, ofEvent })
 })
 
 export const layer = Layer.effect(ChallengeDirectory, make)

@@ -28,6 +28,7 @@ import { idempotency } from "./0026_idempotency.ts"
 import { challengeLists } from "./0027_challenge_lists.ts"
 import { pendingLookup } from "./0028_pending_lookup.ts"
 import { reservationLookup } from "./0031_reservation_lookup.ts"
+import { settledLast } from "./0033_settled_last.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -58,5 +59,6 @@ export const migrations = {
   "0026_idempotency": idempotency,
   "0027_challenge_lists": challengeLists,
   "0028_pending_lookup": pendingLookup,
-  "0031_reservation_lookup": reservationLookup
+  "0031_reservation_lookup": reservationLookup,
+  "0033_settled_last": settledLast
 }
