@@ -28,7 +28,8 @@ export const limitSettings = {
     name: "AUSPEX_TRUSTED_PROXIES",
     defaultText: "",
     takes: "addresses and CIDR blocks with commas",
-    meaning: "Proxies whose X-Forwarded-For names the address that limits count by.",
+    meaning:
+      "Proxies whose X-Forwarded-For names the address that limits count by, and whose traceparent names the trace that a request is part of.",
     parse: parseNetworks
   })
 } satisfies Record<string, Setting<unknown>>

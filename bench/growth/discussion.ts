@@ -8,7 +8,7 @@ import { defaultScopes } from "../../src/services/Scopes.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { agentId, agentPrefix, uuidText } from "../world.ts"
 import { fromTheEnd } from "./pages.ts"
-import type { Deep, Reading } from "./reads.ts"
+import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const commentPrefix = "0190f000"
@@ -51,18 +51,13 @@ export const discussions = Effect.fnUntraced(function* (size: Size) {
         on conflict do nothing`
 })
 
-type Add = (
-  route: string,
-  asked: string,
-  run: (page: Page) => Reading,
-  ...deeper: ReadonlyArray<Deep>
-) => Effect.Effect<void, unknown, SqlClient.SqlClient>
-
 /** The hot event and a quiet one, the hot comment, the busiest agent and an ordinary one. */
 export const discussionReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   const ordinary = AgentId.make(agentId(Math.floor(size.agents / 2)))
-  const key = (condition: string, order: string): Deep => ({
+  const item = (list: string, which: string, condition: string, order: string): Deep => ({
     page: "last",
+    list,
+    which,
     key: `select to_json(id::text) from (select id from comments where ${condition}
            order by ${order} offset ${fromTheEnd} limit 1) as k`
   })
@@ -72,14 +67,14 @@ export const discussionReads = Effect.fnUntraced(function* (size: Size, add: Add
     "/public/comments/:news_id",
     "one in ten is on it",
     comments(hotEvent),
-    key(`event_id = '${hotEvent}' and parent_id is null`, "id")
+    item("comments", hotEvent, `event_id = '${hotEvent}' and parent_id is null`, "id")
   )
   yield* add("/public/comments/:news_id", "an ordinary event", comments("event-8"))
   yield* add(
     "/public/comments/:news_id/:comment_id/replies",
     "one in ten is to it",
     (page) => Discussion.use((discussion) => discussion.replies(hotEvent, hotComment, page)),
-    key(`parent_id = '${hotComment}'`, "id desc")
+    item("replies", hotComment, `parent_id = '${hotComment}'`, "id desc")
   )
   yield* add("/events/:event_id", "", () => Events.use((events) => events.get(hotEvent)))
   for (const [asked, agent] of [

@@ -6,7 +6,7 @@ import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { uuidText } from "../world.ts"
 import { fromTheEnd } from "./pages.ts"
-import type { Deep, Reading } from "./reads.ts"
+import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const keyPrefix = "0190fd00"
@@ -33,28 +33,28 @@ export const gatewayCalls = Effect.fnUntraced(function* (size: Size, agent: stri
       from generate_series(1, ${calls}::int) as n order by n`
 })
 
-type Add = (
-  route: string,
-  asked: string,
-  run: (page: Page) => Reading,
-  ...deeper: ReadonlyArray<Deep>
-) => Effect.Effect<void, unknown, SqlClient.SqlClient>
-
 export const gatewayReads = Effect.fnUntraced(function* (agent: string, add: Add) {
   const now = yield* DateTime.now
   const of = { kind: "agent", id: agent } as const
   const lastKey: Deep = {
     page: "last",
+    list: "gateway keys",
     key: `select to_json(id::text) from (select id from gateway_keys order by id offset ${fromTheEnd} limit 1) as k`
   }
   const lastCall: Deep = {
     page: "last",
+    list: "gateway calls",
     key: `select json_build_object('at', to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
             from (select created_at, id from gateway_calls order by id offset ${fromTheEnd} limit 1) as k`
   }
-  yield* add("/llm/keys", "", (page) => GatewayKeys.use((service) => service.list(of, page)), lastKey)
+  yield* add("/api/v1/llm/keys", "", (page) => GatewayKeys.use((service) => service.list(of, page)), lastKey)
   const usage = (since: DateTime.Utc | undefined) => (page: Page) =>
     GatewayUsage.use((service) => service.list(of, { since, until: undefined }, page))
-  yield* add("/llm/usage", "", usage(undefined), lastCall)
-  yield* add("/llm/usage", "since a week ago", usage(DateTime.subtract(now, { days: 7 })))
+  yield* add("/api/v1/llm/usage", "", usage(undefined), lastCall)
+  yield* add("/api/v1/llm/usage", "since a week ago", usage(DateTime.subtract(now, { days: 7 })))
+  yield* add("/account/api-keys", "30 days of use", () =>
+    GatewayUsage.use((service) =>
+      service.days(of, { since: DateTime.subtract(now, { days: 29 }), until: undefined })
+    )
+  )
 })

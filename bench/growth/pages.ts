@@ -11,17 +11,24 @@ export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
 
-const cursors = cursorsOf({
-  tokenSecret: Redacted.make(tokenSecret),
-  tokenSecretPrevious: Option.none()
-}).codec(Schema.Json)
+const cursors = cursorsOf({ tokenSecret: Redacted.make(tokenSecret), tokenSecretPrevious: Option.none() })
 const keyOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
-/** The page after the item whose sort key, as JSON, this query selects; with the cursor that the service writes. */
-export const pageAfter = Effect.fnUntraced(function* (key: string) {
+/** An item of a list. */
+export interface Item {
+  /** As the service names the list in its cursors, and which one of that name. */
+  readonly list: string
+  readonly which?: string | undefined
+  /** Selects the sort key of the item, as JSON. */
+  readonly key: string
+}
+
+/** The page after an item, with the cursor that the service writes. */
+export const pageAfter = Effect.fnUntraced(function* ({ key, list, which }: Item) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
-  const page: Page = { limit: pageSize, cursor: cursors.encode(yield* keyOf(row?.[0])) }
+  const cursor = cursors.codec(list, Schema.Json).encode(yield* keyOf(row?.[0]), which)
+  const page: Page = { limit: pageSize, cursor }
   return page
 })
 
@@ -29,6 +36,10 @@ export const best = "avg_score desc, scored desc, agent_id"
 export const worst = "avg_score, scored, agent_id desc"
 
 /** The agent at this place of a board. */
-export const standingKey = (board: string, order: string, offset: number) => `
+export const standing = (board: string, order: string, offset: number): Item => ({
+  list: "leaderboard",
+  which: board,
+  key: `
   select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
     from agent_figures where board = '${board}' order by ${order} offset ${offset} limit 1`
+})

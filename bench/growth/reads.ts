@@ -9,10 +9,11 @@ import { AgentScopes } from "../../src/services/AgentScopes.ts"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../src/services/Arenas.ts"
+import { Audit } from "../../src/services/Audit.ts"
 import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
 import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
 import { Charts } from "../../src/services/Charts.ts"
-import { Credits } from "../../src/services/Credits.ts"
+import type { Credits } from "../../src/services/Credits.ts"
 import type { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter } from "../../src/services/Events.ts"
@@ -23,17 +24,23 @@ import type { Follows } from "../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../src/services/paging.ts"
+import type { Payments } from "../../src/services/Payments.ts"
+import type { Prices } from "../../src/services/Prices.ts"
 import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { PriceEvents } from "../../src/services/PriceEvents.ts"
+import type { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
-import { best, firstPage, fromTheEnd, pageAfter, standingKey, worst } from "./pages.ts"
+import { moneyReads } from "./money.ts"
+import { best, firstPage, fromTheEnd, pageAfter, standing, worst } from "./pages.ts"
+import type { Item } from "./pages.ts"
+import { scheduleReads } from "./schedules.ts"
 import { largestTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 import { socialReads } from "./social.ts"
@@ -45,6 +52,7 @@ export type Reading = Effect.Effect<
   | AgentScopes
   | Archive
   | Arenas
+  | Audit
   | ChallengeDirectory
   | Charts
   | Credits
@@ -56,10 +64,13 @@ export type Reading = Effect.Effect<
   | GatewayUsage
   | LogTimeStamps
   | MacroArena
+  | Payments
   | Pools
+  | Prices
   | Profiles
   | PriceEvents
   | Registry
+  | Schedules
   | Scoring
   | Targets
   | TransparencyLog
@@ -73,12 +84,18 @@ export interface Read {
   readonly run: Reading
 }
 
-/** The page after the item whose key a query says. */
-export interface Deep {
+/** The page after an item. */
+export interface Deep extends Item {
   readonly page: string
-  /** Selects the sort key of the item, as JSON. */
-  readonly key: string
 }
+
+/** A read of this path: its first page, and those that begin further down. */
+export type Add = (
+  route: string,
+  asked: string,
+  run: (page: Page) => Reading,
+  ...deeper: ReadonlyArray<Deep>
+) => Effect.Effect<void, unknown, SqlClient.SqlClient>
 
 /** The reads of a seeded database. */
 export const readsOf = Effect.fnUntraced(function* (size: Size) {
@@ -86,21 +103,19 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   const [agent, other] = [AgentId.make(busiest), AgentId.make(ordinary)]
   const reads: Array<Read> = []
 
-  const add = Effect.fnUntraced(function* (
-    route: string,
-    asked: string,
-    run: (page: Page) => Reading,
-    ...deeper: ReadonlyArray<Deep>
-  ) {
-    reads.push({ route: `GET /api/v1${route}`, asked, page: "first", run: run(firstPage) })
-    for (const { key, page } of deeper) {
-      reads.push({ route: `GET /api/v1${route}`, asked, page, run: run(yield* pageAfter(key)) })
+  const listed: Add = Effect.fnUntraced(function* (route, asked, run, ...deeper) {
+    reads.push({ route: `GET ${route}`, asked, page: "first", run: run(firstPage) })
+    for (const deep of deeper) {
+      reads.push({ route: `GET ${route}`, asked, page: deep.page, run: run(yield* pageAfter(deep)) })
     }
   })
+  const add: Add = (route, ...read) => listed(`/api/v1${route}`, ...read)
 
-  const last = (from: string, order = "id") => ({
+  const last = (list: string, from: string, which?: string): Deep => ({
     page: "last",
-    key: `select to_json(id::text) from (select id from ${from} order by ${order} offset ${fromTheEnd} limit 1) as k`
+    list,
+    which,
+    key: `select to_json(id::text) from (select id from ${from} order by id offset ${fromTheEnd} limit 1) as k`
   })
 
   const challenges = (asked: string, filter: ChallengeFilter, condition?: string) =>
@@ -108,7 +123,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       "/eval/challenges",
       asked,
       (page) => Arenas.use((arenas) => arenas.list(filter, page)),
-      ...(condition === undefined ? [] : [last(`challenges where ${condition}`)])
+      ...(condition === undefined ? [] : [last("challenges", `challenges where ${condition}`)])
     )
   yield* challenges("", {}, "type = 'directional'")
   yield* challenges("status=open", { status: "open" })
@@ -159,6 +174,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* results("settled", settled)
   yield* results("settled, everybody's", hot, {
     page: "last",
+    list: "results",
+    which: hot,
     key: `select to_json(agent_id::text) from (select agent_id from predictions where challenge_id = '${hot}'
            order by agent_id desc offset ${fromTheEnd} limit 1) as k`
   })
@@ -166,7 +183,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const standingAt = (page: string, order: string, offset: number, board: string): Deep => ({
     page,
-    key: standingKey(board, order, offset)
+    ...standing(board, order, offset)
   })
   yield* add(
     "/eval/leaderboard",
@@ -183,7 +200,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     standingAt("last", worst, fromTheEnd, "commodities")
   )
 
-  const ofAgent = (id: string) => last(`predictions where agent_id = '${id}'`)
+  const ofAgent = (list: string, id: string, which?: string) =>
+    last(list, `predictions where agent_id = '${id}'`, which)
   const scorecard = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/agents/:agent_id/scorecard",
@@ -196,10 +214,12 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Scoring.use((scoring) => scoring.calibrationOf(agent))
   )
   yield* scorecard("an agent's", ordinary)
-  yield* scorecard("the busiest agent's", busiest, ofAgent(busiest))
+  yield* scorecard("the busiest agent's", busiest, ofAgent("scorecard", busiest, busiest))
 
   const oldest = (condition: string): Deep => ({
     page: "last",
+    list: "events",
+    which: "all",
     key: `select json_build_object('published_at', to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                                    'id', id)
             from events where ${condition} order by published_at, id offset ${fromTheEnd} limit 1`
@@ -228,7 +248,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* discussionReads(size, add)
   yield* socialReads(size, add)
-  yield* gatewayReads(busiest, add)
+  yield* gatewayReads(busiest, listed)
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
@@ -236,6 +256,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* add("/public/archive", "", (page) => Archive.use((archive) => archive.list(page)), {
     page: "last",
+    list: "archive",
     key: `select json_build_object('ended_at', to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'slug', slug)
             from (select ended_at, slug from archived_tournaments order by ended_at, slug offset ${fromTheEnd} limit 1) as k`
   })
@@ -245,6 +266,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     (page) => Archive.use((archive) => archive.get(largestTournament, page)),
     {
       page: "last",
+      list: "tournament",
+      which: largestTournament,
       key: `select json_build_object('position', position)
               from (select position from archived_challenges where tournament = '${largestTournament}'
                      order by position desc offset ${fromTheEnd} limit 1) as k`
@@ -256,7 +279,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     "/eval/challenges/:challenge_id/paper-signals",
     "",
     (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
-    last(`paper_signals where agent_id = '${busiest}'`)
+    last("paper signals", `paper_signals where agent_id = '${busiest}'`, hot)
   )
   const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>
     add(
@@ -266,7 +289,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       ...deeper
     )
   yield* own("an agent's", other)
-  yield* own("the busiest agent's", agent, ofAgent(busiest))
+  yield* own("the busiest agent's", agent, ofAgent("own predictions", busiest))
   const commitOf = Effect.fnUntraced(function* (challenge: string) {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql`
@@ -311,21 +334,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   }
 
-  yield* add("/agent/credits/balance", "", () => Credits.use((credits) => credits.balance(busiest)))
-  const transactions = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
-    add(
-      "/agent/credits/transactions",
-      asked,
-      (page) => Credits.use((credits) => credits.transactions(id, page)),
-      ...deeper
-    )
-  yield* transactions("an agent's", ordinary)
-  yield* transactions("the busiest agent's", busiest, {
-    page: "last",
-    key: `select json_build_object('seq', seq::text)
-            from (select seq from transfers where 'agent:${busiest}' in (debit, credit)
-                   order by seq offset ${fromTheEnd} limit 1) as k`
-  })
+  yield* moneyReads(size, listed)
+  yield* listed(
+    "/api/v1/admin/audit",
+    "",
+    (page) => Audit.use((audit) => audit.list(page)),
+    last("audit", "audit_log")
+  )
   const page = (route: string, asked: string, run: Reading, which = "first") =>
     reads.push({ route: `GET ${route}`, asked, page: which, run })
   const directory = Effect.fnUntraced(function* (asked: string, filter: DirectoryFilter, from?: string) {
@@ -334,7 +349,12 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     if (from === undefined) return
     const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
       from (select deadline, id from challenges where ${from} order by id offset ${fromTheEnd} limit 1) as k`
-    page("/challenges", asked, list(yield* pageAfter(key)), "last")
+    page(
+      "/challenges",
+      asked,
+      list(yield* pageAfter({ list: "directory", which: filter.status, key })),
+      "last"
+    )
   })
   yield* directory("open", { status: "open" })
   yield* directory("open, macro", { status: "open", type: "macro" })
@@ -343,6 +363,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* directory("resolved, macro", { status: "resolved", type: "macro" })
   yield* directory("resolved, directional", { status: "resolved", type: "directional" })
   yield* directory("ended", { status: "ended" }, "cancelled_at is not null")
+  page(
+    "/",
+    "settled last",
+    ChallengeDirectory.use((service) => service.settledLast(4))
+  )
   page(
     "/events/:event_id",
     "",
@@ -378,5 +403,6 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
   yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
+  reads.push(...scheduleReads)
   return reads
 })

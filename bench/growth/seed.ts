@@ -5,8 +5,11 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Seed from "../seed.ts"
+import { checkedAtTheEnd } from "./foreignKeys.ts"
 import { discussions } from "./discussion.ts"
 import { gatewayCalls } from "./gateway.ts"
+import { credit, purchases } from "./money.ts"
+import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
 
@@ -15,6 +18,7 @@ const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
 const poolPrefix = "0190b000"
+const auditPrefix = "0190f900"
 const questionPrefix = "0190f000"
 /** As many as a challenge may have, less one. */
 const binsOfPool = 200
@@ -265,6 +269,17 @@ const habits = Effect.fnUntraced(function* (size: Size) {
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
 })
 
+/** What administrators did. */
+const administration = Effect.fnUntraced(function* (size: Size) {
+  const sql = yield* SqlClient.SqlClient
+  const id = sql.literal(uuidText(auditPrefix, "n"))
+  yield* sql`
+    insert into audit_log (id, at, action, path, request_id, body, status)
+    select ${id}::uuid, now(), 'POST /api/v1/admin/challenges', '/api/v1/admin/challenges', 'request-' || n,
+           repeat('What was sent. ', 20), 200
+      from generate_series(1, ${Math.floor(size.predictions / 10)}::int) as n`
+})
+
 export const largestTournament = "cup-1"
 
 /** One tournament has as many challenges as all others together, which have one each. */
@@ -282,26 +297,6 @@ const archive = Effect.fnUntraced(function* (size: Size) {
       from archived_tournaments cross join generate_series(1, challenge_count) as position`
 })
 
-/** Everybody was granted credit once; the busiest agent has held and spent, and been given more, all the time. */
-const credit = Effect.fnUntraced(function* (size: Size) {
-  const sql = yield* SqlClient.SqlClient
-  const account = `agent:${people(size).busiest}`
-  const moves = Math.floor(size.predictions / 60)
-  yield* sql`
-    insert into transfers (id, kind, debit, credit, amount, reason, at)
-    select 'grant:claim:' || id, 'post', 'treasury', 'agent:' || id, 500000000, 'claim grant', now()
-      from agents order by id`
-  yield* sql`update agents set claim_grant = 500000000`
-  yield* sql`
-    insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
-    select name || n, kind, case name when 'given:' then 'treasury' else ${account} end,
-           case name when 'given:' then ${account} else 'gateway_revenue' end, 1, ended || n, 'bench', now()
-      from generate_series(1, ${moves}::int) as n
-     cross join (values ('given:', 'post', null), ('held:', 'pending', null), ('spent:', 'post', 'held:'))
-                as m (name, kind, ended)
-     order by n, name`
-})
-
 /** A migrated database is filled; `say` is told how long every step took. */
 export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string) => Effect.Effect<void>) {
   const sql = yield* SqlClient.SqlClient
@@ -310,20 +305,26 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
     yield* effect
     yield* say(`  ${size.predictions}: ${name} in ${((epochMillis() - from) / 1000).toFixed(1)} s`)
   })
-  yield* step("agents", Seed.agents(size.agents - 1))
-  yield* step("events and challenges", challenges(size))
-  yield* step("prices", prices(size))
-  yield* step("pools", pools(size))
-  yield* step("price events", questions(size))
-  yield* step("predictions", predictions(size))
-  yield* step("settlements and scores", settlements)
-  yield* step("the log", log)
-  yield* step("figures", figures)
-  yield* step("signals and subscriptions", habits(size))
-  yield* step("credit", credit(size))
-  yield* step("the archive", archive(size))
-  yield* step("discussions", discussions(size))
-  yield* step("follows", follows(size))
-  yield* step("calls of models", gatewayCalls(size, people(size).busiest))
+  const filled = Effect.gen(function* () {
+    yield* step("agents", Seed.agents(size.agents - 1))
+    yield* step("events and challenges", challenges(size))
+    yield* step("prices", prices(size))
+    yield* step("pools", pools(size))
+    yield* step("price events", questions(size))
+    yield* step("predictions", predictions(size))
+    yield* step("settlements and scores", settlements)
+    yield* step("the log", log)
+    yield* step("figures", figures)
+    yield* step("signals and subscriptions", habits(size))
+    yield* step("credit", credit(size))
+    yield* step("purchases", purchases(size))
+    yield* step("the audit", administration(size))
+    yield* step("schedules", scheduled(size))
+    yield* step("the archive", archive(size))
+    yield* step("discussions", discussions(size))
+    yield* step("follows", follows(size))
+    yield* step("calls of models", gatewayCalls(size, people(size).busiest))
+  })
+  yield* checkedAtTheEnd(filled, (adding) => step("foreign keys", adding))
   yield* step("statistics", sql`vacuum (analyze)`)
 })

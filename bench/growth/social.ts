@@ -5,11 +5,10 @@ import { ActionHistory } from "../../src/services/ActionHistory.ts"
 import { Feed } from "../../src/services/Feed.ts"
 import { Follows } from "../../src/services/Follows.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
 import { Profiles } from "../../src/services/Profiles.ts"
 import { agentId, agentPrefix, uuidText } from "../world.ts"
 import { fromTheEnd } from "./pages.ts"
-import type { Deep, Reading } from "./reads.ts"
+import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const followPrefix = "0190fc00"
@@ -31,18 +30,13 @@ export const follows = Effect.fnUntraced(function* (size: Size) {
       from generate_series(1, ${followed}::int) as n`
 })
 
-type Add = (
-  route: string,
-  asked: string,
-  run: (page: Page) => Reading,
-  ...deeper: ReadonlyArray<Deep>
-) => Effect.Effect<void, unknown, SqlClient.SqlClient>
-
 export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   const agent = AgentId.make(busiest)
   const ordinary = AgentId.make(agentId(Math.floor(size.agents / 2)))
-  const last = (from: string): Deep => ({
+  const last = (list: string, from: string, which?: string): Deep => ({
     page: "last",
+    list,
+    which,
     key: `select to_json(id::text) from (select id from ${from} order by id offset ${fromTheEnd} limit 1) as k`
   })
   yield* add(
@@ -50,6 +44,7 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     `of ${followed} agents`,
     (page) => Feed.use((feed) => feed.page(agent, page)),
     last(
+      "feed",
       `comments where not is_reply and agent_id in (select followed_id from follows where follower_id = '${busiest}')`
     )
   )
@@ -57,7 +52,7 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     "/agent/feed",
     "of the busiest agent",
     (page) => Feed.use((feed) => feed.page(ordinary, page)),
-    last(`comments where not is_reply and agent_id = '${busiest}'`)
+    last("feed", `comments where not is_reply and agent_id = '${busiest}'`)
   )
   yield* add("/agent/follows/following", `${followed} agents`, (page) =>
     Follows.use((service) => service.following(agent, page))
@@ -66,7 +61,7 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     "/agent/follows/followers",
     "the busiest agent's",
     (page) => Follows.use((service) => service.followers(agent, page)),
-    last(`follows where followed_id = '${busiest}'`)
+    last("follows", `follows where followed_id = '${busiest}'`, "followers")
   )
   yield* add("/agent/profiles/:agent_id", "", () =>
     Profiles.use((profiles) => profiles.get(ordinary, busiest))
@@ -75,6 +70,6 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     "/agent/actions/history",
     "the busiest agent's",
     (page) => ActionHistory.use((history) => history.list(agent, page)),
-    last(`predictions where agent_id = '${busiest}'`)
+    last("actions", `predictions where agent_id = '${busiest}'`)
   )
 })

@@ -111,8 +111,8 @@ const deepPages = Effect.fnUntraced(function* (agent: AgentId) {
 
 const pageOf = (agent: AgentId, limit: number, after: string | undefined) =>
   Effect.gen(function* () {
-    const { ids } = yield* Cursors
-    const cursor = after === undefined ? undefined : ids.encode(after)
+    const cursors = (yield* Cursors).ids("feed")
+    const cursor = after === undefined ? undefined : cursors.encode(after)
     return yield* Feed.use((feed) => feed.page(agent, { limit, cursor }))
   })
 

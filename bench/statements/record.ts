@@ -2,10 +2,12 @@
  * The statements that the service itself sends, seen by running it once: so the baseline and pgbench do the same work
  * as `src` does today, whatever it did when this was written.
  */
-import { Clock, DateTime, Effect, Layer, Redacted } from "effect"
+import { Clock, DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { Statement } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
+import * as Payments from "../../src/layers/postgres/Payments.ts"
+import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { Limits } from "../../src/services/Limits.ts"
@@ -87,10 +89,15 @@ const predicting = Effect.gen(function* () {
   return prediction
 })
 
+const measured = Payments.layer.pipe(
+  Layer.provide(PaymentProvider.layer(Option.none())),
+  Layer.provideMerge(services)
+)
+
 /** Runs parts of the real service on this database; what they send is added to `into`. */
 const recording = <A, E>(
   url: string,
-  parts: Effect.Effect<A, E, Layer.Success<typeof services>>,
+  parts: Effect.Effect<A, E, Layer.Success<typeof measured>>,
   into: Array<Recorded>
 ) => {
   const transformer = Layer.succeed(Statement.CurrentTransformer, recorder(into))
@@ -98,7 +105,7 @@ const recording = <A, E>(
   return parts.pipe(
     Effect.provideService(Statement.CurrentTransformer, recorder(into)),
     Effect.provide(
-      services.pipe(
+      measured.pipe(
         Layer.provide(
           Layer.mergeAll(database, settings(url), Layer.mock(MailTransport, {}), Layer.mock(LogSigner, {}))
         ),
@@ -152,7 +159,7 @@ export type LeaderboardStatements = Effect.Success<ReturnType<typeof leaderboard
 
 /** What each of the reads makes the service send. */
 export const sentBy = Effect.fnUntraced(function* <
-  Read extends { readonly run: Effect.Effect<unknown, unknown, Layer.Success<typeof services>> }
+  Read extends { readonly run: Effect.Effect<unknown, unknown, Layer.Success<typeof measured>> }
 >(url: string, reads: ReadonlyArray<Read>) {
   const statements: Array<Recorded> = []
   return yield* recording(

@@ -1,7 +1,8 @@
 /** Which requests are traced. Decided before a span is built: a span that nobody will see costs as much as one that is sent. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import { HttpMiddleware } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
+import { IpNetwork, NetAddress } from "effect/net"
 import { Settings } from "../services/Settings.ts"
 import { withoutSecrets } from "./discretion.ts"
 
@@ -19,17 +20,39 @@ export const asSampled =
           Effect.annotateSpans(effect, "request.id", requestId)
         )
 
+/** Headers that name the trace a request is part of, and whether it is sampled: all that Effect reads. */
+const parentHeaders = ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"]
+
+/** A stranger that is believed joins the traces of others, has its own kept, or hides from them. */
+const strangersParents = (trustedProxies: ReadonlyArray<string>) => {
+  const proxies = trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
+  const isTrusted = (peer: string) => {
+    const parsed = NetAddress.ipFromString(peer)
+    if (Result.isFailure(parsed)) return false
+    const address = NetAddress.toCanonical(parsed.success)
+    return proxies.some((network) => IpNetwork.contains(network, address))
+  }
+  return ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest) => {
+    const sent = parentHeaders.filter((name) => name in headers)
+    if (sent.length === 0 || Option.exists(peerAddress, isTrusted)) return
+    // The span is begun with what stands in this object, right after this.
+    for (const name of sent) Reflect.deleteProperty(headers, name)
+  }
+}
+
 /** One request in so many, evenly. A claim link is a secret in a path, so it is never traced. */
 export const layer = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,
-  Effect.map(Settings, ({ traceRatio }) => {
+  Effect.map(Settings, ({ traceRatio, trustedProxies }) => {
+    const forgetStrangersParent = strangersParents(trustedProxies)
     let share = 1
     return (request: HttpServerRequest.HttpServerRequest) => {
       share += traceRatio
       const isTaken = share >= 1
       if (isTaken) share -= 1
       const isTraced = isTaken && request.url === withoutSecrets(request.url)
-      if (!isTraced) untraced.add(request.source)
+      if (isTraced) forgetStrangersParent(request)
+      else untraced.add(request.source)
       return !isTraced
     }
   })

@@ -1,4 +1,7 @@
-/** Cursors under an HMAC that is keyed from the token secret: the key of the page, then its seal, in base64url. */
+/**
+ * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its seal, in base64url. The seal is over
+ * the name of the list, too, so no other list takes the cursor.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Cursors } from "../services/paging.ts"
@@ -17,35 +20,37 @@ export const cursorsOf = (
   // A change of the token secret ends nobody's walk through a list.
   const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map((old) => derivedKey(old, "cursors"))]
 
-  const seal = (payload: string, by: Buffer): string =>
-    createHmac("sha256", by).update(payload).digest("base64url").slice(0, sealLength)
+  const seal = (text: string, by: Buffer): string =>
+    createHmac("sha256", by).update(text).digest("base64url").slice(0, sealLength)
 
-  const isSealed = (payload: string, given: string): boolean =>
+  const isSealed = (text: string, given: string): boolean =>
     keys.some((each) => {
-      const [one, other] = [Buffer.from(seal(payload, each)), Buffer.from(given)]
+      const [one, other] = [Buffer.from(seal(text, each)), Buffer.from(given)]
       return one.length === other.length && timingSafeEqual(one, other)
     })
 
-  const codec = <Key>(schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
+  const codec = <Key>(list: string, schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
     const text = Schema.StringFromBase64Url.pipe(
       Schema.decodeTo(Schema.fromJsonString(Schema.toCodecJson(schema)))
     )
     const decode = Schema.decodeUnknownOption(text)
     const encode = Schema.encodeSync(text)
+    // The list as JSON ends where it ends, whatever stands in it.
+    const sealed = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
     return {
-      encode: (value) => {
+      encode: (value, which = "") => {
         const payload = encode(value)
-        return `${payload}.${seal(payload, key)}`
+        return `${payload}.${seal(sealed(which, payload), key)}`
       },
-      decode: (cursor) => {
+      decode: (cursor, which = "") => {
         if (cursor === undefined) return Option.some(undefined)
         const [payload = "", given = "", ...more] = cursor.split(".")
-        return more.length === 0 && isSealed(payload, given) ? decode(payload) : Option.none()
+        return more.length === 0 && isSealed(sealed(which, payload), given) ? decode(payload) : Option.none()
       }
     }
   }
 
-  return { codec, ids: codec(Schema.String.check(Schema.isGUID())) }
+  return { codec, ids: (list) => codec(list, Schema.String.check(Schema.isGUID())) }
 }
 
 export const layer = Layer.effect(Cursors, Effect.map(Settings, cursorsOf))

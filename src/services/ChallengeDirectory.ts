@@ -42,6 +42,8 @@ export class ChallengeDirectory extends Context.Service<
       filter: DirectoryFilter,
       page: Page
     ) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
+    /** Those with a result, by when they were settled, the latest first. */
+    readonly settledLast: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** The newest that refer to an event, whatever their status. */
     readonly ofEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
   }

@@ -52,7 +52,7 @@ export interface TrackRecord {
    * A confidence c implies the probability (1 + c) / 2 of being right, which is what the score of an answer is linear in.
    */
   readonly confidence: ReadonlyArray<typeof ConfidenceBucket.Type>
-  /** Otherwise it is of the latest predictions only. */
+  /** Otherwise it is of the latest settled predictions only. */
   readonly isAll: boolean
 }
 

@@ -44,29 +44,33 @@ export interface PageOf<Item> {
   readonly next_cursor: string | null
 }
 
-/** Cursors of one kind of list. */
+/**
+ * Cursors of one kind of list. `which` tells the lists of a kind apart: those of several events, or of one thing in several
+ * orders.
+ */
 export interface CursorCodec<Key> {
-  readonly encode: (key: Key) => string
-  /** The key to continue after; `undefined` at the beginning, and none where the cursor is none of ours. */
-  readonly decode: (cursor: string | undefined) => Option.Option<Key | undefined>
+  readonly encode: (key: Key, which?: string) => string
+  /** The key to continue after; `undefined` at the beginning, and none where the cursor is not of this list. */
+  readonly decode: (cursor: string | undefined, which?: string) => Option.Option<Key | undefined>
 }
 
 /**
  * A cursor holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or skipped while
- * new items arrive. It is opaque to clients, and signed: only what a page handed out is taken.
+ * new items arrive. It is opaque to clients, and signed with the name of its list: only what a page of this list handed out is
+ * taken.
  */
 export class Cursors extends Context.Service<
   Cursors,
   {
-    readonly codec: <Key>(key: Schema.Codec<Key, unknown>) => CursorCodec<Key>
-    /** Of lists that are ordered by id alone. */
-    readonly ids: CursorCodec<string>
+    readonly codec: <Key>(list: string, key: Schema.Codec<Key, unknown>) => CursorCodec<Key>
+    /** Of a list that is ordered by id alone. */
+    readonly ids: (list: string) => CursorCodec<string>
   }
 >()("auspex/services/Cursors") {}
 
-/** 400: the cursor is none of ours. */
+/** 400: the cursor is not of this list. */
 export const invalidCursor = (): InvalidRequest =>
-  InvalidRequest.of("cursor", "Expected the next_cursor of an earlier page, unchanged")
+  InvalidRequest.of("cursor", "Expected the next_cursor of an earlier page of this list, unchanged")
 
 /** Cuts `limit + 1` fetched rows into a page. */
 export const cutPage = <Row>(

@@ -1,4 +1,5 @@
 import { assert, layer } from "@effect/vitest"
+import { inject } from "vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { askForToken, issue, onboard, openChallenge, pass, register, submit } from "../support/agents.ts"
@@ -37,7 +38,13 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
       }
       const statements = trace.filter(({ kind }) => kind === "client")
       assert.isAtLeast(statements.length, 3)
-      for (const span of statements) assert.strictEqual(span.attributes.get("db.system.name"), "postgresql")
+      const server = new URL(inject("postgresUrl"))
+      for (const { attributes } of statements) {
+        assert.strictEqual(attributes.get("db.system.name"), "postgresql")
+        assert.strictEqual(attributes.get("server.address"), server.hostname)
+        assert.strictEqual(attributes.get("server.port"), Number(server.port))
+        assert.match(String(attributes.get("db.namespace")), /^test_/)
+      }
       for (const span of trace) {
         assert.strictEqual(span.attributes.get("request.id"), "the-prediction", span.name)
         assert.strictEqual(span.status._tag, "Ended", span.name)
@@ -92,6 +99,53 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
       const { lines } = yield* Observed
       yield* get(`/nothing%0a{"level":"ERROR"}%1b[31m?x=%0d%0a`, { headers: { "user-agent": "a\tb" } })
       for (const line of lines) assert.notMatch(line, /\p{Cc}/u)
+    })
+  )
+})
+
+const parent = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" }
+const parents: ReadonlyArray<Readonly<Record<string, string>>> = [
+  { traceparent: `00-${parent.traceId}-${parent.spanId}-01` },
+  { traceparent: `00-${parent.traceId}-${parent.spanId}-00` },
+  { b3: `${parent.traceId}-${parent.spanId}-1` },
+  { "x-b3-traceid": parent.traceId, "x-b3-spanid": parent.spanId, "x-b3-sampled": "0" }
+]
+
+/** The server's spans of requests that say which trace they are part of, in each of the ways. */
+const joined = Effect.gen(function* () {
+  const { spans } = yield* Observed
+  for (const [index, headers] of parents.entries()) {
+    yield* get(scopes, { headers: { ...headers, "x-request-id": `parent-${index}` } })
+  }
+  return parents.map((_, index) =>
+    spans.find(
+      ({ attributes, kind }) => kind === "server" && attributes.get("request.id") === `parent-${index}`
+    )
+  )
+})
+
+layer(testServer().pipe(Layer.provideMerge(observed)))("The trace that a request names", (it) => {
+  it.effect("is not joined on a stranger's word, nor is the request hidden", () =>
+    Effect.gen(function* () {
+      const spans = yield* joined
+      for (const span of spans) {
+        assert.notStrictEqual(span?.traceId, parent.traceId)
+        assert.strictEqual(span?.sampled, true)
+      }
+      assert.strictEqual(new Set(spans.map((span) => span?.traceId)).size, parents.length)
+    })
+  )
+})
+
+const behindProxy = testServer({ environment: { AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } })
+layer(behindProxy.pipe(Layer.provideMerge(observed)))("The trace that a trusted proxy names", (it) => {
+  it.effect("is joined, sampled or not", () =>
+    Effect.gen(function* () {
+      const spans = yield* joined
+      assert.deepStrictEqual(
+        spans.map((span) => [span?.traceId, span?.sampled]),
+        [true, false, true, false].map((isSampled) => [parent.traceId, isSampled])
+      )
     })
   )
 })

@@ -112,6 +112,27 @@ layer(testServices())("The directory of challenges", (it) => {
     })
   )
 
+  it.effect("tells what was settled last by when it was settled, whenever it was asked", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const late = yield* newMacro({ deadline: plus(now, "3 hours") })
+      const early = yield* newMacro({ deadline: plus(now, "1 hour"), period: "another" })
+      const last = ChallengeDirectory.use((directory) => directory.settledLast(2))
+      for (const [hour, challenge] of [
+        ["2 hours", early],
+        ["4 hours", late]
+      ] as const) {
+        yield* moveTo(plus(now, hour))
+        yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.1))
+      }
+      // The one that was made first.
+      assert.deepStrictEqual(
+        (yield* last).map(({ id }) => String(id)),
+        [late, early].map(({ id }) => String(id))
+      )
+    })
+  )
+
   it.effect("is read page by page, each challenge once, also those that close together", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek

@@ -184,6 +184,29 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
+  it.effect("passes over what is not settled, however much has been predicted since", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const ada = yield* claimedAgent("Ada")
+      const deadline = plus(monday, "1 hour")
+      const settled = yield* newChallenge({ deadline })
+      yield* predict(ada, settled)
+      const open = yield* Effect.replicateEffect(newChallenge({ deadline: plus(monday, "6 days") }), 301, {
+        concurrency: 8
+      })
+      yield* Effect.forEach(open, (challenge) => predict(ada, challenge), { concurrency: 8, discard: true })
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 110]])
+      yield* settle
+      const { days, isAll } = yield* recordOf(ada)
+      assert.deepStrictEqual(
+        days.map(({ count }) => count),
+        [1]
+      )
+      assert.isTrue(isAll)
+    })
+  )
+
   it.effect("has of an amended challenge the score that counts, on the day that it was first settled", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek

@@ -73,7 +73,19 @@ const mostRowsOfProof = 2 * 256 * 3
 const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
 
 /** Pages that show what no endpoint does. */
-const pagesOfTheirOwn = [pagePaths.challenges, pagePaths.challenge, pagePaths.event, pagePaths.agent]
+const pagesOfTheirOwn = [
+  pagePaths.home,
+  pagePaths.challenges,
+  pagePaths.challenge,
+  pagePaths.event,
+  pagePaths.agent,
+  pagePaths.credit,
+  pagePaths.apiKeys
+]
+/** What administrators read of tables that grow with use. */
+const adminLists = ["purchases", "audit"].map((name) => `/api/v1/admin/${name}`)
+/** Jobs that look for work where what was done stays. */
+const jobs = ["schedules"]
 
 /** Charts look up each point that they draw, or each of an agent's latest predictions, and no more of them. */
 const mostRowsOfChart = 1200
@@ -103,7 +115,8 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         )
         .map(({ name }) => name)
         .concat(Object.values(logPaths).map((path) => `GET ${path}`))
-        .concat(pagesOfTheirOwn.map((path) => `GET ${path}`))
+        .concat([...pagesOfTheirOwn, ...adminLists].map((path) => `GET ${path}`))
+        .concat(jobs)
       assert.deepStrictEqual([...new Set(reads.map(({ route }) => route))].sort(), names.sort())
       for (const table of [
         "predictions",

@@ -226,9 +226,9 @@ export const allPages = Effect.fnUntraced(function* <Item, E, R>(
 const sealed = cursorsOf({
   tokenSecret: Redacted.make(testTokenSecret),
   tokenSecretPrevious: Option.none()
-}).codec(Schema.Unknown)
+}).codec("of nobody", Schema.Unknown)
 
-/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and as they would be under our seal. */
+/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and under our seal for another list. */
 export const foreignCursors = (...keys: ReadonlyArray<unknown>): ReadonlyArray<string> => [
   ...["1", null, {}, [], ...keys].map((key) => sealed.encode(key)),
   "",

@@ -110,6 +110,16 @@ export const chosen = Effect.fnUntraced(function* <Value extends string>(
   return found ?? (yield* InvalidRequest.of(name, `Expected one of ${values.literals.join(", ")}`))
 })
 
+const longestName = 20
+
+/** What a list is filtered by, of names that are not known beforehand; nothing when it is left out. */
+export const named = Effect.fnUntraced(function* (name: string) {
+  const value = (yield* query).get(name)
+  if (value === null || value === "") return undefined
+  if (value.length <= longestName) return value
+  return yield* InvalidRequest.of(name, `Expected at most ${longestName} characters`)
+})
+
 /** As many as a person looks through; the API has more in a page. */
 const shownAtOnce = 50
 

@@ -48,9 +48,16 @@ export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
 
 export const events = (
   frame: Frame,
-  shown: { readonly page: PageOf<MarketEvent>; readonly space: Space | undefined }
+  shown: {
+    readonly page: PageOf<MarketEvent>
+    readonly space: Space | undefined
+    readonly asset: string | undefined
+  }
 ): Page => {
-  const { page, space } = shown
+  const { asset, page, space } = shown
+  const ofAsset = asset === undefined ? {} : { asset }
+  const filter = space === undefined ? ofAsset : { ...ofAsset, space }
+  const json = new URLSearchParams(filter).toString()
   const spaces = Object.entries(spaceNames)
   return {
     title: "Events",
@@ -61,12 +68,20 @@ export const events = (
       <div>
         <h1>Events</h1>
       </div>
-      <p class="lead">What happened in the markets, what is asked about it, and what agents say.</p>
+      <p class="lead">
+        What happened in the markets, what is asked about it, and what agents
+        say${
+          asset === undefined
+            ? "."
+            : html`: events of <span class="tag">${asset}</span>.
+                <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>Of every asset</a>.`
+        }
+      </p>
       ${choices("Space", [
-        { name: "All", href: frame.at(eventsPage()), isChosen: space === undefined },
+        { name: "All", href: frame.at(eventsPage(ofAsset)), isChosen: space === undefined },
         ...spaces.map(([value, name]) => ({
           name,
-          href: frame.at(eventsPage({ space: value })),
+          href: frame.at(eventsPage({ ...ofAsset, space: value })),
           isChosen: value === space
         }))
       ])}
@@ -76,11 +91,11 @@ export const events = (
             ? empty(page.next_cursor === null ? "There are no events here yet." : "There are no more events.")
             : eventRows(frame, page.items)
         }
-        ${nextPage(frame, eventsPage(space === undefined ? {} : { space }), page.next_cursor)}
+        ${nextPage(frame, eventsPage(filter), page.next_cursor)}
       </section>
       <p class="quiet small">
         The same as JSON:
-        <a href=${frame.at(`/api/v1/events${space === undefined ? "" : `?space=${space}`}`)}>the events</a>.
+        <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>the events</a>.
       </p>
     `
   }

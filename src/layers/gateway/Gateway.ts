@@ -30,7 +30,7 @@ import { countCall } from "./metrics.ts"
 import { refusal, statusOf } from "./refusal.ts"
 import { makeRouting, newCourse } from "./routing.ts"
 import type { Course, Ending, Surroundings } from "./routing.ts"
-import { admitCount, countPrompt, countText, streamError } from "./styles/index.ts"
+import { admitCount, countPrompt, countText, roughCount, roughPrompt, streamError } from "./styles/index.ts"
 import type { Admitted, Usage } from "./styles/types.ts"
 import { modelNamed } from "./configuration.ts"
 
@@ -56,9 +56,23 @@ const failed = (status: number, error: string): Verdict => ({
   estimated: false
 })
 
+/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
+const counted = (count: () => Promise<number>, roughly: () => number) =>
+  Effect.tryPromise(count).pipe(
+    Effect.catch((error) =>
+      Effect.as(
+        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
+        roughly()
+      )
+    )
+  )
+
 const countedPrompt = (admitted: Admitted, imageTokens: number) =>
   Effect.map(
-    Effect.promise(() => countPrompt(admitted)),
+    counted(
+      () => countPrompt(admitted),
+      () => roughPrompt(admitted)
+    ),
     (tokens) => tokens + admitted.images * imageTokens
   )
 
@@ -72,7 +86,10 @@ const estimate = Effect.fnUntraced(function* (
     ending?.ending === "whole" ? ending.answer.generated : (progress.reader?.generated() ?? "")
   const usage: Usage = {
     prompt: progress.reader?.promptTokens() ?? (yield* countedPrompt(admitted, model.imageTokens)),
-    completion: yield* Effect.promise(() => countText(generated))
+    completion: yield* counted(
+      () => countText(generated),
+      () => roughCount(generated)
+    )
   }
   return { usage, estimated: true }
 })

@@ -8,7 +8,7 @@ import { iso } from "./wire.ts"
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actionRows = many(Schema.Struct({ action: Action }))
-  const { ids: cursor } = yield* Cursors
+  const cursor = (yield* Cursors).ids("actions")
 
   const list: ActionHistory["Service"]["list"] = Effect.fn("ActionHistory.list")(function* (agentId, page) {
     const after = Option.getOrNull(cursor.decode(page.cursor))

@@ -28,8 +28,12 @@ const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const tournamentCursor = cursors.codec(Schema.Struct({ ended_at: InstantText, slug: TournamentSlug }))
+  const tournamentCursor = cursors.codec(
+    "archive",
+    Schema.Struct({ ended_at: InstantText, slug: TournamentSlug })
+  )
   const positionCursor = cursors.codec(
+    "tournament",
     Schema.Struct({ position: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })) })
   )
   const archived = one(Archived)
@@ -106,7 +110,7 @@ const make = Effect.gen(function* () {
   const get: Archive["Service"]["get"] = Effect.fn("Archive.get")(function* (slug, page) {
     const unknown = new NotFound({ detail: `No tournament is archived as ${slug.slice(0, 64)}.` })
     if (!isSlug(slug)) return yield* unknown
-    const after = Option.getOrNull(positionCursor.decode(page.cursor))
+    const after = Option.getOrNull(positionCursor.decode(page.cursor, slug))
     if (after === null) return yield* invalidCursor()
     const found = yield* tournament(sql`select ${columns} from archived_tournaments where slug = ${slug}`)
     if (Option.isNone(found)) return yield* unknown
@@ -119,7 +123,7 @@ const make = Effect.gen(function* () {
        order by position
        limit ${page.limit + 1}`)
     const { items, next_cursor } = cutPage(rows, page.limit, ({ position }) =>
-      positionCursor.encode({ position })
+      positionCursor.encode({ position }, slug)
     )
     return { ...found.value, challenges: items, next_cursor }
   })

@@ -32,7 +32,7 @@ const PrintedDecimals = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("challenges")
   const settings = yield* Settings
   const targets = yield* Targets
   const prices = yield* Prices

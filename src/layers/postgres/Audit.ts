@@ -10,7 +10,7 @@ const longestBody = 4000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("audit")
   const random = yield* SecureRandom.SecureRandom
   const entries = many(AuditEntry)
 
@@ -30,7 +30,8 @@ const make = Effect.gen(function* () {
       select id::text, ${iso(sql, "at")} as at, action, path, request_id, body, status
         from audit_log
        ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
-       order by id desc
+       -- By the column: "id" alone would be the text that is selected, which no index has.
+       order by audit_log.id desc
        limit ${page.limit + 1}`)
     return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
   })

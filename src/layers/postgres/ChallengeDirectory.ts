@@ -16,6 +16,7 @@ const make = Effect.gen(function* () {
   const summaries = many(ChallengeSummary)
   // Where a page ended. Lists by deadline need both, the others the id alone.
   const cursor = (yield* Cursors).codec(
+    "directory",
     Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
 
@@ -62,7 +63,7 @@ const make = Effect.gen(function* () {
     { status, type }: DirectoryFilter,
     page
   ) {
-    const after = Option.getOrNull(cursor.decode(page.cursor))
+    const after = Option.getOrNull(cursor.decode(page.cursor, status))
     if (after === null) return yield* invalidCursor()
     const now = yield* DateTime.now
     const rows = yield* summaries(sql`
@@ -76,7 +77,23 @@ const make = Effect.gen(function* () {
              limit ${page.limit + 1}) c
           ${joined}
          order by ${orders[status]}`)
-    return cutPage(rows, page.limit, (last) => cursor.encode({ deadline: last.deadline, id: last.id }))
+    return cutPage(rows, page.limit, (last) =>
+      cursor.encode({ deadline: last.deadline, id: last.id }, status)
+    )
+  })
+
+  const settledLast: ChallengeDirectory["Service"]["settledLast"] = Effect.fn(
+    "ChallengeDirectory.settledLast"
+  )(function* (limit) {
+    const now = yield* DateTime.now
+    return yield* summaries(sql`
+        select ${columns(now)}
+          from (
+            select * from challenges where resolved_at is not null
+             order by resolved_at desc, id desc
+             limit ${limit}) c
+          ${joined}
+         order by c.resolved_at desc, c.id desc`)
   })
 
   const ofEvent: ChallengeDirectory["Service"]["ofEvent"] = Effect.fn("ChallengeDirectory.ofEvent")(
@@ -90,7 +107,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  return ChallengeDirectory.of({ list, ofEvent })
+  return ChallengeDirectory.of({ list, settledLast, ofEvent })
 })
 
 export const layer = Layer.effect(ChallengeDirectory, make)

@@ -15,7 +15,7 @@ const shortestStretch = 60_000
 /** So many tell the shape of a distribution. */
 const mostAnswers = 400
 
-/** An agent's latest predictions, of which its record is drawn. */
+/** The latest predictions of an agent that are settled, of which its record is drawn. */
 const mostScores = 300
 
 const TrackRow = Schema.Struct({
@@ -74,26 +74,24 @@ const make = Effect.gen(function* () {
   const trackRecord: Charts["Service"]["trackRecord"] = Effect.fn("Charts.trackRecord")(function* (agentId) {
     if (!isUuid(agentId)) return { days: [], confidence: [], isAll: true }
     const rows = yield* trackRows(sql`
-      with latest as (
-        select challenge_id, agent_id, revision, confidence::float8 as confidence
-          from predictions where agent_id = ${agentId}::uuid
-         order by id desc
-         limit ${mostScores}
-      ), scored as (
-        select t.day::text as day, s.score::float8 as score, s.is_correct, (1 + l.confidence) / 2 as probability,
-               least(9, floor(5 + 5 * l.confidence))::int as tenth
-          from latest l
+      with scored as (
+        select t.day::text as day, s.score::float8 as score, s.is_correct,
+               (1 + p.confidence::float8) / 2 as probability, least(9, floor(5 + 5 * p.confidence::float8))::int as tenth
+          from predictions p
          cross join lateral (
-           select version, day from settlements where challenge_id = l.challenge_id order by version desc limit 1) t
+           select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
          cross join lateral (
            select is_correct, score from prediction_scores
-            where challenge_id = l.challenge_id and version = t.version and agent_id = l.agent_id
-              and revision = l.revision
+            where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
+              and revision = p.revision
             limit 1) s
+         where p.agent_id = ${agentId}::uuid
+         order by p.id desc
+         limit ${mostScores}
       )
       select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
              avg(score) as mean_score, avg(probability) as mean_probability,
-             (select count(*)::int from latest) as read
+             (select count(*)::int from scored) as read
         from scored
        group by grouping sets ((day), (tenth))
        order by day, tenth`)

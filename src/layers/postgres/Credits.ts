@@ -38,6 +38,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   /** Transfers are listed in the order in which they were recorded. */
   const seqCursor = (yield* Cursors).codec(
+    "transfers",
     Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
   )
   const transfers = yield* makeTransfers
@@ -64,7 +65,7 @@ const make = Effect.gen(function* () {
 
   const transactions: Credits["Service"]["transactions"] = Effect.fn("Credits.transactions")(
     function* (agentId, page) {
-      const after = Option.getOrNull(seqCursor.decode(page.cursor))
+      const after = Option.getOrNull(seqCursor.decode(page.cursor, "agent"))
       if (after === null) return yield* invalidCursor()
       const account = accountOf({ kind: "agent", id: agentId })
       const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
@@ -91,14 +92,14 @@ const make = Effect.gen(function* () {
            select m.frozen_change, m.posted_change - m.frozen_change as available_change) as c
          order by t.seq desc`)
       const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        seqCursor.encode({ seq: String(last.seq) })
+        seqCursor.encode({ seq: String(last.seq) }, "agent")
       )
       return { items: items.map((row) => Struct.omit(row, ["seq"])), next_cursor }
     }
   )
 
   const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
-    const after = Option.getOrNull(seqCursor.decode(page.cursor))
+    const after = Option.getOrNull(seqCursor.decode(page.cursor, "owner"))
     if (after === null) return yield* invalidCursor()
     const account = accountOf({ kind: "owner", id: owner })
     const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
@@ -119,7 +120,7 @@ const make = Effect.gen(function* () {
         left join agents g on g.id = a.agent_id
        order by t.seq desc`)
     const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      seqCursor.encode({ seq: String(last.seq) })
+      seqCursor.encode({ seq: String(last.seq) }, "owner")
     )
     return {
       items: items.map(({ agent_name, at, change, id, reason }) => ({

@@ -3,8 +3,7 @@
  * holds anything up for long.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Data, DateTime, Effect, Layer } from "effect"
-import type { Redacted } from "effect"
+import { Context, Data, DateTime, Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -42,8 +41,23 @@ export class Pipelined extends Context.Service<Pipelined, SqlClient.SqlClient>()
 /** Few connections, each with enough to do that it need not wait for us. */
 const pipelines = { maxConnections: 8, multiplex: true, multiplexConcurrency: 8 }
 
+/**
+ * Spans name the server by what is given beside the URL, and would say "localhost" of every other. What needs more reading than
+ * this is left to the client alone.
+ */
+const serverOf = (url: Redacted.Redacted) => {
+  const { hostname = "", pathname = "", port = "", search = "" } = URL.parse(Redacted.value(url)) ?? {}
+  if (hostname === "" || /%/.test(hostname + pathname) || /[?&](host|port|dbname)=/.test(search)) return {}
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    ...(port !== "" && { port: Number(port) }),
+    ...(pathname.length > 1 && { database: pathname.slice(1) })
+  }
+}
+
 const connectionTo = (url: Redacted.Redacted) => ({
   url,
+  ...serverOf(url),
   connectTimeout: "5 seconds" as const,
   idleTimeout: "60 seconds" as const,
   applicationName: "auspex",

@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const events = many(MarketEvent)
   const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
-  const cursor = (yield* Cursors).codec(Schema.Struct({ published_at: InstantText, id: EventId }))
+  const cursor = (yield* Cursors).codec("events", Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     e.id as event_id, e.id as news_id, e.title, e.summary, e.url, e.source,
@@ -105,7 +105,8 @@ const make = Effect.gen(function* () {
     page: Page,
     day: Option.Option<DateTime.Utc>
   ) {
-    const after = Option.getOrNull(cursor.decode(page.cursor))
+    const which = Option.isSome(day) ? "today" : "all"
+    const after = Option.getOrNull(cursor.decode(page.cursor, which))
     if (after === null) return yield* invalidCursor()
     const conditions = sql.and([
       sql`space = ${filter.space ?? ""}`,
@@ -130,7 +131,7 @@ const make = Effect.gen(function* () {
        ${social(sql)}
        order by e.published_at desc, e.id desc`)
     return cutPage(rows, page.limit, (last) =>
-      cursor.encode({ published_at: last.published_at, id: last.event_id })
+      cursor.encode({ published_at: last.published_at, id: last.event_id }, which)
     )
   })
 

@@ -11,7 +11,7 @@ const oldest = "00000000-0000-0000-0000-000000000000"
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const items = many(FeedItem)
-  const { ids: cursor } = yield* Cursors
+  const cursor = (yield* Cursors).ids("feed")
 
   const page: Feed["Service"]["page"] = Effect.fn("Feed.page")(function* (agentId, asked) {
     const after = Option.getOrNull(cursor.decode(asked.cursor))

@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
   const outcomeRow = one(Outcome)
   const standing = one(Schema.Struct({ stands: Schema.Boolean }))
   const followRows = many(FollowRow)
-  const { ids: cursor } = yield* Cursors
+  const cursor = (yield* Cursors).ids("follows")
   const lists = {
     following: { own: sql.literal("follower_id"), other: sql.literal("followed_id") },
     followers: { own: sql.literal("followed_id"), other: sql.literal("follower_id") }
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {
     const { other, own } = lists[side]
-    const after = Option.getOrNull(cursor.decode(page.cursor))
+    const after = Option.getOrNull(cursor.decode(page.cursor, side))
     if (after === null) return yield* invalidCursor()
     const rows = yield* followRows(sql`
       select f.id::text, a.id::text as agent_id, a.name as agent_name, a.model_provider, a.model_name,
@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
            limit ${page.limit + 1}) f
        cross join lateral (select * from agents where id = f.agent_id limit 1) a
        order by f.id desc`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) => cursor.encode(last.id))
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) => cursor.encode(last.id, side))
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
   })
 

@@ -31,7 +31,7 @@ const Ending = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("macro challenges")
   const settings = yield* Settings
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom

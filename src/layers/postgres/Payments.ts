@@ -25,7 +25,7 @@ const nothingSold = () => new NotFound({ detail: "Nothing is sold here." })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("purchases")
   const random = yield* SecureRandom.SecureRandom
   const limits = yield* Limits
   const provider = yield* PaymentProvider

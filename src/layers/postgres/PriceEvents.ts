@@ -20,7 +20,7 @@ const Ending = Schema.Struct({ id: Schema.String, deadline: Schema.DateTimeUtcFr
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("price events")
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
   const questions = many(PriceEvent)

@@ -48,7 +48,7 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("quarantine")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const observed = maybe(PriceRow)

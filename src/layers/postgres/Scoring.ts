@@ -38,9 +38,10 @@ const isCategory = Schema.is(Category)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const idCursor = cursors.ids
+  const scorecardCursor = cursors.ids("scorecard")
   /** Where a page of the leaderboard ended: its whole sort key. */
   const standingCursor = cursors.codec(
+    "leaderboard",
     Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
   )
   const pipelined = yield* Pipelined
@@ -93,9 +94,9 @@ const make = Effect.gen(function* () {
 
   const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fn("Scoring.leaderboard")(
     function* (category, page, rankedOnly) {
-      const after = Option.getOrNull(standingCursor.decode(page.cursor))
-      if (after === null) return yield* invalidCursor()
       const board = category ?? "global"
+      const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
+      if (after === null) return yield* invalidCursor()
       const rows = yield* standings(pipelined`
       select ${figureColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
@@ -113,7 +114,7 @@ const make = Effect.gen(function* () {
        order by f.avg_score desc, f.scored desc, f.agent_id
        limit ${page.limit + 1}`)
       const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id })
+        standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
       )
       const [top] = rows
       const kept =
@@ -145,7 +146,7 @@ const make = Effect.gen(function* () {
     function* (agentId, page) {
       const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
       if (!isUuid(agentId)) return yield* unknown
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      const after = Option.getOrNull(scorecardCursor.decode(page.cursor, agentId.toLowerCase()))
       if (after === null) return yield* invalidCursor()
       const agent = yield* named(sql`
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
@@ -171,7 +172,9 @@ const make = Effect.gen(function* () {
          ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
        order by p.id desc
        limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        scorecardCursor.encode(last.prediction_id, agentId.toLowerCase())
+      )
       const overall = boards.find((each) => each.board === "global")
       return {
         agent_id: AgentId.make(agentId),

@@ -131,6 +131,31 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
     })
   )
 
+  it.effect("shows the events of an asset, also with a space, and no others", () =>
+    Effect.gen(function* () {
+      for (const [title, assets, spaces] of [
+        ["Gold falls.", ["GC"], ["finance"]],
+        ["Gold is taxed.", ["GC"], ["policy"]],
+        ["Gas rises.", ["NG"], ["finance"]]
+      ] as const) {
+        yield* newEvent({ title, assets, spaces })
+      }
+      const shown = (page: Answer) =>
+        textOf(page)
+          .match(/Gold falls|Gold is taxed|Gas rises/g)
+          ?.toSorted() ?? []
+      const gold = yield* get("/events?asset=GC")
+      assert.deepStrictEqual(shown(gold), ["Gold falls", "Gold is taxed"])
+      assert.includeMembers(
+        [...linksOf(gold)],
+        ["/events?asset=GC&space=policy", "/api/v1/events?asset=GC", "/events"]
+      )
+      assert.deepStrictEqual(shown(yield* get("/events?asset=GC&space=policy")), ["Gold is taxed"])
+      assert.deepStrictEqual(shown(yield* get("/events?asset=nothing")), [])
+      assert.strictEqual((yield* get(`/events?asset=${"x".repeat(21)}`)).status, 400)
+    })
+  )
+
   it.effect("draws the price with what decides it, and what agents said once it is closed", () =>
     Effect.gen(function* () {
       const world = yield* publicWorld

@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as PriceJobs from "../../../src/jobs/prices.ts"
 import * as Ingestion from "../../../src/layers/postgres/prices/PriceIngestion.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Health } from "../../../src/services/Health.ts"
@@ -12,6 +13,7 @@ import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import {
   claimedAgent,
+  countOf,
   firstPage,
   freshWeek,
   importQuotes,
@@ -23,6 +25,7 @@ import {
   rowsOf
 } from "../../support/builders.ts"
 import { scripted, Script } from "../../support/prices/scriptedSource.ts"
+import { until } from "../../support/upstream.ts"
 import { testServices } from "../../support/services.ts"
 
 /** Three hours of history, first read a minute after an hour's end, again two minutes later. */
@@ -34,17 +37,20 @@ const settings = {
 
 class Scripted extends Context.Service<Scripted, Script>()("auspex/test/Script") {}
 
-const world = Layer.unwrap(
-  Effect.sync(() => {
-    const script = new Script()
-    return Ingestion.layer.pipe(
-      Layer.provide(scripted(script)),
-      Layer.provideMerge(testServices(settings)),
-      Layer.provideMerge(Layer.succeed(Scripted, script)),
-      Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
-    )
-  })
-)
+const worldWith = (environment: Readonly<Record<string, string>>) =>
+  Layer.unwrap(
+    Effect.sync(() => {
+      const script = new Script()
+      return Ingestion.layer.pipe(
+        Layer.provide(scripted(script)),
+        Layer.provideMerge(testServices(environment)),
+        Layer.provideMerge(Layer.succeed(Scripted, script)),
+        Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
+      )
+    })
+  )
+
+const world = worldWith(settings)
 
 let noon = DateTime.makeUnsafe(0)
 const before = (hours: number) => plus(noon, `${-hours} hours`)
@@ -60,7 +66,13 @@ const newDay = Effect.gen(function* () {
   return script
 })
 
-const ingest = PriceIngestion.use((ingestion) => ingestion.ingestDue)
+/** Everybody is asked, one after the other. */
+const ingest = PriceIngestion.use(({ ingestDue, places }) =>
+  Effect.map(Effect.forEach(places, ingestDue), (reports) => ({
+    read: reports.reduce((sum, { read }) => sum + read, 0),
+    settled: reports.reduce((sum, { settled }) => sum + settled, 0)
+  }))
+)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 /** A run at each of these times after noon. */
@@ -104,6 +116,22 @@ const resultOf = (challenge: { readonly id: string }) =>
 const waiting = Prices.use((prices) => prices.quarantine(firstPage))
 
 layer(world)("price ingestion", (it) => {
+  it.effect("of one place goes on while another one hangs", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.hanging = "GC"
+      const timesAsked = (asset: string) => script.asked.filter((each) => each.asset === asset).length
+      yield* moveTo(plus(noon, "1 minute"))
+      yield* Layer.build(PriceJobs.layer)
+      yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
+      while (timesAsked("ETH") < 2) {
+        yield* TestClock.adjust("15 seconds")
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 2)))
+      }
+      assert.strictEqual(timesAsked("GC"), 1)
+    })
+  )
+
   it.effect("an hour becomes a price when its source showed it twice alike, two minutes apart", () =>
     Effect.gen(function* () {
       yield* newDay
@@ -422,3 +450,36 @@ layer(world)("price ingestion", (it) => {
     })
   )
 })
+
+/** Rows of candles that statements of this transaction read from end to end. */
+const readFromEndToEnd = countOf(
+  (sql) => sql`
+    select sum(seq_tup_read)::int as count from pg_stat_xact_user_tables
+     where relname in ('expected_candles', 'price_readings', 'price_points')`
+)
+
+layer(worldWith({ ...settings, AUSPEX_PRICE_HISTORY: "63 days" }))(
+  "The first fetch of a long history",
+  (it) => {
+    it.effect("finds each candle by its time, though there was none when the plans were made", () =>
+      Effect.gen(function* () {
+        yield* newDay
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`vacuum (analyze) expected_candles, price_readings, price_points`
+        const hours = 63 * 24
+        const read = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            for (const minute of [1, 4]) {
+              yield* moveTo(plus(noon, `${minute} minutes`))
+              yield* PriceIngestion.use(({ ingestDue }) => ingestDue("exchanges"))
+            }
+            return yield* readFromEndToEnd
+          })
+        )
+        assert.strictEqual((yield* points("ETH")).length, 3)
+        // Some statements look at all hours once.
+        assert.isAtMost(read, 10 * hours)
+      })
+    )
+  }
+)

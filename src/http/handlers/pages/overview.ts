@@ -9,7 +9,7 @@ import { Scoring } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"
-import { chosen, listPage, show } from "../../browser/responses.ts"
+import { chosen, listPage, named, show } from "../../browser/responses.ts"
 import * as views from "../../pages/challenges.ts"
 import { events as eventList } from "../../pages/events.ts"
 import { home, mostAhead } from "../../pages/home.ts"
@@ -40,18 +40,14 @@ export const layer = HttpRouter.use(
           const [open, settled, board, today, now] = yield* Effect.all(
             [
               directory.list({ status: "open" }, firstOnes(6)),
-              directory.list({ status: "resolved" }, firstOnes(4)),
+              directory.settledLast(4),
               bestAgents,
               events.today({}, firstOnes(6)),
               DateTime.now
             ],
             { concurrency: "unbounded" }
           )
-          return show(
-            site,
-            frame,
-            home(frame, { open: open.items, settled: settled.items, board, today: today.items, now })
-          )
+          return show(site, frame, home(frame, { open: open.items, settled, board, today: today.items, now }))
         })
       )
     )
@@ -87,8 +83,9 @@ export const layer = HttpRouter.use(
       published(
         Effect.fnUntraced(function* (frame) {
           const space = yield* chosen("space", Space)
-          const page = yield* events.list({ space }, yield* listPage)
-          return show(site, frame, eventList(frame, { page, space }))
+          const asset = yield* named("asset")
+          const page = yield* events.list({ space, asset }, yield* listPage)
+          return show(site, frame, eventList(frame, { page, space, asset }))
         })
       )
     )

@@ -40,7 +40,13 @@ const countPieces = (text: string, count: Count): number => {
 export const countText = async (text: string): Promise<number> => {
   if (text === "") return 0
   loading ??= load()
-  return countPieces(text, await loading)
+  try {
+    return countPieces(text, await loading)
+  } catch (error) {
+    // One that could not be loaded is loaded anew for the next text.
+    loading = undefined
+    throw error
+  }
 }
 
 const isImage = ({ type }: JsonObject): boolean =>
@@ -55,13 +61,25 @@ const textsIn = (value: Json | undefined): string => {
   return Object.values(value).map(textsIn).join("\n")
 }
 
+const bytesAToken = 4
+
+/** Where counting fails: texts of most languages have some four bytes a token. */
+export const roughCount = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesAToken)
+
 const tokensAMessage = 4
 
+const textsOf = ({ body: { messages, system, tools } }: Admitted): ReadonlyArray<string> => [
+  textsIn(messages),
+  textsIn(system),
+  isAbsent(tools) ? "" : JSON.stringify(tools)
+]
+
+const addMessages = ({ body: { messages } }: Admitted, counts: ReadonlyArray<number>): number =>
+  counts.reduce((total, each) => total + each, Array.isArray(messages) ? messages.length * tokensAMessage : 0)
+
 /** Tokens of a prompt, images apart. */
-export const countPrompt = async ({ body }: Admitted): Promise<number> => {
-  const { messages, system, tools } = body
-  const texts = [textsIn(messages), textsIn(system), isAbsent(tools) ? "" : JSON.stringify(tools)]
-  const counts = await Promise.all(texts.map(countText))
-  const count = Array.isArray(messages) ? messages.length : 0
-  return counts.reduce((total, each) => total + each, count * tokensAMessage)
-}
+export const countPrompt = async (admitted: Admitted): Promise<number> =>
+  addMessages(admitted, await Promise.all(textsOf(admitted).map(countText)))
+
+export const roughPrompt = (admitted: Admitted): number =>
+  addMessages(admitted, textsOf(admitted).map(roughCount))

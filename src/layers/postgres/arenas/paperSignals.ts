@@ -66,7 +66,7 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
 
 export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("paper signals")
   const prices = yield* Prices
   const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
   const simulated = maybe(Schema.Struct({ target: Schema.String }))
@@ -134,7 +134,7 @@ export const makePaperSignals = Effect.gen(function* () {
 
   const list: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
     function* (agentId, challengeId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      const after = Option.getOrNull(idCursor.decode(page.cursor, challengeId.toLowerCase()))
       if (after === null) return yield* invalidCursor()
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
       const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
@@ -166,7 +166,9 @@ export const makePaperSignals = Effect.gen(function* () {
            ${after === undefined ? sql`` : sql`and s.id < ${after}::uuid`}
          order by s.id desc
          limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        idCursor.encode(last.prediction_id, challengeId.toLowerCase())
+      )
       return { items: items.map(signalOf), next_cursor }
     }
   )

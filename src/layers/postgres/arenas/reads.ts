@@ -43,7 +43,9 @@ const OwnRow = Schema.Struct({
 
 export const makeReads = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const cursors = yield* Cursors
+  const resultCursor = cursors.ids("results")
+  const ownCursor = cursors.ids("own predictions")
   const { baseUrl } = yield* Settings
   const resultRow = maybe(ResultRow)
   const resultPredictions = many(predictions.value)
@@ -51,7 +53,7 @@ export const makeReads = Effect.gen(function* () {
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    const after = Option.getOrNull(resultCursor.decode(page.cursor, challengeId.toLowerCase()))
     if (after === null) return yield* invalidCursor()
     const now = yield* DateTime.now
     const found = yield* resultRow(sql`
@@ -112,7 +114,9 @@ export const makeReads = Effect.gen(function* () {
                limit 1) b on true
            order by p.agent_id`)
       : []
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.agent_id))
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+      resultCursor.encode(last.agent_id, challengeId.toLowerCase())
+    )
     return {
       ...shown,
       bins: bin_edges === null ? null : binsOf(bin_edges),
@@ -131,7 +135,7 @@ export const makeReads = Effect.gen(function* () {
 
   const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
     function* (agentId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      const after = Option.getOrNull(ownCursor.decode(page.cursor))
       if (after === null) return yield* invalidCursor()
       const now = yield* DateTime.now
       const rows = yield* ownRows(sql`
@@ -154,7 +158,7 @@ export const makeReads = Effect.gen(function* () {
              select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
          order by p.id desc
          limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.prediction_id))
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) => ownCursor.encode(last.prediction_id))
       return {
         items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
           ...own,

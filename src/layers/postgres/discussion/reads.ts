@@ -15,7 +15,9 @@ const isEventId = Schema.is(EventId)
 
 export const makeReads = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const cursors = yield* Cursors
+  const commentCursor = cursors.ids("comments")
+  const replyCursor = cursors.ids("replies")
   const countRow = maybe(Schema.Struct({ total_count: Schema.Int }))
   const known = maybe(Schema.Struct({ id: Schema.String }))
   const commentRows = many(CommentRow)
@@ -24,7 +26,7 @@ export const makeReads = Effect.gen(function* () {
   const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
     function* (eventId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      const after = Option.getOrNull(commentCursor.decode(page.cursor, eventId))
       if (after === null) return yield* invalidCursor()
       const counted = yield* countRow(sql`
         select coalesce(d.comment_count, 0) as total_count
@@ -42,7 +44,9 @@ export const makeReads = Effect.gen(function* () {
          ${figuresAndAuthor(sql)}
          ${oldestReplies(sql)}
          order by listed.id desc`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.comment_id))
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        commentCursor.encode(last.comment_id, eventId)
+      )
       return {
         news_id: eventId,
         total_count: counted.value.total_count,
@@ -56,7 +60,7 @@ export const makeReads = Effect.gen(function* () {
     function* (eventId, commentId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
       if (!isUuid(commentId)) return yield* unknownPost("comment", commentId)
-      const after = Option.getOrNull(idCursor.decode(page.cursor))
+      const after = Option.getOrNull(replyCursor.decode(page.cursor, commentId.toLowerCase()))
       if (after === null) return yield* invalidCursor()
       const parent = yield* known(sql`
         select id::text from comments where event_id = ${eventId} and not is_reply and id = ${commentId}::uuid`)
@@ -71,7 +75,7 @@ export const makeReads = Effect.gen(function* () {
            select id, agent_id, parent_id, content, created_at from comments where id = listed.id limit 1) c
          ${figuresAndAuthor(sql)}
          order by listed.id`)
-      return cutPage(rows, page.limit, (last) => idCursor.encode(last.comment_id))
+      return cutPage(rows, page.limit, (last) => replyCursor.encode(last.comment_id, commentId.toLowerCase()))
     }
   )
 

@@ -48,7 +48,7 @@ const refused = (detail: string) => new InvalidGatewayKey({ detail })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { ids: idCursor } = yield* Cursors
+  const idCursor = (yield* Cursors).ids("gateway keys")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const agentRow = maybe(AgentRow)

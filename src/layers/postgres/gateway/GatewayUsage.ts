@@ -28,6 +28,7 @@ const nextDay = (instant: DateTime.Utc) => {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const callCursor = (yield* Cursors).codec(
+    "gateway calls",
     Schema.Struct({ at: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
   const callRows = many(CallRow)

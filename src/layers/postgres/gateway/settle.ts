@@ -50,9 +50,8 @@ export const makeSettle = () =>
                as a (call_id, key_id, agent_id, request_id, model, provider, style, stream, prompt_tokens, completion_tokens,
                      cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at, reserved)
       ),
-      open as (
-        select call_id, amount from gateway_reservations
-         where call_id in (select call_id from asked where reserved > 0) order by call_id for update
+      open as materialized (
+        select call_id, amount from end_reservations(array(select call_id from asked where reserved > 0))
       ),
       closing as (
         select a.*, o.amount, coalesce(least(a.cost, o.amount), 0) as charged
@@ -70,9 +69,6 @@ export const makeSettle = () =>
          where k.credit_limit is not null and k.id in (select key_id from closing where amount is not null)
            and (select count(*) from funds) > 0
          order by k.id for no key update
-      ),
-      closed as (
-        delete from gateway_reservations r using closing c where r.call_id = c.call_id and c.amount is not null
       ),
       counted as (
         update gateway_keys k set held = k.held - c.amount, spent = k.spent + c.charged

@@ -27,6 +27,8 @@ import { payments } from "./0025_payments.ts"
 import { idempotency } from "./0026_idempotency.ts"
 import { challengeLists } from "./0027_challenge_lists.ts"
 import { pendingLookup } from "./0028_pending_lookup.ts"
+import { reservationLookup } from "./0031_reservation_lookup.ts"
+import { settledLast } from "./0033_settled_last.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -56,5 +58,7 @@ export const migrations = {
   "0025_payments": payments,
   "0026_idempotency": idempotency,
   "0027_challenge_lists": challengeLists,
-  "0028_pending_lookup": pendingLookup
+  "0028_pending_lookup": pendingLookup,
+  "0031_reservation_lookup": reservationLookup,
+  "0033_settled_last": settledLast
 }
