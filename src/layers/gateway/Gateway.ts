@@ -24,6 +24,7 @@ import { hotSpan } from "../hotSpan.ts"
 import { Configured } from "./Configured.ts"
 import type { InForce } from "./Configured.ts"
 import { makeCooldown } from "./cooldown.ts"
+import { counted } from "./counted.ts"
 import { badCall, configuredOnly, letIn, unknownModel } from "./letIn.ts"
 import type { LetIn } from "./letIn.ts"
 import { countCall } from "./metrics.ts"
@@ -55,17 +56,6 @@ const failed = (status: number, error: string): Verdict => ({
   usage: nothing,
   estimated: false
 })
-
-/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
-const counted = (count: () => Promise<number>, roughly: () => number) =>
-  Effect.tryPromise(count).pipe(
-    Effect.catch((error) =>
-      Effect.as(
-        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
-        roughly()
-      )
-    )
-  )
 
 const countedPrompt = (admitted: Admitted, imageTokens: number) =>
   Effect.map(

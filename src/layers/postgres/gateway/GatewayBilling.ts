@@ -16,6 +16,7 @@ import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
 import { at, column, many, run } from "../query.ts"
 import * as writeBehind from "../writeBehind.ts"
+import { record } from "./record.ts"
 import { makeReserve } from "./reserve.ts"
 import { makeSettle } from "./settle.ts"
 
@@ -44,10 +45,9 @@ const make = Effect.gen(function* () {
   const abandoned = many(Abandoned)
   const largest = settings.largestBatch
   const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest })
-  const settleAll = makeSettle()
-  const settleOne = yield* naturalBatch.make({ run: settleAll, largest })
+  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest })
   const recordSoon = yield* writeBehind.make({
-    write: (calls: Arr.NonEmptyReadonlyArray<EndedCall>) => settleAll(calls, sql),
+    write: (calls: Arr.NonEmptyReadonlyArray<EndedCall>) => record(calls, sql),
     largest: largestRecord,
     rest: recordInterval
   })
@@ -79,7 +79,6 @@ const make = Effect.gen(function* () {
     return yield* settleOne(call)
   }, hotSpan("GatewayBilling.settle"))
 
-  const record: GatewayBilling["Service"]["record"] = (call) => Effect.sync(() => recordSoon(call))
 
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
     function* (callIds) {
@@ -133,7 +132,13 @@ const make = Effect.gen(function* () {
     return rows.length
   }).pipe(Effect.withSpan("GatewayBilling.sweep"))
 
-  return GatewayBilling.of({ reserve, settle, record, keepAlive, sweep })
+  return GatewayBilling.of({
+    reserve,
+    settle,
+    record: (call) => Effect.sync(() => recordSoon(call)),
+    keepAlive,
+    sweep
+  })
 })
 
 export const layer = Layer.effect(GatewayBilling, make)
