@@ -20,7 +20,7 @@ const fromNode = (source: IncomingMessage, largest: number): Effect.Effect<Uint8
     }
     const onEnd = () => {
       const [only] = chunks
-      finish(Effect.succeed(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)))
+      resume(Effect.succeed(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)))
     }
     const onBroken = () => finish(Effect.fail("broken"))
     const stop = () => {

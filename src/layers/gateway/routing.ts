@@ -105,10 +105,7 @@ export const makeRouting = (cooldown: Cooldown) => {
     })
     return Effect.tap(outcome, (ended) => {
       const name = outcomeName(ended)
-      countAttempt(
-        { provider: provider.name, model: model.name, route: route.model, outcome: name },
-        metrics
-      )
+      countAttempt({ provider: provider.name, model: model.name, route: route.model, outcome: name }, metrics)
       return Effect.annotateCurrentSpan({
         "gateway.provider": provider.name,
         "gateway.route": route.model,
@@ -170,9 +167,16 @@ export const makeRouting = (cooldown: Cooldown) => {
       if (!pinned) cooldown.begin(route, now())
       // Asked only where it matters, for it may translate.
       const isLast = () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later)))
-      const outcome = yield* tried(call, allowed, route, body.success, course, recipient, isLast, around).pipe(
-        hotSpan(`Gateway.attempt ${routeId(route)}`)
-      )
+      const outcome = yield* tried(
+        call,
+        allowed,
+        route,
+        body.success,
+        course,
+        recipient,
+        isLast,
+        around
+      ).pipe(hotSpan(`Gateway.attempt ${routeId(route)}`))
       if (!pinned) yield* noteHealth(route, outcome, model.name, now())
       switch (outcome.outcome) {
         case "whole":

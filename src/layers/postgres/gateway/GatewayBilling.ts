@@ -79,7 +79,6 @@ const make = Effect.gen(function* () {
     return yield* settleOne(call)
   }, hotSpan("GatewayBilling.settle"))
 
-
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
     function* (callIds) {
       if (!Arr.isReadonlyArrayNonEmpty(callIds)) return
