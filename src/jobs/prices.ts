@@ -9,7 +9,12 @@ const measureInterval = Duration.minutes(1)
 const start = Effect.gen(function* () {
   const settings = yield* Settings
   const ingestion = yield* PriceIngestion
-  yield* Effect.forkScoped(everyTick("prices", settings.jobInterval, ingestion.ingestDue))
+  // Each in ticks of its own: three attempts at one that hangs take longer than from tick to tick.
+  for (const place of ingestion.places) {
+    yield* Effect.forkScoped(
+      everyTick(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))
+    )
+  }
   yield* Effect.forkScoped(repeatedly("price gauges", measureInterval, ingestion.measure))
 })
 

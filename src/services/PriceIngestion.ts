@@ -22,11 +22,13 @@ export interface IngestionReport {
 export class PriceIngestion extends Context.Service<
   PriceIngestion,
   {
+    /** Whom the source asks, each to be asked by itself. */
+    readonly places: ReadonlyArray<string>
     /**
-     * Asks the source for every candle that is due. What is to be done is read from rows, so any number of replicas may
+     * Asks one place for every candle of it that is due. What is to be done is read from rows, so any number of replicas may
      * run it, at once or killed halfway; after an outage it goes on where it was.
      */
-    readonly ingestDue: Effect.Effect<IngestionReport>
+    readonly ingestDue: (place: string) => Effect.Effect<IngestionReport>
     /** Keeps the metric of how late prices are. */
     readonly measure: Effect.Effect<void>
   }

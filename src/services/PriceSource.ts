@@ -10,6 +10,8 @@ import type { Candle } from "./Prices.ts"
 export interface Feed {
   readonly asset: string
   readonly interval: "1h" | "1d"
+  /** Whom it is asked from: one that hangs holds up no feed of another. */
+  readonly place: string
   /** Traded at all hours: a candle that is missing is a gap. Otherwise it is a market that was closed. */
   readonly continuous: boolean
   /** How long after its end a candle is there: vendors hold back what exchanges sell. */

@@ -13,6 +13,7 @@ const hour = 3_600_000
 const crypto: ReadonlyArray<Feed> = ["BTC", "ETH"].map((asset) => ({
   asset,
   interval: "1h",
+  place: "exchanges",
   continuous: true,
   lag: Duration.zero
 }))
@@ -23,6 +24,7 @@ const vendorLag = Duration.minutes(15)
 const others: ReadonlyArray<Feed> = Object.keys(yahooSymbols).map((asset) => ({
   asset,
   interval: "1h",
+  place: "yahoo",
   continuous: false,
   lag: vendorLag
 }))

@@ -72,7 +72,12 @@ const recordingOf = (
     return `${DateTime.formatIso(DateTime.makeUnsafe(misplaced))} is not the open time of a ${asset.interval} candle`
   }
   if (period === 0) return `${asset.asset} ${asset.interval} has less than a week`
-  const feed = { ...asset, continuous: byTime.size * step >= nearlyAll * period, lag: Duration.zero }
+  const feed = {
+    ...asset,
+    place: "files",
+    continuous: byTime.size * step >= nearlyAll * period,
+    lag: Duration.zero
+  }
   const hash = createHash("sha256")
   for (const each of bytes) hash.update(each)
   return { feed, candles: byTime, first, period, payloadHash: new Uint8Array(hash.digest()) }

@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as PriceJobs from "../../../src/jobs/prices.ts"
 import * as Ingestion from "../../../src/layers/postgres/prices/PriceIngestion.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Health } from "../../../src/services/Health.ts"
@@ -23,6 +24,7 @@ import {
   rowsOf
 } from "../../support/builders.ts"
 import { scripted, Script } from "../../support/prices/scriptedSource.ts"
+import { until } from "../../support/upstream.ts"
 import { testServices } from "../../support/services.ts"
 
 /** Three hours of history, first read a minute after an hour's end, again two minutes later. */
@@ -60,7 +62,13 @@ const newDay = Effect.gen(function* () {
   return script
 })
 
-const ingest = PriceIngestion.use((ingestion) => ingestion.ingestDue)
+/** Everybody is asked, one after the other. */
+const ingest = PriceIngestion.use(({ ingestDue, places }) =>
+  Effect.map(Effect.forEach(places, ingestDue), (reports) => ({
+    read: reports.reduce((sum, { read }) => sum + read, 0),
+    settled: reports.reduce((sum, { settled }) => sum + settled, 0)
+  }))
+)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 /** A run at each of these times after noon. */
@@ -104,6 +112,22 @@ const resultOf = (challenge: { readonly id: string }) =>
 const waiting = Prices.use((prices) => prices.quarantine(firstPage))
 
 layer(world)("price ingestion", (it) => {
+  it.effect("of one place goes on while another one hangs", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.hanging = "GC"
+      const timesAsked = (asset: string) => script.asked.filter((each) => each.asset === asset).length
+      yield* moveTo(plus(noon, "1 minute"))
+      yield* Layer.build(PriceJobs.layer)
+      yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
+      while (timesAsked("ETH") < 2) {
+        yield* TestClock.adjust("15 seconds")
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 2)))
+      }
+      assert.strictEqual(timesAsked("GC"), 1)
+    })
+  )
+
   it.effect("an hour becomes a price when its source showed it twice alike, two minutes apart", () =>
     Effect.gen(function* () {
       yield* newDay

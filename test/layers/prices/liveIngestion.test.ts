@@ -33,7 +33,7 @@ const minutesUntil = Effect.fnUntraced(function* (last: number, first: number = 
     const now = yield* DateTime.now
     if (DateTime.isGreaterThan(start, now)) yield* moveTo(start)
     const fiber = yield* Effect.forkChild(
-      PriceIngestion.use((ingestion) => ingestion.ingestDue),
+      PriceIngestion.use(({ ingestDue, places }) => Effect.forEach(places, ingestDue)),
       { startImmediately: true }
     )
     while (fiber.pollUnsafe() === undefined) {

@@ -10,6 +10,8 @@ export class Script {
   /** Of the hour that begins then. */
   readonly hours = new Map<string, Omit<Candle, "time"> | null>()
   isDown = false
+  /** This asset is asked for in vain, without end. */
+  hanging: string | undefined = undefined
   /** What the bytes of the answer hash to: this byte, 32 times. */
   payload = 7
   /** How it fails while it is down. */
@@ -20,6 +22,7 @@ export class Script {
     this.hours.clear()
     this.asked.length = 0
     this.isDown = false
+    this.hanging = undefined
     this.payload = 7
     this.kind = "unavailable"
   }
@@ -32,6 +35,7 @@ export class Script {
 const feed = (asset: string, continuous: boolean, lag: Duration.Input): Feed => ({
   asset,
   interval: "1h",
+  place: continuous ? "exchanges" : "vendor",
   continuous,
   lag: Duration.fromInputUnsafe(lag)
 })
@@ -42,6 +46,7 @@ export const scripted = (script: Script) =>
     feeds: [feed("ETH", true, "0 seconds"), feed("GC", false, "15 minutes")],
     read: Effect.fnUntraced(function* ({ asset }, { from, until }) {
       script.asked.push({ asset, from, until })
+      if (script.hanging === asset) return yield* Effect.never
       if (script.isDown) return yield* new SourceFailed({ reason: "it is down", kind: script.kind })
       const fetchedAt = yield* DateTime.now
       const first = DateTime.toEpochMillis(from)

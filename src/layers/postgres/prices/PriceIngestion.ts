@@ -63,40 +63,42 @@ const make = Effect.gen(function* () {
     return recorded
   })
 
-  const ingestDue: PriceIngestion["Service"]["ingestDue"] = Effect.gen(function* () {
-    const results = yield* Effect.forEach(
-      feeds,
-      (feed) =>
-        ingest(feed).pipe(
-          Effect.map((recorded) => ({ recorded, failed: [] })),
-          Effect.catchTag("SourceFailed", (failure) =>
-            Metric.update(Metric.withAttributes(failures, { asset: feed.asset }), 1).pipe(
-              Effect.as({ recorded: nothing, failed: [{ asset: feed.asset, failure }] })
+  const ingestDue: PriceIngestion["Service"]["ingestDue"] = Effect.fn("PriceIngestion.ingestDue")(
+    function* (place) {
+      const results = yield* Effect.forEach(
+        feeds.filter((feed) => feed.place === place),
+        (feed) =>
+          ingest(feed).pipe(
+            Effect.map((recorded) => ({ recorded, failed: [] })),
+            Effect.catchTag("SourceFailed", (failure) =>
+              Metric.update(Metric.withAttributes(failures, { asset: feed.asset }), 1).pipe(
+                Effect.as({ recorded: nothing, failed: [{ asset: feed.asset, failure }] })
+              )
             )
-          )
-        ),
-      { concurrency: 4 }
-    )
-    const failed = results.flatMap((each) => each.failed)
-    // Of an outage the log says once a minute or so that it goes on, when somebody was asked.
-    const told = failed.filter(({ failure }) => failure.kind !== "resting")
-    if (told.length > 0) {
-      yield* Effect.logWarning("no price source answered").pipe(
-        Effect.annotateLogs({
-          assets: failed.map(({ asset }) => asset),
-          reasons: [...new Set(told.map(({ failure }) => failure.reason))]
-        })
+          ),
+        { concurrency: 4 }
       )
+      const failed = results.flatMap((each) => each.failed)
+      // Of an outage the log says once a minute or so that it goes on, when somebody was asked.
+      const told = failed.filter(({ failure }) => failure.kind !== "resting")
+      if (told.length > 0) {
+        yield* Effect.logWarning("no price source answered").pipe(
+          Effect.annotateLogs({
+            assets: failed.map(({ asset }) => asset),
+            reasons: [...new Set(told.map(({ failure }) => failure.reason))]
+          })
+        )
+      }
+      const sum = (key: keyof Recorded) => results.reduce((total, { recorded }) => total + recorded[key], 0)
+      return {
+        read: sum("read"),
+        settled: sum("settled"),
+        contested: sum("contested"),
+        absent: sum("absent"),
+        failed: failed.map(({ asset }) => asset)
+      }
     }
-    const sum = (key: keyof Recorded) => results.reduce((total, { recorded }) => total + recorded[key], 0)
-    return {
-      read: sum("read"),
-      settled: sum("settled"),
-      contested: sum("contested"),
-      absent: sum("absent"),
-      failed: failed.map(({ asset }) => asset)
-    }
-  }).pipe(Effect.withSpan("PriceIngestion.ingestDue"))
+  )
 
   const measure: PriceIngestion["Service"]["measure"] = Effect.gen(function* () {
     const now = yield* DateTime.now
@@ -112,7 +114,7 @@ const make = Effect.gen(function* () {
     }
   }).pipe(Effect.withSpan("PriceIngestion.measure"))
 
-  return PriceIngestion.of({ ingestDue, measure })
+  return PriceIngestion.of({ places: [...new Set(feeds.map(({ place }) => place))], ingestDue, measure })
 })
 
 export const layer = Layer.effect(PriceIngestion, make)
