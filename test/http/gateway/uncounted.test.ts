@@ -1,18 +1,16 @@
 /** A call of a provider that reports no usage, where its tokens cannot be counted either: it is settled all the same. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { vi } from "vitest"
+import { afterAll, vi } from "vitest"
+import { encoding } from "../../../src/layers/gateway/styles/tokens.ts"
 import { chat, gatewayServer, spender } from "../../support/gateway.ts"
 import { countOf } from "../../support/builders.ts"
 import { stateOf } from "../../support/ledger.ts"
 import { get, member } from "../../support/server.ts"
 import { answerText } from "../../support/upstream.ts"
 
-vi.mock("gpt-tokenizer/encoding/o200k_base", () => ({
-  countTokens: () => {
-    throw new Error("The encoding is broken.")
-  }
-}))
+const broken = vi.spyOn(encoding, "load").mockRejectedValue(new Error("The encoding cannot be loaded."))
+afterAll(() => broken.mockRestore())
 
 const model = { name: "nousage", routes: [{ provider: "north" as const, model: "nousage" }] }
 
