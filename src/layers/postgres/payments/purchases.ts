@@ -30,7 +30,9 @@ export const makePurchases = Effect.gen(function* () {
                    'happened_at', ${iso(sql, "happened_at")}) order by received_at, event_id) as events,
                  (array_agg(kind order by happened_at desc, event_id) filter (
                    where kind in ('processing', 'failed', 'expired')))[1] as state
-            from payment_events
-           where purchase_id = p.id or (payment_id = d.payment_id and purchase_id is null)) e on true
+            -- Each by its index; with "or" between them all events were read for each purchase.
+            from (select * from payment_events where purchase_id = p.id
+                   union all
+                  select * from payment_events where payment_id = d.payment_id and purchase_id is null) told) e on true
        order by p.id desc`)
 })
