@@ -14,7 +14,7 @@ const purchasePrefix = "0190fb00"
 const busiest = agentId(0)
 const itsOwner = OperatorId.make(ownerId(0))
 /** So many purchases of an owner: one in ten is of the busiest one. */
-const purchasesOf = (size: Size) => Math.floor(size.predictions / 50)
+const purchasesOf = (size: Size) => Math.floor(size.predictions / 10)
 
 /**
  * Everybody was granted credit once; the busiest agent has held and spent, and been given more, all the time, and its owner

@@ -101,6 +101,7 @@ const create = Command.make(
     const dead_zone_pct = Option.getOrUndefined(deadZone)
     const client = yield* session.administrator
     const created = yield* client.admin.createChallenge({
+      headers: {},
       payload: {
         asset: wanted.asset,
         deadline: yield* instantOf("deadline", wanted.deadline, now),

@@ -104,6 +104,7 @@ const create = Command.make(
     const reference_scale = Option.getOrUndefined(scale)
     const client = yield* session.administrator
     const created = yield* client.admin.createMacroChallenge({
+      headers: {},
       payload: {
         asset: wanted.asset,
         period: wanted.period,

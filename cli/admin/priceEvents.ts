@@ -86,6 +86,7 @@ const create = Command.make(
     const now = yield* DateTime.now
     const client = yield* session.administrator
     const created = yield* client.admin.createPriceEvent({
+      headers: {},
       payload: {
         kind: wanted.kind,
         asset: wanted.asset,

@@ -50,6 +50,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   const begun = yield* DateTime.now
   for (const [index, { month, value }] of history.entries()) {
     const { id } = yield* administrator.admin.createMacroChallenge({
+      headers: {},
       payload: {
         asset: "CPI",
         period: month,
@@ -76,6 +77,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   const challenges = yield* Effect.forEach(played, ({ month }, index) => {
     const last = series.months[first + index - 1]?.value ?? 0
     return administrator.admin.createMacroChallenge({
+      headers: {},
       payload: {
         asset: "CPI",
         period: month,

@@ -50,6 +50,7 @@ const quote = (game: Game, time: DateTime.Utc, price: number) =>
 const open = Effect.fnUntraced(function* (game: Game, hour: Hour, price: number, pace: number) {
   const deadline = DateTime.addDuration(yield* DateTime.now, Duration.millis(pace))
   const challenge = yield* game.administrator.admin.createChallenge({
+    headers: {},
     payload: {
       asset: game.asset,
       kind: "flash",

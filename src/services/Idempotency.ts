@@ -39,7 +39,8 @@ export interface KeptAnswer {
 }
 
 export interface OnceOnly {
-  readonly agentId: string
+  /** Null: of the administrators. */
+  readonly agentId: string | null
   readonly key: string
   /** Of all that makes the request what it is: the same key with another one is a mistake. */
   readonly fingerprint: Uint8Array

@@ -204,6 +204,7 @@ layer(live, { excludeTestServices: true })("npm run demo on a running server", (
       const administrator = yield* clientOf(url, testAdminToken)
       const now = yield* DateTime.now
       yield* administrator.admin.createChallenge({
+        headers: {},
         payload: {
           asset: "HG",
           open_price: 4,

@@ -1,6 +1,6 @@
 /** `Idempotency-Key`, mostly at the endpoint for stakes: what is sent again does nothing again. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { AgentId } from "../../src/services/identifiers.ts"
@@ -10,7 +10,8 @@ import { times } from "../support/atOnce.ts"
 import { forecast, newMacro } from "../support/builders.ts"
 import { newEvent } from "../support/discussion.ts"
 import { fund } from "../support/ledger.ts"
-import { get, post, testServer, wrongFields } from "../support/server.ts"
+import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
 
 /** An agent that may stake, and has credit, on a challenge that it has forecast. */
 const staker = Effect.gen(function* () {
@@ -122,6 +123,51 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
         assert.strictEqual(said.json["total_count"], 2)
         assert.strictEqual((yield* sql`select 1 from gateway_keys`).length, 1)
       })
+  )
+
+  it.effect("of an administrator makes one challenge, of each type, and is recorded each time", () =>
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      const deadline = DateTime.formatIso(DateTime.add(now, { hours: 1 }))
+      const midnight = DateTime.formatIso(DateTime.add(DateTime.startOf(now, "day"), { days: 2 }))
+      const made = [
+        ["challenges", { asset: "GC", open_price: 100, dead_zone_pct: 1, deadline, resolve_at: deadline }],
+        [
+          "macro/challenges",
+          {
+            asset: "CPI",
+            period: "2026-03",
+            deadline,
+            bin_edges: [3, 3.1, 3.2],
+            reference_scale: 0.12,
+            reward_pool: 0
+          }
+        ],
+        [
+          "price-events/challenges",
+          { kind: "threshold", asset: "ETH", level: 100, deadline, resolve_at: midnight }
+        ]
+      ] as const
+      for (const [path, json] of made) {
+        const create = (body: object) =>
+          post(`/api/v1/admin/${path}`, {
+            token: testAdminToken,
+            headers: { "idempotency-key": `make-${path}` },
+            json: body
+          })
+        const first = yield* create(json)
+        const again = yield* create(json)
+        assert.strictEqual(first.status, 201, first.text)
+        assert.deepStrictEqual([again.status, again.text], [201, first.text])
+        assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
+        assert.strictEqual((yield* create({ ...json, question: "Another one?" })).status, 422)
+      }
+      const { json } = yield* get("/api/v1/admin/audit?limit=9", { token: testAdminToken })
+      assert.deepStrictEqual(
+        times(9, (index) => member(json, "items", index, "status")),
+        [422, 201, 201, 422, 201, 201, 422, 201, 201]
+      )
+    })
   )
 
   it.effect("is kept for 24 hours, without the answer being readable in the database", () =>

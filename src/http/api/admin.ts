@@ -22,7 +22,8 @@ import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
 import { LargestBody } from "../middleware/annotations.ts"
-import { AdminAuthentication, RequestBody } from "../middleware/definitions.ts"
+import { AdminAuthentication, AdminOnceOnly, RequestBody } from "../middleware/definitions.ts"
+import { onceOnlyHeaders } from "./onceOnly.ts"
 
 const reason = text({ minimum: 1, maximum: 1000 })
 const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.status(201))
@@ -51,10 +52,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [NotFound, InvalidRequest]
     }).annotate(OpenApi.Summary, "Accept or reject a price kept aside"),
     HttpApiEndpoint.post("createChallenge", "/admin/challenges", {
+      headers: onceOnlyHeaders,
       payload: NewChallenge,
       success: created(Challenge),
       error: [NotFound, InvalidRequest, TargetPaused]
-    }).annotate(OpenApi.Summary, "Create a directional challenge"),
+    })
+      .annotate(OpenApi.Summary, "Create a directional challenge")
+      .middleware(AdminOnceOnly),
     HttpApiEndpoint.post("cancelChallenge", "/admin/challenges/:challenge_id/cancel", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ reason }),
@@ -76,10 +80,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "Takes close_price of a directional challenge, actual_value of a macro one. Every version and its reason stay visible. No credit moves. Sent again, it changes nothing."
       ),
     HttpApiEndpoint.post("createMacroChallenge", "/admin/macro/challenges", {
+      headers: onceOnlyHeaders,
       payload: NewMacroChallenge,
       success: created(MacroChallenge),
       error: InvalidRequest
-    }).annotate(OpenApi.Summary, "Create a macro challenge"),
+    })
+      .annotate(OpenApi.Summary, "Create a macro challenge")
+      .middleware(AdminOnceOnly),
     HttpApiEndpoint.post("resolveMacroChallenge", "/admin/macro/challenges/:challenge_id/resolve", {
       params: { challenge_id: Schema.String },
       payload: MacroValue,
@@ -93,10 +100,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
     HttpApiEndpoint.post("createPriceEvent", "/admin/price-events/challenges", {
+      headers: onceOnlyHeaders,
       payload: NewPriceEvent,
       success: created(PriceEvent),
       error: InvalidRequest
-    }).annotate(OpenApi.Summary, "Create a price-event question"),
+    })
+      .annotate(OpenApi.Summary, "Create a price-event question")
+      .middleware(AdminOnceOnly),
     HttpApiEndpoint.post("voidPriceEvent", "/admin/price-events/challenges/:challenge_id/void", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ reason }),

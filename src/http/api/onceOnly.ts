@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { IdempotencyKey } from "../../services/Idempotency.ts"
 
-/** Of endpoints with the middleware `OnceOnly`. */
+/** Of endpoints with the middleware `OnceOnly` or `AdminOnceOnly`. */
 export const onceOnlyHeaders = {
   "idempotency-key": Schema.optionalKey(
     IdempotencyKey.annotate({

@@ -64,5 +64,10 @@ export class OnceOnly extends HttpApiMiddleware.Service<OnceOnly, { requires: Cu
   { error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch] }
 ) {}
 
+/** The same for administrators, who are one. */
+export class AdminOnceOnly extends HttpApiMiddleware.Service<AdminOnceOnly>()("auspex/http/AdminOnceOnly", {
+  error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch]
+}) {}
+
 /** ETags and caching of what everybody may read. */
 export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}

@@ -4,7 +4,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
 import type { KeptAnswer } from "../../services/Idempotency.ts"
-import { CurrentAgent, OnceOnly } from "./definitions.ts"
+import { AdminOnceOnly, CurrentAgent, OnceOnly } from "./definitions.ts"
 
 const header = "idempotency-key"
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -20,32 +20,52 @@ const again = ({ body, status }: KeptAnswer) =>
     HttpServerResponse.setHeader("idempotency-replayed", "true")
   )
 
-export const layer = Layer.effect(
+const carriedOutOnce = Effect.fnUntraced(function* <E, R>(
+  agentId: string | null,
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) {
+  const idempotency = yield* Idempotency
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const sent = request.headers[header]
+  if (sent === undefined) return yield* httpEffect
+  const key = asKey(sent)
+  if (Option.isNone(key)) {
+    return yield* InvalidRequest.of("Idempotency-Key", keyFormat)
+  }
+  const body = yield* Effect.orDie(request.text)
+  const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
+  let given: HttpServerResponse.HttpServerResponse | undefined
+  const kept = yield* idempotency.once(
+    { agentId, key: bare(key.value), fingerprint },
+    Effect.map(httpEffect, (response) => {
+      given = response
+      return { status: response.status, body: bodyOf(response) }
+    })
+  )
+  return kept.replayed || given === undefined ? again(kept) : given
+})
+
+const agents = Layer.effect(
   OnceOnly,
-  Effect.gen(function* () {
-    const idempotency = yield* Idempotency
-    return OnceOnly.of(
+  Effect.map(Idempotency, (idempotency) =>
+    OnceOnly.of(
       Effect.fnUntraced(function* (httpEffect) {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const sent = request.headers[header]
-        if (sent === undefined) return yield* httpEffect
-        const key = asKey(sent)
-        if (Option.isNone(key)) {
-          return yield* InvalidRequest.of("Idempotency-Key", keyFormat)
-        }
         const { agentId } = yield* CurrentAgent
-        const body = yield* Effect.orDie(request.text)
-        const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
-        let given: HttpServerResponse.HttpServerResponse | undefined
-        const kept = yield* idempotency.once(
-          { agentId, key: bare(key.value), fingerprint },
-          Effect.map(httpEffect, (response) => {
-            given = response
-            return { status: response.status, body: bodyOf(response) }
-          })
+        return yield* carriedOutOnce(agentId, httpEffect).pipe(
+          Effect.provideService(Idempotency, idempotency)
         )
-        return kept.replayed || given === undefined ? again(kept) : given
       })
     )
-  })
+  )
 )
+
+const administrators = Layer.effect(
+  AdminOnceOnly,
+  Effect.map(Idempotency, (idempotency) =>
+    AdminOnceOnly.of((httpEffect) =>
+      carriedOutOnce(null, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
+    )
+  )
+)
+
+export const layer = Layer.merge(agents, administrators)

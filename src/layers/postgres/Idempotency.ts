@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     // Two keys that share a hash only get in each other's way: the primary key decides.
     const { locked } = yield* lock(sql`
-      select pg_try_advisory_xact_lock(hashtextextended(${`idempotency ${agentId} ${key}`}, 0)) as locked`)
+      select pg_try_advisory_xact_lock(hashtextextended(${`idempotency ${agentId ?? "administrators"} ${key}`}, 0)) as locked`)
     if (!locked) {
       return yield* new IdempotencyKeyInUse({
         detail: "A request with this Idempotency-Key is under way: send it again when that has ended."
@@ -47,7 +47,8 @@ const make = Effect.gen(function* () {
     }
     const kept = yield* keptRow(sql`
       select fingerprint, status::int, answer from idempotency_keys
-       where agent_id = ${agentId}::uuid and key = ${key} and expires_at > ${at(now)}`)
+       where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
+         and expires_at > ${at(now)}`)
     if (Option.isSome(kept)) {
       if (Buffer.compare(kept.value.fingerprint, fingerprint) !== 0) {
         return yield* new IdempotencyKeyMismatch({

@@ -37,17 +37,19 @@ const countPieces = (text: string, count: Count): number => {
   return step === 1 ? tokens : Math.ceil((tokens * text.length) / characters)
 }
 
-export const countText = async (text: string): Promise<number> => {
-  if (text === "") return 0
-  loading ??= load()
-  try {
-    return countPieces(text, await loading)
-  } catch (error) {
-    // One that could not be loaded is loaded anew for the next text.
-    loading = undefined
-    throw error
+/** One that could not be loaded is loaded anew for the next text. */
+export const encoding = {
+  load: (): Promise<Count> => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
+    return loading
   }
 }
+
+export const countText = async (text: string): Promise<number> =>
+  text === "" ? 0 : countPieces(text, await encoding.load())
 
 const isImage = ({ type }: JsonObject): boolean =>
   type === "image" || type === "image_url" || type === "input_image"

@@ -29,6 +29,7 @@ import { challengeLists } from "./0027_challenge_lists.ts"
 import { pendingLookup } from "./0028_pending_lookup.ts"
 import { reservationLookup } from "./0031_reservation_lookup.ts"
 import { settledLast } from "./0033_settled_last.ts"
+import { adminIdempotency } from "./0034_admin_idempotency.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -60,5 +61,6 @@ export const migrations = {
   "0027_challenge_lists": challengeLists,
   "0028_pending_lookup": pendingLookup,
   "0031_reservation_lookup": reservationLookup,
-  "0033_settled_last": settledLast
+  "0033_settled_last": settledLast,
+  "0034_admin_idempotency": adminIdempotency
 }
