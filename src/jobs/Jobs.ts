@@ -1,5 +1,5 @@
 /** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
-import { Duration, Effect, Layer, Schedule } from "effect"
+import { Clock, Duration, Effect, Layer, Ref, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
@@ -15,16 +15,13 @@ import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
+import { logInterval, pauseAfter, shortestPause } from "./logPace.ts"
 import { everyTick, repeatedly } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
 const tickMemory = Duration.days(7)
 /** A mail is under way within a second of the request that caused it. */
 const mailInterval = Duration.millis(500)
-/** What was recorded has its index, and is under a signature, within about a second. */
-const logInterval = Duration.seconds(1)
-/** Many short passes hold up predictions beside them less than few long ones (docs/performance.md). */
-const busyLogInterval = Duration.millis(250)
 const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
@@ -41,19 +38,20 @@ const start = Effect.gen(function* () {
   const operators = yield* Operators
   const keeper = yield* LogKeeper
   const idempotency = yield* Idempotency
-  // Full batches follow one another at once.
-  const sequence = keeper.sequence.pipe(
-    Effect.repeat({ while: (entries) => entries === mostPerPass }),
-    Effect.tap((entries) =>
-      entries === 0 ? Effect.sleep(Duration.subtract(logInterval, busyLogInterval)) : Effect.void
-    )
-  )
+  const lastPass = yield* Ref.make(yield* Clock.currentTimeMillis)
+  const sequence = Effect.gen(function* () {
+    // Full batches follow one another at once.
+    const entries = yield* Effect.repeat(keeper.sequence, { while: (taken) => taken === mostPerPass })
+    const now = yield* Clock.currentTimeMillis
+    const gathered = Duration.millis(now - (yield* Ref.getAndSet(lastPass, now)))
+    yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), shortestPause))
+  })
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(everyTick("schedules", settings.jobInterval, schedules.makeDue))
   }
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
-  yield* Effect.forkScoped(repeatedly("log", busyLogInterval, sequence))
+  yield* Effect.forkScoped(repeatedly("log", shortestPause, sequence))
   yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
   yield* Effect.forkScoped(
     repeatedly("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))

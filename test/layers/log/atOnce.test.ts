@@ -3,8 +3,19 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
 import { advance, queueStart } from "../../../src/layers/postgres/log/queueStart.ts"
+import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
 import { times } from "../../support/atOnce.ts"
+import {
+  claimedAgents,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict
+} from "../../support/builders.ts"
 import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../../support/logbook.ts"
 import { testServices } from "../../support/services.ts"
 
@@ -28,6 +39,41 @@ layer(testServices())("Two that sequence at once", (it) => {
       for (const keeper of keepers) assert.isNull(yield* keeper.fault)
       assert.strictEqual(yield* oneTree, queued)
       assert.isAtLeast((yield* checkpoints).length, 40)
+    })
+  )
+})
+
+layer(testServices())("Entries that are composed when they get their index", (it) => {
+  it.effect("are so once, whoever is at it, and a close counts all commits before it", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      const agents = yield* claimedAgents(4)
+      const open = yield* Effect.forEach(times(12, String), () => newChallenge())
+      yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
+      for (const agent of agents) {
+        yield* Effect.all(
+          yield* Random.shuffle([
+            ...open.map((challenge) => predict(agent, challenge)),
+            ...keepers.map((keeper) => pass(keeper))
+          ]),
+          { concurrency: "unbounded" }
+        )
+      }
+      yield* moveTo(plus(monday, "2 hours"))
+      const busy = times(12, () => keepers).flatMap((all) => all.map(pass))
+      yield* Effect.all([Scoring.use((scoring) => scoring.settleDue), ...busy], { concurrency: "unbounded" })
+      while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
+      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
+      const all = yield* entries
+      assert.strictEqual(yield* oneTree, open.length * (1 + agents.length + 2))
+      const closes = all.filter(({ type }) => type === "challenge.close")
+      assert.deepStrictEqual(
+        closes.map(({ json }) => json["commits"]),
+        open.map(() => agents.length)
+      )
+      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      assert.deepStrictEqual(differences, [])
     })
   )
 })

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -15,7 +15,8 @@ import {
   predict,
   rowsOf
 } from "../../support/builders.ts"
-import { checkpoints, entries, logState, oneTree } from "../../support/logbook.ts"
+import { held, meeting } from "../../support/locking.ts"
+import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../../support/logbook.ts"
 import { testServices } from "../../support/services.ts"
 
 const sequence = LogKeeper.use((keeper) => keeper.sequence)
@@ -96,6 +97,46 @@ layer(testServices())("Sequencing", (it) => {
       }
       yield* publish
       yield* oneTree
+    })
+  )
+
+  it.effect("stores nothing of a batch of which something is gone from the queue meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const before = (yield* logState).size
+      yield* queue(5)
+      // The batch has been looked at when it waits for this table.
+      const holding = yield* held(sql`lock table log_nodes in exclusive mode`)
+      const storing = yield* meeting(sequence)
+      yield* sql`delete from log_pending where id = (select min(id) from log_pending)`
+      yield* holding.commit
+      const exit = yield* Fiber.await(storing)
+      assert(Exit.isFailure(exit))
+      assert.match(String(exit.cause), /only 4 of the entries still waited/)
+      assert.strictEqual((yield* logState).size, before)
+      assert.strictEqual(yield* sequence, 4)
+      assert.strictEqual(yield* oneTree, before + 4)
+    })
+  )
+
+  it.effect("nothing when another moved the log meanwhile, and all of it in the next pass", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const other = yield* anotherKeeper()
+      const before = (yield* logState).size
+      yield* queue(3)
+      const holding = yield* held(sql`lock table log_nodes in exclusive mode`)
+      const first = yield* meeting(sequence)
+      const second = yield* meeting(other.sequence)
+      yield* holding.commit
+      const counts = [yield* Fiber.join(first), yield* Fiber.join(second)]
+      assert.deepStrictEqual(counts.toSorted(), [0, 3])
+      assert.strictEqual(yield* oneTree, before + 3)
+      yield* queue(2)
+      assert.strictEqual(yield* other.sequence, 2)
+      yield* queue(2)
+      assert.strictEqual(yield* sequence, 2)
+      assert.strictEqual(yield* oneTree, before + 7)
     })
   )
 })

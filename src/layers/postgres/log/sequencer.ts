@@ -1,140 +1,157 @@
 /**
- * Gives what waits its index. One short transaction takes a batch out of the queue, stores it with its indices, adds
- * the nodes of the tiles that it completes, and moves the state of the log, if nobody has moved it meanwhile. It is
- * killed before its commit and has done nothing, or after it and has done everything.
+ * Gives what waits its index. A pass is two statements: one looks at what waits and at the state of the log, one takes
+ * what was seen out of the queue, stores it with its indices, adds the nodes of the tiles that it completes, and moves
+ * the state, if it still is what was seen. It is killed before that one's commit and has done nothing, or after it and
+ * has done everything. Predictions beside it wait for processors while it runs, so it is kept short: no transaction
+ * around it, and no statement that it can do without (docs/performance.md).
  */
 import { Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { mostPerPass } from "../../../services/LogKeeper.ts"
 import { column, maybe, one, rollbackDefect, run, sqlDefect } from "../query.ts"
-import { EntryType } from "./entries.ts"
 import { leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
 import { advance, queueStart } from "./queueStart.ts"
 import { composePending } from "./recorded.ts"
+import { runsOf, Unwritten } from "./runs.ts"
+import type { Run } from "./runs.ts"
 import { brokenTree, treeOfRoot } from "./tree.ts"
-import type { LogFault } from "./tree.ts"
 
 /** Whoever holds this advisory lock sequences, or changes the log's key; the others leave it to them. */
 export const logLock = 4_280_771_003n
 
-const Look = Schema.Struct({
-  waiting: Schema.Boolean,
+/** How far the log has grown. */
+const State = Schema.Struct({ size: Schema.Int, root: Schema.Uint8Array })
+type State = typeof State.Type
+
+/** What waits, and the state that it would be added to. */
+const Seen = Schema.Struct({
+  ...State.fields,
+  fault: Schema.NullOr(Schema.String),
   assigned: Schema.String,
   next: Schema.String,
-  passed: Schema.Boolean
-})
-
-const State = Schema.Struct({
-  size: Schema.Int,
-  root: Schema.Uint8Array,
-  fault: Schema.NullOr(Schema.String)
-})
-
-/** An entry whose bytes are still to be composed. */
-const Unwritten = Schema.Struct({
-  index: Schema.Int,
-  type: EntryType,
-  challenge_id: Schema.NullOr(Schema.String),
-  version: Schema.NullOr(Schema.Int),
-  closed_at: Schema.NullOr(Schema.DateTimeUtcFromString),
-  imported: Schema.Boolean
-})
-
-const Taken = Schema.Struct({
+  passed: Schema.Boolean,
   entries: Schema.Int,
-  /** The leaf hashes of those that had their bytes, one after the other. */
+  /** Opaque here: only PostgreSQL takes it apart. */
+  ids: Schema.String,
+  /** The leaf hashes of those that have their bytes, one after the other. */
   leaves: Schema.Uint8Array,
-  closed: Schema.Array(Schema.String),
   unwritten: Schema.Array(Unwritten)
 })
-type Taken = typeof Taken.Type
-
-interface Batch {
-  readonly entries: number
-  /** As it is once the transaction has committed. */
-  readonly tree: Frontier
-}
+type Seen = typeof Seen.Type
 
 const hashLength = 32
 
+const stateOf = (tree: Frontier): State => ({ size: tree.size, root: tree.root() })
+
+/** The roots of the tiles that these leaves complete. */
+const grown = (tree: Frontier, leaves: Iterable<Uint8Array>): ReadonlyArray<FullNode> =>
+  Array.from(leaves, (leaf) => tree.append(Buffer.from(leaf))).flat()
+
 export const makeSequence = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const look = one(Look)
-  const stateRow = maybe(State)
-  const takenRow = one(Taken)
-  const moved = one(Schema.Struct({ size: Schema.Int }))
-  const transaction = <A>(effect: Effect.Effect<A, LogFault | SqlError.SqlError>) =>
+  const seenRow = one(Seen)
+  const storedRow = one(Schema.Struct({ stored: Schema.Boolean }))
+  const heldRow = maybe(Schema.Struct({ held: Schema.Boolean }))
+  const transaction = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
     rollbackDefect(Effect.catchTag(sql.withTransaction(effect), "SqlError", sqlDefect))
   const start = yield* Ref.make(queueStart)
   /** The right edge of the tree after the last batch that was sequenced here. */
   const edge = yield* Ref.make(Option.none<Frontier>())
 
   /** The tree of the log's state: the one in memory, if nobody else has added to it, or as it is stored. */
-  const treeOf = Effect.fnUntraced(function* (state: typeof State.Type) {
+  const treeOf = Effect.fnUntraced(function* ({ root, size }: State) {
     const kept = yield* Ref.getAndSet(edge, Option.none())
-    const isCurrent = (tree: Frontier) => tree.size === state.size && tree.root().equals(state.root)
+    const isCurrent = (tree: Frontier) => tree.size === size && tree.root().equals(root)
     if (Option.isSome(kept) && isCurrent(kept.value)) return kept.value
-    return yield* treeOfRoot(sql, state.size, state.root, brokenTree(state.size))
+    return yield* treeOfRoot(sql, size, root, brokenTree(size))
   })
 
   /**
-   * Takes the first entries out of the queue. Those that have their bytes move to the log within the database; of the
-   * others, which are few, their keys come back. The limit is no subquery of `in`: that could become a plan that reads
-   * the whole queue.
+   * The first entries of the queue. Of those that have their bytes only the leaf hashes leave the database; of the
+   * others, which are few, their keys.
    */
-  const take = (after: string, size: number) =>
-    takenRow(sql`
-      with taken as (
-        delete from log_pending
-         where id = any (array(select id from log_pending where id > ${after}::int8 order by id limit ${mostPerPass}))
-        returning *
-      ),
-      numbered as (
-        select ${BigInt(size)}::int8 + row_number() over (order by id) - 1 as index, t.* from taken t
-      ),
-      stored as (
-        insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
-        select index, type, challenge_id, version, commit, commit_index, entry
-          from numbered where entry is not null
-         order by index
-        returning index, sha256('\\x00'::bytea || entry) as leaf
-      )
-      select (select count(*)::int from taken) as entries,
-             coalesce((select string_agg(leaf, ''::bytea order by index) from stored), ''::bytea) as leaves,
-             coalesce((select array_agg(challenge_id::text) from taken where type = 'challenge.close'), '{}') as closed,
-             coalesce(
-               (select jsonb_agg(jsonb_build_object('index', index, 'type', type, 'challenge_id', challenge_id,
-                                                    'version', version, 'closed_at', closed_at, 'imported', imported)
-                                 order by index)
-                  from numbered where entry is null), '[]') as unwritten`)
+  const look = (after: string, passedBefore: string) =>
+    seenRow(sql`
+      select s.size::float8 as size, s.root, s.fault,
+             (select case when is_called then last_value else 0 end from log_pending_id_seq)::text as assigned,
+             pg_snapshot_xmax(pg_current_snapshot())::text as next,
+             pg_snapshot_xmin(pg_current_snapshot()) >= ${passedBefore}::xid8 as passed,
+             w.entries, w.ids, w.leaves, w.unwritten
+        from log_state s
+       cross join lateral (
+         select count(*)::int as entries,
+                coalesce(string_agg(id::text, ',' order by id), '') as ids,
+                coalesce(string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by id), ''::bytea) as leaves,
+                coalesce(
+                  jsonb_agg(jsonb_build_object('place', place, 'type', type, 'challenge_id', challenge_id,
+                                               'version', version, 'closed_at', closed_at, 'imported', imported)
+                            order by id) filter (where entry is null), '[]') as unwritten
+           from (
+             select row_number() over (order by id) - 1 as place, p.*
+               from (select * from log_pending where id > ${after}::int8 order by id limit ${mostPerPass}) p) p) w`)
 
-  /** Composes and stores what came without its bytes; their leaf hashes by index. */
-  const compose = Effect.fnUntraced(function* (unwritten: Taken["unwritten"]) {
-    if (unwritten.length === 0) return new Map<number, Buffer>()
-    // A close counts all commits of its challenge, and there may be a million.
-    yield* sql`select set_config('statement_timeout', '5min', true),
-                      set_config('idle_in_transaction_session_timeout', '1min', true)`
-    const bytes = yield* composePending(sql, unwritten)
-    yield* run(sql`
-      insert into log_entries (index, type, challenge_id, version, entry)
-      select * from unnest(
-        ${column(
-          "int8",
-          unwritten.map(({ index }) => BigInt(index))
-        )}, ${column(
-          "text",
-          unwritten.map(({ type }) => type)
-        )}, ${column(
-          "uuid",
-          unwritten.map((each) => each.challenge_id)
-        )}, ${column(
-          "int4",
-          unwritten.map(({ version }) => version)
-        )}, ${column("bytea", bytes)})`)
-    return new Map(bytes.map((entry, place) => [unwritten[place]?.index ?? Number.NaN, leafHash(entry)]))
-  })
+  /**
+   * Moves a run of what was seen from the queue to the log, whose state then is that of `tree`; `bytes` are of those
+   * that came without. It does nothing when the state is not `before` any more, or another replica is at it. What
+   * moves the state takes what it adds, so as long as the state is `before` all that was seen still waits; were it not
+   * so, the statement fails, for its tree is not that of the entries then.
+   */
+  const store = (
+    ids: string,
+    { entries, first }: Run,
+    before: State,
+    tree: Frontier,
+    { bytes, nodes }: { readonly bytes: ReadonlyArray<Uint8Array>; readonly nodes: ReadonlyArray<FullNode> }
+  ) => {
+    const after = stateOf(tree)
+    return Effect.map(
+      // What is signed must not be lost in a crash: where commits are asynchronous, this one waits for the disk.
+      storedRow(sql`
+        with moved as (
+          update log_state set size = ${BigInt(after.size)}, root = ${after.root}
+           where size = ${BigInt(before.size)} and root = ${before.root} and fault is null
+             and pg_try_advisory_xact_lock(${logLock})
+          returning case current_setting('synchronous_commit')
+                      when 'off' then set_config('synchronous_commit', 'on', true) end
+        ),
+        taken as (
+          delete from log_pending
+           where id = any ((string_to_array(${ids}, ',')::int8[])[${first + 1}::int:${first + entries}::int])
+             and exists (select from moved)
+          returning id, type, challenge_id, version, commit, commit_index, entry
+        ),
+        stored as (
+          insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
+          select ${BigInt(before.size)}::int8 + place - 1, type, challenge_id, version, commit, commit_index,
+                 coalesce(entry, (${column("bytea", bytes)})[place])
+            from (select row_number() over (order by id) as place, * from taken) t
+           order by place
+        ),
+        noded as (
+          insert into log_nodes (level, n, hash)
+          select * from unnest(
+            ${column(
+              "int4",
+              nodes.map(({ level }) => level)
+            )}, ${column(
+              "int8",
+              nodes.map(({ n }) => BigInt(n))
+            )}, ${column(
+              "bytea",
+              nodes.map(({ hash }) => hash)
+            )})
+           where exists (select from moved)
+        )
+        select case
+                 when not exists (select from moved) then false
+                 when (select count(*) from taken) = ${entries}::int then true
+                 else ('only ' || (select count(*) from taken) || ' of the entries still waited')::boolean
+               end as stored`),
+      ({ stored }) => stored
+    )
+  }
 
   /** The predictions of a challenge that is closed in the log are revealed once its deadline has passed. */
   const expectReveals = (closed: ReadonlyArray<string>) =>
@@ -146,68 +163,61 @@ export const makeSequence = Effect.gen(function* () {
        order by c.id
       on conflict do nothing`)
 
-  const storeNodes = (nodes: ReadonlyArray<FullNode>) =>
-    run(sql`
-      insert into log_nodes (level, n, hash)
-      select * from unnest(
-        ${column(
-          "int4",
-          nodes.map(({ level }) => level)
-        )}, ${column(
-          "int8",
-          nodes.map(({ n }) => BigInt(n))
-        )}, ${column(
-          "bytea",
-          nodes.map(({ hash }) => hash)
-        )})`)
+  /** Waits for nobody; whether the state is still what was seen, and stays so until the transaction ends. */
+  const hold = ({ root, size }: State) =>
+    Effect.map(
+      // A close counts all commits of its challenge, and there may be a million.
+      heldRow(sql`
+        select set_config('statement_timeout', '5min', true) is not null
+               and set_config('idle_in_transaction_session_timeout', '1min', true) is not null as held
+          from log_state
+         where size = ${BigInt(size)} and root = ${root} and fault is null and pg_try_advisory_xact_lock(${logLock})
+           for update`),
+      Option.isSome
+    )
 
-  const batch = Effect.fnUntraced(function* (after: string) {
-    // What is signed must not be lost in a crash: where commits are asynchronous, this one waits for the disk.
-    const state = yield* stateRow(sql`
-      select size::float8 as size, root, fault,
-             case current_setting('synchronous_commit')
-               when 'off' then set_config('synchronous_commit', 'on', true) end as synchronous
-        from log_state where pg_try_advisory_xact_lock(${logLock})
-         for update`)
-    if (Option.isNone(state) || state.value.fault !== null) return Option.none<Batch>()
-    const { root, size } = state.value
-    const tree = yield* treeOf(state.value)
-    const taken = yield* take(after, size)
-    if (taken.entries === 0) return Option.some<Batch>({ entries: 0, tree })
-    const composed = yield* compose(taken.unwritten)
-    const nodes: Array<FullNode> = []
-    let read = 0
-    for (let index = size; index < size + taken.entries; index++) {
-      const own = composed.get(index)
-      const leaf = own ?? Buffer.from(taken.leaves.subarray(read, read + hashLength))
-      if (own === undefined) read += hashLength
-      nodes.push(...tree.append(leaf))
+  /**
+   * What has its bytes and what has not, in turn, within a transaction: what is composed counts what stands before it
+   * in the log, and nothing may be added meanwhile.
+   */
+  const composed = Effect.fnUntraced(function* (seen: Seen, tree: Frontier) {
+    if (!(yield* hold(seen))) return false
+    let written = 0
+    for (const each of runsOf(seen)) {
+      const bytes = each.unwritten.length === 0 ? [] : yield* composePending(sql, each.unwritten)
+      const leaves = bytes.length === 0 ? leavesOf(seen, written, each.entries) : bytes.map(leafHash)
+      if (bytes.length === 0) written += each.entries
+      const before = stateOf(tree)
+      const nodes = grown(tree, leaves)
+      if (!(yield* store(seen.ids, each, before, tree, { bytes, nodes }))) {
+        return yield* Effect.die(new Error("the log was moved by somebody who does not hold its lock"))
+      }
+      const closed = each.unwritten.flatMap(({ challenge_id, type }) =>
+        type === "challenge.close" && challenge_id !== null ? [challenge_id] : []
+      )
+      if (closed.length > 0) yield* expectReveals(closed)
     }
-    if (nodes.length > 0) yield* storeNodes(nodes)
-    if (taken.closed.length > 0) yield* expectReveals(taken.closed)
-    yield* moved(sql`
-      update log_state set size = ${BigInt(tree.size)}, root = ${tree.root()}
-       where size = ${BigInt(size)} and root = ${root} and fault is null
-      returning size::float8 as size`)
-    return Option.some<Batch>({ entries: taken.entries, tree })
+    return true
   })
 
   /** How many entries got their index; it fails, and has done nothing, when the stored tree is not what was kept of it. */
   const sequence = Effect.gen(function* () {
     const from = yield* Ref.get(start)
-    const seen = yield* look(sql`
-      select exists (select 1 from (select id from log_pending where id > ${from.after}::int8 order by id limit 1) p)
-               as waiting,
-             (select case when is_called then last_value else 0 end from log_pending_id_seq)::text as assigned,
-             pg_snapshot_xmax(pg_current_snapshot())::text as next,
-             pg_snapshot_xmin(pg_current_snapshot()) >= ${from.mark.next}::xid8 as passed`)
-    if (!seen.waiting) {
+    const seen = yield* look(from.after, from.mark.next)
+    const { entries, unwritten } = seen
+    if (entries === 0) {
       yield* Ref.set(start, advance(from, seen, "emptied"))
       return 0
     }
-    const done = yield* transaction(batch(from.after))
-    if (Option.isNone(done)) return 0
-    const { entries, tree } = done.value
+    if (seen.fault !== null) return 0
+    const tree = yield* treeOf(seen)
+    const isDone = yield* unwritten.length > 0
+      ? transaction(composed(seen, tree))
+      : store(seen.ids, { first: 0, entries, unwritten }, seen, tree, {
+          bytes: [],
+          nodes: grown(tree, leavesOf(seen, 0, entries))
+        })
+    if (!isDone) return 0
     yield* Ref.set(edge, Option.some(tree))
     yield* Ref.set(start, advance(from, seen, entries < mostPerPass ? "emptied" : "left"))
     return entries
@@ -215,3 +225,9 @@ export const makeSequence = Effect.gen(function* () {
 
   return { sequence }
 })
+
+/** The leaf hashes of so many entries that have their bytes. */
+const leavesOf = ({ leaves }: Seen, first: number, entries: number): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: entries }, (_, place) =>
+    leaves.subarray((first + place) * hashLength, (first + place + 1) * hashLength)
+  )
