@@ -10,6 +10,7 @@ type Row = Readonly<Record<string, unknown>>
 /** The service's statement has an agent's sums in one text. */
 const published = (sums: string) => {
   const [
+    _lastDay,
     scored = 0,
     scoreSum = 0,
     binaryScored = 0,
@@ -17,7 +18,6 @@ const published = (sums: string) => {
     brierSum = 0,
     skillCount = 0,
     skillSum = 0,
-    _lastDay,
     dayCount = 0,
     daySum = 0,
     daysBefore = 0,

@@ -1,57 +1,11 @@
 /** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
-import { BigDecimal, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
-import type { Figures } from "../../../scoring/figures.ts"
 import { twelveDigits } from "../../../scoring/twelveDigits.ts"
 import { at, one } from "../query.ts"
-
-/**
- * The sums that are kept of an agent in a row of a table or subquery `f`, none of which is null, as one text: a page has
- * fifty of them, and as a column each they take longer to read than the figures to compute.
- */
-export const keptSums = (sql: SqlClient.SqlClient) =>
-  sql.literal(`
-    concat_ws(' ', f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum,
-              f.last_day, f.day_count, f.day_sum, f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq)`)
-
-const zeroCode = "0".charCodeAt(0)
-
-/** A decimal as PostgreSQL prints it, which is never with an exponent; without the zeros that sums drag along. */
-const decimalOf = (text: string): BigDecimal.BigDecimal => {
-  const point = text.indexOf(".")
-  if (point === -1) return BigDecimal.make(BigInt(text), 0)
-  let end = text.length
-  while (text.charCodeAt(end - 1) === zeroCode) end -= 1
-  return BigDecimal.make(BigInt(text.slice(0, point) + text.slice(point + 1, end)), end - point - 1)
-}
-
-/** Of the text of `keptSums`. */
-export const figuresOf = (sums: string): Figures => {
-  const each = sums.split(" ")
-  const text = (place: number): string => {
-    const found = each[place]
-    if (found === undefined) throw new Error(`there are only ${each.length} sums: ${sums}`)
-    return found
-  }
-  return {
-    scoredCount: Number(text(0)),
-    scoreSum: decimalOf(text(1)),
-    binaryCount: Number(text(2)),
-    correctCount: Number(text(3)),
-    brierSum: decimalOf(text(4)),
-    skillCount: Number(text(5)),
-    skillSum: decimalOf(text(6)),
-    lastDay: text(7),
-    dayCount: Number(text(8)),
-    daySum: decimalOf(text(9)),
-    days: Number(text(10)),
-    sumDaySq: decimalOf(text(11)),
-    sumDayCross: decimalOf(text(12)),
-    sumDayCountSq: Number(text(13))
-  }
-}
+import { figuresOf } from "./keptSums.ts"
 
 /** What is published of an agent that nothing was scored of. */
 export const noFigures = {
