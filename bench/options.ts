@@ -87,7 +87,8 @@ export const help = `npm run bench -- [SCENARIO] [options]
   --connections N,N    32,64
   --json FILE          writes every round and all ratios
   --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)
-  --profile FOLDER     instead: a .cpuprofile of the server under predict and leaderboard load, with its summary
+  --profile FOLDER     instead: a .cpuprofile of the server under predict load, and of the plain one under leaderboard
+                       load, with its summary
   --help`
 
 const number = (name: string, text: string | undefined, otherwise: number): number => {

@@ -137,6 +137,7 @@ const monotonicMicros = () => Number(process.hrtime.bigint() / 1000n)
 export const profiled = Effect.fnUntraced(function* <E, R>(
   folder: string,
   name: string,
+  environment: Readonly<Record<string, string>>,
   run: (start: (url: string) => ReturnType<typeof auspex>) => Effect.Effect<
     {
       readonly server: Effect.Success<ReturnType<typeof auspex>>
@@ -150,7 +151,7 @@ export const profiled = Effect.fnUntraced(function* <E, R>(
   mkdirSync(directory, { recursive: true })
   const before = new Set(readdirSync(directory))
   const flags = ["--cpu-prof", "--cpu-prof-interval", "200", "--cpu-prof-dir", directory]
-  const { measured, server } = yield* run((url) => auspex(url, flags))
+  const { measured, server } = yield* run((url) => auspex(url, flags, environment))
   const to = monotonicMicros()
   yield* stopped(server)
   const file = readdirSync(directory).find((each) => each.endsWith(".cpuprofile") && !before.has(each))

@@ -7,25 +7,39 @@ import { limiter } from "./limits.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-const published = (row: Row) => {
-  const number = (name: string) => Number(row[name])
-  const scored = number("scored")
-  const sum = number("score_sum")
-  const mean = sum / scored
-  const days = number("days") + 1
-  const square = number("sum_day_sq") + number("day_sum") ** 2
-  const cross = number("sum_day_cross") + number("day_sum") * number("day_count")
-  const counts = number("sum_day_count_sq") + number("day_count") ** 2
+/** The service's statement has an agent's sums in one text. */
+const published = (sums: string) => {
+  const [
+    _lastDay,
+    scored = 0,
+    scoreSum = 0,
+    binaryScored = 0,
+    correct = 0,
+    brierSum = 0,
+    skillCount = 0,
+    skillSum = 0,
+    dayCount = 0,
+    daySum = 0,
+    daysBefore = 0,
+    sumDaySq = 0,
+    sumDayCross = 0,
+    sumDayCountSq = 0
+  ] = sums.split(" ").map(Number)
+  const mean = scoreSum / scored
+  const days = daysBefore + 1
+  const square = sumDaySq + daySum ** 2
+  const cross = sumDayCross + daySum * dayCount
+  const counts = sumDayCountSq + dayCount ** 2
   const spread = square - 2 * mean * cross + mean * mean * counts
   const half = (studentT975(days - 1) * Math.sqrt((spread * days) / (days - 1))) / scored
   return {
     avg_score: mean,
-    accuracy_rate: number("correct") / number("binary_scored"),
-    correct_count: number("correct"),
+    accuracy_rate: correct / binaryScored,
+    correct_count: correct,
     prediction_count: scored,
     score_ci95: [Math.max(0, mean - half), Math.min(100, mean + half)],
-    brier_index: 100 * (1 - Math.sqrt(number("brier_sum") / number("binary_scored"))),
-    mean_skill: number("skill_count") === 0 ? null : number("skill_sum") / number("skill_count")
+    brier_index: 100 * (1 - Math.sqrt(brierSum / binaryScored)),
+    mean_skill: skillCount === 0 ? null : skillSum / skillCount
   }
 }
 
@@ -62,7 +76,7 @@ export const leaderboardRoute = (
         model_name: row["model_name"],
         status: row["verified"] === true ? "verified" : "unverified",
         verified: row["verified"],
-        ...published(row)
+        ...published(String(row["sums"]))
       }))
       return reply.header("content-type", "application/json; charset=utf-8").send(
         JSON.stringify({

@@ -2,8 +2,10 @@
  * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its seal, in base64url. The seal is over
  * the name of the list, too, so no other list takes the cursor.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
+import type { KeyObject } from "node:crypto"
 import { Effect, Layer, Option, Schema } from "effect"
+import type { Redacted } from "effect"
 import { Cursors } from "../services/paging.ts"
 import type { CursorCodec } from "../services/paging.ts"
 import { Settings } from "../services/Settings.ts"
@@ -12,15 +14,18 @@ import { derivedKey } from "./secrets.ts"
 /** What stays of SHA-256: 128 bits, as texts of this length. */
 const sealLength = 22
 
+/** Made once: a key of plain bytes is made into one of these at each use, which takes longer than the HMAC. */
+const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
+
 /** By these secrets. */
 export const cursorsOf = (
   settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
 ): Cursors["Service"] => {
-  const key = derivedKey(settings.tokenSecret, "cursors")
+  const key = keyOf(settings.tokenSecret)
   // A change of the token secret ends nobody's walk through a list.
-  const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map((old) => derivedKey(old, "cursors"))]
+  const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map(keyOf)]
 
-  const seal = (text: string, by: Buffer): string =>
+  const seal = (text: string, by: KeyObject): string =>
     createHmac("sha256", by).update(text).digest("base64url").slice(0, sealLength)
 
   const isSealed = (text: string, given: string): boolean =>
@@ -30,16 +35,16 @@ export const cursorsOf = (
     })
 
   const codec = <Key>(list: string, schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
-    const text = Schema.StringFromBase64Url.pipe(
-      Schema.decodeTo(Schema.fromJsonString(Schema.toCodecJson(schema)))
+    const json = Schema.toCodecJson(schema)
+    const decode = Schema.decodeUnknownOption(
+      Schema.StringFromBase64Url.pipe(Schema.decodeTo(Schema.fromJsonString(json)))
     )
-    const decode = Schema.decodeUnknownOption(text)
-    const encode = Schema.encodeSync(text)
+    const encode = Schema.encodeSync(json)
     // The list as JSON ends where it ends, whatever stands in it.
     const sealed = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
     return {
       encode: (value, which = "") => {
-        const payload = encode(value)
+        const payload = Buffer.from(JSON.stringify(encode(value))).toString("base64url")
         return `${payload}.${seal(sealed(which, payload), key)}`
       },
       decode: (cursor, which = "") => {

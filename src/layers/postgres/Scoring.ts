@@ -7,17 +7,20 @@ import { Scorecard, Scoring } from "../../services/Scoring.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
+import { hotSpan } from "../hotSpan.ts"
 import { Pipelined } from "./Database.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
 import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./scoring/calibration.ts"
-import { FigureRow, figureColumns, noFigures, published } from "./scoring/figures.ts"
+import { noFigures, published } from "./scoring/figures.ts"
+import { keptSums } from "./scoring/keptSums.ts"
 import { makeSettleDue } from "./scoring/settlement.ts"
 import { iso } from "./wire.ts"
 
 const StandingRow = Schema.Struct({
-  ...FigureRow.fields,
+  sums: Schema.String,
+  scored: Schema.Int,
   agent_id: AgentId,
   agent_name: Schema.String,
   model_provider: Schema.NullOr(Schema.String),
@@ -30,7 +33,7 @@ const StandingRow = Schema.Struct({
 
 const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
 const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
-const BoardFigures = Schema.Struct({ ...FigureRow.fields, board: Schema.String })
+const BoardFigures = Schema.Struct({ sums: Schema.String, board: Schema.String })
 const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
 
 const isCategory = Schema.is(Category)
@@ -92,13 +95,16 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fn("Scoring.leaderboard")(
-    function* (category, page, rankedOnly) {
-      const board = category ?? "global"
-      const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
-      if (after === null) return yield* invalidCursor()
-      const rows = yield* standings(pipelined`
-      select ${figureColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (
+    category,
+    page,
+    rankedOnly
+  ) {
+    const board = category ?? "global"
+    const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* standings(pipelined`
+      select ${keptSums(sql)} as sums, f.scored, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_figures f join agents a on a.id = f.agent_id
@@ -113,34 +119,33 @@ const make = Effect.gen(function* () {
          }
        order by f.avg_score desc, f.scored desc, f.agent_id
        limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
-      )
-      const [top] = rows
-      const kept =
-        top === undefined
-          ? yield* boardRow(sql`
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+      standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
+    )
+    const [top] = rows
+    const kept =
+      top === undefined
+        ? yield* boardRow(sql`
               select agents::int as agents, ${iso(sql, "updated_at")} as updated_at from boards where board = ${board}`)
-          : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
-      return {
-        items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
-          rank,
-          agent_id: row.agent_id,
-          agent_name: row.agent_name,
-          model_provider: row.model_provider,
-          model_name: row.model_name,
-          status: row.verified ? ("verified" as const) : ("unverified" as const),
-          verified: row.verified,
-          ...published(row)
-        })),
-        total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
-        category: category ?? null,
-        min_count: settings.rankMinCount,
-        updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
-        next_cursor
-      }
+        : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
+    return {
+      items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
+        rank,
+        agent_id: row.agent_id,
+        agent_name: row.agent_name,
+        model_provider: row.model_provider,
+        model_name: row.model_name,
+        status: row.verified ? ("verified" as const) : ("unverified" as const),
+        verified: row.verified,
+        ...published(row.sums)
+      })),
+      total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
+      category: category ?? null,
+      min_count: settings.rankMinCount,
+      updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
+      next_cursor
     }
-  )
+  }, hotSpan("Scoring.leaderboard"))
 
   const scorecard: Scoring["Service"]["scorecard"] = Effect.fn("Scoring.scorecard")(
     function* (agentId, page) {
@@ -152,7 +157,7 @@ const make = Effect.gen(function* () {
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const boards = yield* boardFigures(sql`
-      select ${figureColumns(sql)}, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
+      select ${keptSums(sql)} as sums, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
@@ -180,12 +185,14 @@ const make = Effect.gen(function* () {
         agent_id: AgentId.make(agentId),
         agent_name: agent.value.name,
         verified: agent.value.verified,
-        overall: overall === undefined ? noFigures : published(overall),
+        overall: overall === undefined ? noFigures : published(overall.sums),
         categories: boards.flatMap((row) =>
-          isCategory(row.board) ? [{ category: row.board, ...published(row) }] : []
+          isCategory(row.board) ? [{ category: row.board, ...published(row.sums) }] : []
         ),
         targets: boards.flatMap((row) =>
-          row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...published(row) }]
+          row.board === "global" || isCategory(row.board)
+            ? []
+            : [{ target: row.board, ...published(row.sums) }]
         ),
         predictions: items,
         next_cursor

@@ -1,62 +1,11 @@
 /** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
-import { BigDecimal, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
-import type { Figures } from "../../../scoring/figures.ts"
+import { twelveDigits } from "../../../scoring/twelveDigits.ts"
 import { at, one } from "../query.ts"
-
-/** Decimals stay texts until they are used: a page has hundreds of them. */
-export const FigureRow = Schema.Struct({
-  scored: Schema.Int,
-  score_sum: Schema.String,
-  binary_scored: Schema.Int,
-  correct: Schema.Int,
-  brier_sum: Schema.String,
-  skill_count: Schema.Int,
-  skill_sum: Schema.String,
-  last_day: Schema.String,
-  day_count: Schema.Int,
-  day_sum: Schema.String,
-  days: Schema.Int,
-  sum_day_sq: Schema.String,
-  sum_day_cross: Schema.String,
-  sum_day_count_sq: Schema.Int
-})
-export type FigureRow = typeof FigureRow.Type
-
-/** The columns of `FigureRow`, of a table or subquery `f`. */
-export const figureColumns = (sql: SqlClient.SqlClient) =>
-  sql.literal(`
-    f.scored, f.score_sum::text, f.binary_scored, f.correct, f.brier_sum::text, f.skill_count, f.skill_sum::text,
-    f.last_day::text, f.day_count, f.day_sum::text, f.days, f.sum_day_sq::text, f.sum_day_cross::text,
-    f.sum_day_count_sq::float8`)
-
-/** A decimal as PostgreSQL prints it, which is never with an exponent; without the zeros that sums drag along. */
-const decimalOf = (text: string): BigDecimal.BigDecimal => {
-  const point = text.indexOf(".")
-  if (point === -1) return BigDecimal.make(BigInt(text), 0)
-  let end = text.length
-  while (text[end - 1] === "0") end -= 1
-  return BigDecimal.make(BigInt(text.slice(0, point) + text.slice(point + 1, end)), end - point - 1)
-}
-
-const figuresOf = (row: FigureRow): Figures => ({
-  scoredCount: row.scored,
-  scoreSum: decimalOf(row.score_sum),
-  binaryCount: row.binary_scored,
-  correctCount: row.correct,
-  brierSum: decimalOf(row.brier_sum),
-  skillCount: row.skill_count,
-  skillSum: decimalOf(row.skill_sum),
-  lastDay: row.last_day,
-  dayCount: row.day_count,
-  daySum: decimalOf(row.day_sum),
-  days: row.days,
-  sumDaySq: decimalOf(row.sum_day_sq),
-  sumDayCross: decimalOf(row.sum_day_cross),
-  sumDayCountSq: row.sum_day_count_sq
-})
+import { figuresOf } from "./keptSums.ts"
 
 /** What is published of an agent that nothing was scored of. */
 export const noFigures = {
@@ -69,12 +18,9 @@ export const noFigures = {
   mean_skill: null
 }
 
-/** A square root in doubles leaves noise in the last digits (19.999999999999996), which no figure means. */
-const withoutNoise = (figure: number): number => Number(figure.toPrecision(12))
-
-/** What is published of a row of figures. Quotients of exact sums are the nearest doubles and stay as they are. */
-export const published = (row: FigureRow) => {
-  const figures = figuresOf(row)
+/** What is published of kept sums. Quotients of exact sums are the nearest doubles and stay as they are. */
+export const published = (sums: string) => {
+  const figures = figuresOf(sums)
   const interval = scoreCi95(figures)
   const brier = brierIndex(figures)
   return {
@@ -82,8 +28,8 @@ export const published = (row: FigureRow) => {
     accuracy_rate: accuracyRate(figures),
     correct_count: figures.correctCount,
     prediction_count: figures.scoredCount,
-    score_ci95: interval === null ? null : ([withoutNoise(interval[0]), withoutNoise(interval[1])] as const),
-    brier_index: brier === null ? null : withoutNoise(brier),
+    score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
+    brier_index: brier === null ? null : twelveDigits(brier),
     mean_skill: meanSkill(figures)
   }
 }
