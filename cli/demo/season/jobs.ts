@@ -31,6 +31,6 @@ const moreRuns = Effect.fnUntraced(function* (url: string, wanted: Readonly<Reco
  * what needs them.
  */
 export const jobsDone = Effect.fnUntraced(function* (url: string) {
-  yield* moreRuns(url, { prices: 3 })
+  yield* moreRuns(url, { "prices of files": 3 })
   yield* moreRuns(url, { schedules: 2, settlement: 2 })
 })
