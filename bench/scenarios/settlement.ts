@@ -150,7 +150,7 @@ export const settlement = Effect.fnUntraced(function* (
     const due = Effect.fnUntraced(function* (challenge: number, count: number) {
       yield* Seed.challenges(challenge, challenge, "due")
       yield* Seed.predictionsOn(challenge, count)
-      yield* (yield* SqlClient.SqlClient)`vacuum (analyze) predictions`
+      yield* (yield* SqlClient.SqlClient)`vacuum (analyze)`
     })
 
     yield* due(smallChallenge, smallPredictions)
