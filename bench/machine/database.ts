@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { superuser } from "../../src/layers/embedded/Cluster.ts"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { site } from "../world.ts"
@@ -51,6 +52,15 @@ export const patient = (url: string) =>
     applicationName: "bench",
     startupParameters: { timezone: "UTC" }
   })
+
+/** What was written so far is written out, so that it is not what the next measurement waits for. */
+export const checkpoint = (postgres: Postgres) => {
+  const url = new URL(Redacted.value(postgres.url))
+  url.username = superuser
+  return Effect.gen(function* () {
+    yield* (yield* SqlClient.SqlClient)`checkpoint`
+  }).pipe(Effect.provide(patient(url.href)))
+}
 
 /** A new migrated database. */
 export const create = Effect.fnUntraced(function* (postgres: Postgres, name: string) {

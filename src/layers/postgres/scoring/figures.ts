@@ -41,6 +41,9 @@ const agentsAStatement = 10_000
  * Adds the scores of one settlement to the figures of its agents on `boards`, within the caller's transaction. A day
  * that is over closes into its squares; the settlement's day never goes back, so this equals a recomputation exactly
  * (`src/scoring/figures.ts`).
+ *
+ * Rows that are there are looked up first, so that new ones are plain inserts: `on conflict` looks for each once more,
+ * and logs each twice. Only settlements write new ones, and they take turns; the primary key is the guard.
  */
 export const addScores = (
   sql: SqlClient.SqlClient,
@@ -52,9 +55,18 @@ export const addScores = (
   }
 ) => {
   const done = one(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
+  // An agent's rows are written in the order of their key.
+  const boards = settlement.boards.toSorted()
+  const insertInto = sql.literal(`
+        insert into agent_figures as f
+          (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, skill_count, skill_sum,
+           last_day, day_count, day_sum)
+        select b.board, i.agent_id, i.verified, 1, i.score, i.binary_scored, i.correct, i.brier, i.skill_count, i.skill,
+               i.day, 1, i.score
+          from item i cross join lateral`)
   const next = (after: string | null) =>
     done(sql`
-      with scored as (
+      with scored as materialized (
         select s.agent_id, s.score, s.is_correct, s.skill
           from prediction_scores s
          where s.challenge_id = ${settlement.challengeId}::uuid and s.version = ${settlement.version}
@@ -62,19 +74,27 @@ export const addScores = (
          order by s.agent_id
          limit ${agentsAStatement}
       ),
-      added as (
-        insert into agent_figures as f
-          (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, skill_count, skill_sum,
-           last_day, day_count, day_sum)
-        select b.board, s.agent_id, a.claimed_at is not null, 1, s.score, (s.is_correct is not null)::int,
-               coalesce(s.is_correct, false)::int,
-               case when s.is_correct is null then 0 else (1 - s.score * 0.01) * (1 - s.score * 0.01) end,
-               (s.skill is not null)::int, coalesce(s.skill, 0), t.day, 1, s.score
+      item as materialized (
+        select s.agent_id, a.verified, s.score, (s.is_correct is not null)::int as binary_scored,
+               coalesce(s.is_correct, false)::int as correct,
+               case when s.is_correct is null then 0 else (1 - s.score * 0.01) * (1 - s.score * 0.01) end as brier,
+               (s.skill is not null)::int as skill_count, coalesce(s.skill, 0) as skill, t.day,
+               array(select f.board from agent_figures f
+                      where f.agent_id = s.agent_id and f.board = any(${boards}::text[]) order by f.board) as held
           from scored s
-          join agents a on a.id = s.agent_id
-          join settlements t on t.challenge_id = ${settlement.challengeId}::uuid and t.version = ${settlement.version}
-         cross join unnest(${settlement.boards}::text[]) as b (board)
-         order by s.agent_id, b.board
+         cross join (
+           select day from settlements
+            where challenge_id = ${settlement.challengeId}::uuid and version = ${settlement.version}) t
+         cross join lateral (
+           select claimed_at is not null as verified from agents where id = s.agent_id limit 1) a
+      ),
+      begun as (
+        ${insertInto} unnest(${boards}::text[]) as b (board)
+         where b.board <> all(i.held)
+        returning board
+      ),
+      added as (
+        ${insertInto} unnest(i.held) as b (board)
         on conflict (agent_id, board) do update set
           -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
           verified = f.verified or excluded.verified,
@@ -97,11 +117,13 @@ export const addScores = (
           day_count = case when f.last_day < excluded.last_day then 0 else f.day_count end + excluded.day_count,
           day_sum = case when f.last_day < excluded.last_day then 0 else f.day_sum end + excluded.day_sum,
           last_day = excluded.last_day
-        returning board, old.board is null as fresh
       ),
       kept as (
         insert into boards as b (board, agents, updated_at)
-        select board, count(*) filter (where fresh), ${at(settlement.now)} from added group by board order by board
+        select each.board, (select count(*) from begun where begun.board = each.board), ${at(settlement.now)}
+          from unnest(${boards}::text[]) as each (board)
+         where exists (select from scored)
+         order by each.board
         on conflict (board) do update set agents = b.agents + excluded.agents, updated_at = excluded.updated_at
       )
       select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
