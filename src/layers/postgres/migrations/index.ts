@@ -27,9 +27,9 @@ import { payments } from "./0025_payments.ts"
 import { idempotency } from "./0026_idempotency.ts"
 import { challengeLists } from "./0027_challenge_lists.ts"
 import { pendingLookup } from "./0028_pending_lookup.ts"
-import { reservationLookup } from "./0031_reservation_lookup.ts"
-import { settledLast } from "./0033_settled_last.ts"
-import { adminIdempotency } from "./0034_admin_idempotency.ts"
+import { reservationLookup } from "./0029_reservation_lookup.ts"
+import { settledLast } from "./0030_settled_last.ts"
+import { adminIdempotency } from "./0031_admin_idempotency.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -60,7 +60,7 @@ export const migrations = {
   "0026_idempotency": idempotency,
   "0027_challenge_lists": challengeLists,
   "0028_pending_lookup": pendingLookup,
-  "0031_reservation_lookup": reservationLookup,
-  "0033_settled_last": settledLast,
-  "0034_admin_idempotency": adminIdempotency
+  "0029_reservation_lookup": reservationLookup,
+  "0030_settled_last": settledLast,
+  "0031_admin_idempotency": adminIdempotency
 }
