@@ -14,7 +14,7 @@ const settling = Effect.gen(function* () {
   return yield* maybe(Backend)(sql`
     select pid, client_port, backend_xid::text as xid from pg_stat_activity
      where datname = current_database() and application_name = 'auspex' and state = 'active'
-       and query ~ 'insert into (prediction_scores|agent_figures)'
+       and query ~ '(insert into|from) prediction_scores'
        and backend_xid is not null and clock_timestamp() - query_start > interval '50 ms'`)
 })
 
