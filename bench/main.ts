@@ -104,7 +104,8 @@ const bench = Effect.fnUntraced(function* ({ json, only, plan, plans }: Options)
       fed: fed ?? null,
       seconds
     }
-    writeFileSync(json, `${JSON.stringify(everything, null, 2)}\n`)
+    const plainly = (_: string, value: unknown) => (typeof value === "bigint" ? Number(value) : value)
+    writeFileSync(json, `${JSON.stringify(everything, plainly, 2)}\n`)
   }
 }, Effect.scoped)
 

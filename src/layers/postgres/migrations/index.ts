@@ -30,6 +30,7 @@ import { pendingLookup } from "./0028_pending_lookup.ts"
 import { reservationLookup } from "./0029_reservation_lookup.ts"
 import { settledLast } from "./0030_settled_last.ts"
 import { adminIdempotency } from "./0031_admin_idempotency.ts"
+import { scheduleLookups } from "./0032_schedule_lookups.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -62,5 +63,6 @@ export const migrations = {
   "0028_pending_lookup": pendingLookup,
   "0029_reservation_lookup": reservationLookup,
   "0030_settled_last": settledLast,
-  "0031_admin_idempotency": adminIdempotency
+  "0031_admin_idempotency": adminIdempotency,
+  "0032_schedule_lookups": scheduleLookups
 }

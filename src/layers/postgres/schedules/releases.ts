@@ -50,10 +50,11 @@ export const makeReleasePlans = Effect.gen(function* () {
         from release_calendar r join targets t on t.key = r.target and not t.paused
        where r.release_at > ${at(now)}
          and r.release_at <= ${at(DateTime.addDuration(now, settings.releaseLead))}
-         and not exists (
-           select 1 from challenges c
-            where c.type = 'macro' and c.target = r.target and c.period = r.period
-              and c.unit is not distinct from nullif(r.unit, '') and c.cancelled_at is null)
+         -- Looked up release by release: as an anti join it would read every macro challenge there ever was.
+         and (select true from challenges c
+               where c.type = 'macro' and c.target = r.target and c.period = r.period
+                 and c.unit is not distinct from nullif(r.unit, '') and c.cancelled_at is null
+               limit 1) is null
        order by r.release_at, r.target, r.period, r.unit`)
 
   const edgesOf = Effect.fnUntraced(function* (release: Due) {
