@@ -18,6 +18,7 @@ const fromNode = (source: IncomingMessage, largest: number): Effect.Effect<Uint8
       if (size > largest) return finish(Effect.fail("too_large"))
       chunks.push(chunk)
     }
+    // The listeners go with the request, and nothing comes after its end that resuming once more would change.
     const onEnd = () => {
       const [only] = chunks
       resume(Effect.succeed(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)))

@@ -40,8 +40,14 @@ const start = Effect.gen(function* () {
   const idempotency = yield* Idempotency
   const lastPass = yield* Ref.make(yield* Clock.currentTimeMillis)
   const sequence = Effect.gen(function* () {
+    let entries = 0
     // Full batches follow one another at once.
-    const entries = yield* Effect.repeat(keeper.sequence, { while: (taken) => taken === mostPerPass })
+    yield* Effect.repeat(keeper.sequence, {
+      while: (taken) => {
+        entries += taken
+        return taken === mostPerPass
+      }
+    })
     const now = yield* Clock.currentTimeMillis
     const gathered = Duration.millis(now - (yield* Ref.getAndSet(lastPass, now)))
     yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), shortestPause))

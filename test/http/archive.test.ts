@@ -259,6 +259,7 @@ layer(testServer())("The archive", (it) => {
         assert.strictEqual((yield* get(`${archive}/${slug}`)).status, 404, slug)
       }
       for (const cursor of foreignCursors(
+        ["tournament", "here"],
         { position: 0 },
         { position: 1.5 },
         { position: 1e9 },

@@ -327,7 +327,7 @@ layer(testServices())("the list of challenges", (it) => {
       const agent = yield* claimedAgent()
       const challenge = yield* newChallenge()
       yield* Targets.use((targets) => targets.subscribe(agent, "GC"))
-      for (const cursor of foreignCursors("01890000-0000-7000-8000-00000000000", challenge)) {
+      for (const cursor of foreignCursors(["challenges"], "01890000-0000-7000-8000-00000000000", challenge)) {
         const page = { limit: 10, cursor }
         const refusals = [
           yield* Effect.flip(list({}, page)),

@@ -343,6 +343,7 @@ layer(testServices())("Transactions", (it) => {
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       for (const cursor of foreignCursors(
+        ["transfers", "agent"],
         { seq: "12x" },
         { seq: "-1" },
         { seq: "9".repeat(30) },

@@ -212,7 +212,7 @@ layer(testServices())("reading", (it) => {
       assert(next_cursor !== null)
       const [payload, seal] = next_cursor.split(".")
       const forged = [
-        ...foreignCursors(`${parent.comment_id}0`, { id: parent.comment_id }),
+        ...foreignCursors(["comments", event.event_id], `${parent.comment_id}0`, { id: parent.comment_id }),
         `${payload}`,
         `${payload}.`,
         `.${seal}`,

@@ -221,7 +221,7 @@ layer(testServices())("events", (it) => {
         { id, published_at: "99" },
         { id: "no id", published_at }
       ]
-      for (const cursor of foreignCursors(...forged)) {
+      for (const cursor of foreignCursors(["events", "all"], ...forged)) {
         for (const read of [list, today]) {
           const refused = yield* Effect.flip(read({}, { limit: 5, cursor }))
           assert.deepStrictEqual(

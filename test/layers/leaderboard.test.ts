@@ -257,7 +257,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
         { score: 50, count: 1.5, agent_id },
         { score: 50, count: 3, agent_id: "me" }
       ]
-      for (const cursor of foreignCursors(...forged)) {
+      for (const cursor of foreignCursors(["leaderboard", "global"], ...forged)) {
         const refused = yield* Effect.flip(leaderboard(undefined, { limit: 5, cursor }))
         assert.deepStrictEqual(
           refused.errors.map((error) => error.path),

@@ -92,6 +92,27 @@ describe("rows that nobody waits for", () => {
     })
   )
 
+  it.effect(
+    "lose nothing, and keep their order, where the database goes away while they are written one by one",
+    () =>
+      Effect.gen(function* () {
+        let answer: "broken" | "away" | "there" = "broken"
+        const { offered, written } = yield* writing((items) => {
+          if (answer === "there") return Effect.void
+          if (answer === "away") return Effect.die(new StoreUnavailable({ cause: "away" }))
+          if (items.length > 1) answer = "away"
+          return Effect.die(new Error("a bad batch"))
+        })
+        const items = Array.from({ length: 300 }, (_, index) => index)
+        yield* offered(items)
+        yield* later(60_000)
+        assert.deepStrictEqual(written, [])
+        answer = "there"
+        yield* later(5000)
+        assert.deepStrictEqual(written.flat(), items)
+      })
+  )
+
   it.effect("do not hold up the end of a process whose database is away", () =>
     Effect.gen(function* () {
       const { close, offered, written } = yield* writing(() =>

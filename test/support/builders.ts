@@ -226,11 +226,17 @@ export const allPages = Effect.fnUntraced(function* <Item, E, R>(
 const sealed = cursorsOf({
   tokenSecret: Redacted.make(testTokenSecret),
   tokenSecretPrevious: Option.none()
-}).codec("of nobody", Schema.Unknown)
+})
 
-/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and under our seal for another list. */
-export const foreignCursors = (...keys: ReadonlyArray<unknown>): ReadonlyArray<string> => [
-  ...["1", null, {}, [], ...keys].map((key) => sealed.encode(key)),
+/** A list, and which one of its kind, as its cursors are sealed for it. */
+type SealedFor = readonly [list: string, which?: string]
+
+/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and under the very seal of the list. */
+export const foreignCursors = (
+  [list, which]: SealedFor,
+  ...keys: ReadonlyArray<unknown>
+): ReadonlyArray<string> => [
+  ...["1", null, {}, [], ...keys].map((key) => sealed.codec(list, Schema.Unknown).encode(key, which)),
   "",
   "x",
   "!!!",

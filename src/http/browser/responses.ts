@@ -1,9 +1,9 @@
 /** Pages as responses. */
-import { Effect } from "effect"
-import type { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
 import type { Page as ListPage } from "../../services/paging.ts"
+import { text } from "../../services/text.ts"
 import { html, render } from "../pages/html.ts"
 import { document } from "../pages/layout.ts"
 import type { Frame, Page } from "../pages/layout.ts"
@@ -112,12 +112,17 @@ export const chosen = Effect.fnUntraced(function* <Value extends string>(
 
 const longestName = 20
 
+const readName = Schema.decodeEffect(text({ minimum: 1, maximum: longestName }))
+
 /** What a list is filtered by, of names that are not known beforehand; nothing when it is left out. */
 export const named = Effect.fnUntraced(function* (name: string) {
   const value = (yield* query).get(name)
   if (value === null || value === "") return undefined
-  if (value.length <= longestName) return value
-  return yield* InvalidRequest.of(name, `Expected at most ${longestName} characters`)
+  return yield* readName(value).pipe(
+    Effect.catchTag("SchemaError", () =>
+      InvalidRequest.of(name, `Expected text of at most ${longestName} characters`)
+    )
+  )
 })
 
 /** As many as a person looks through; the API has more in a page. */

@@ -17,6 +17,8 @@ const mostAnswers = 400
 
 /** The latest predictions of an agent that are settled, of which its record is drawn. */
 const mostScores = 300
+/** Predictions that are looked at for them, of which most may be open, void or revised. */
+const mostLookedAt = 3000
 
 const TrackRow = Schema.Struct({
   day: Schema.NullOr(TrackDay.fields.day),
@@ -25,7 +27,8 @@ const TrackRow = Schema.Struct({
   right: Schema.Int,
   mean_score: Schema.Finite,
   mean_probability: Schema.NullOr(Schema.Finite),
-  read: Schema.Int
+  read: Schema.Int,
+  more: Schema.Boolean
 })
 
 const make = Effect.gen(function* () {
@@ -77,7 +80,9 @@ const make = Effect.gen(function* () {
       with scored as (
         select t.day::text as day, s.score::float8 as score, s.is_correct,
                (1 + p.confidence::float8) / 2 as probability, least(9, floor(5 + 5 * p.confidence::float8))::int as tenth
-          from predictions p
+          from (
+            select id, challenge_id, agent_id, revision, confidence from predictions
+             where agent_id = ${agentId}::uuid order by id desc limit ${mostLookedAt}) p
          cross join lateral (
            select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
          cross join lateral (
@@ -85,13 +90,13 @@ const make = Effect.gen(function* () {
             where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
               and revision = p.revision
             limit 1) s
-         where p.agent_id = ${agentId}::uuid
          order by p.id desc
          limit ${mostScores}
       )
       select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
              avg(score) as mean_score, avg(probability) as mean_probability,
-             (select count(*)::int from scored) as read
+             (select count(*)::int from scored) as read,
+             exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${mostLookedAt}) as more
         from scored
        group by grouping sets ((day), (tenth))
        order by day, tenth`)
@@ -100,7 +105,7 @@ const make = Effect.gen(function* () {
       confidence: rows.flatMap(({ count, mean_probability, right, tenth }) =>
         tenth === null || mean_probability === null ? [] : [{ tenth, count, right, mean_probability }]
       ),
-      isAll: rows.every(({ read }) => read < mostScores)
+      isAll: rows.every(({ more, read }) => !more && read < mostScores)
     }
   })
 

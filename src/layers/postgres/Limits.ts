@@ -249,7 +249,10 @@ const make = Effect.gen(function* () {
       const limits = settings.limits[name]
       const hasLease = (limit: RateLimit) => leases.take(locate({ name, subject, limit }, now))
       const first = leased.has(name) ? limits.findIndex((limit) => !hasLease(limit)) : 0
-      return first === -1 ? Effect.void : takeFrom(limits.slice(first), name, subject, now)
+      if (first === -1) return Effect.void
+      const taken = takeFrom(limits.slice(first), name, subject, now)
+      // A lease that was counted is kept, also where whoever asked first has left: others of the subject use it.
+      return leased.has(name) ? Effect.uninterruptible(taken) : taken
     })
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {

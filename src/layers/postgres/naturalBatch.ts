@@ -36,7 +36,7 @@ const inFlight = 2
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
 
 /** The database is away for the whole batch: each alone would wait for it once more. */
-export const isAway = (cause: Cause.Cause<never>): boolean =>
+const isAway = (cause: Cause.Cause<never>): boolean =>
   cause.reasons.some(
     (reason) =>
       Cause.isDieReason(reason) &&

@@ -2,9 +2,9 @@
  * Rows that nobody waits for: they are kept in memory and written together, with a rest between two writes, and at the end
  * of the scope what is left. A process that is killed loses those of its last rest.
  */
-import { Array as Arr, Cause, Effect, Latch } from "effect"
+import { Array as Arr, Cause, Effect, Exit, Latch } from "effect"
 import type { Duration } from "effect"
-import { isAway } from "./naturalBatch.ts"
+import { StoreUnavailable } from "../../services/errors.ts"
 
 export interface Options<Item> {
   /** Writes all of them or none; writing one that was written before does nothing. */
@@ -14,7 +14,11 @@ export interface Options<Item> {
   readonly largest: number
 }
 
-/** A database that is away is asked again so often, for minutes. */
+/** The database is away, or a lock was waited for in vain: nothing is wrong with the rows. */
+const isUnavailable = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof StoreUnavailable)
+
+/** Rows that could not be written are tried again so often, for minutes. */
 const restWhileAway: Duration.Input = "5 seconds"
 const mostAttempts = 100
 
@@ -29,35 +33,41 @@ export const make = Effect.fnUntraced(function* <Item>({ largest, rest, write }:
       Effect.annotateLogs({ rows: items.length })
     )
 
-  const written = (items: Arr.NonEmptyReadonlyArray<Item>, mayWait: boolean): Effect.Effect<void> =>
-    Effect.matchCauseEffect(
-      Effect.suspend(() => write(items)),
-      {
-        onSuccess: () => {
-          attemptsInVain = 0
-          return Effect.void
-        },
-        onFailure: (cause) => {
-          if (isAway(cause)) {
-            attemptsInVain += 1
-            if (!mayWait || attemptsInVain > mostAttempts) return lost(items, cause)
-            kept.unshift(...items)
-            some.openUnsafe()
-            return Effect.void
-          }
-          // What fails in company is written alone, so that it takes nobody with it.
-          return items.length === 1
-            ? lost(items, cause)
-            : Effect.forEach(items, (item) => written([item], mayWait), { discard: true })
-        }
-      }
-    )
+  /** To be tried again; given up when that has been in vain for minutes, or nothing comes after. */
+  const putBack = (items: ReadonlyArray<Item>, cause: Cause.Cause<unknown>, mayWait: boolean) => {
+    attemptsInVain += 1
+    if (!mayWait || attemptsInVain > mostAttempts) {
+      attemptsInVain = 0
+      return lost(items, cause)
+    }
+    kept.unshift(...items)
+    some.openUnsafe()
+    return Effect.void
+  }
+
+  /** What failed in company is written one by one, so that it takes nobody with it, until the database is away. */
+  const oneByOne = Effect.fnUntraced(function* (items: ReadonlyArray<Item>, mayWait: boolean) {
+    for (const [index, item] of items.entries()) {
+      const exit = yield* Effect.exit(Effect.suspend(() => write([item])))
+      if (Exit.isSuccess(exit)) continue
+      if (isUnavailable(exit.cause)) return yield* putBack(items.slice(index), exit.cause, mayWait)
+      yield* lost([item], exit.cause)
+    }
+  })
 
   const flush = (mayWait: boolean) =>
     Effect.suspend(() => {
       const items = kept.splice(0, largest)
       if (kept.length === 0) some.closeUnsafe()
-      return Arr.isArrayNonEmpty(items) ? written(items, mayWait) : Effect.void
+      if (!Arr.isArrayNonEmpty(items)) return Effect.void
+      return Effect.matchCauseEffect(
+        Effect.suspend(() => write(items)),
+        {
+          onSuccess: () => Effect.sync(() => void (attemptsInVain = 0)),
+          onFailure: (cause) =>
+            isUnavailable(cause) ? putBack(items, cause, mayWait) : oneByOne(items, mayWait)
+        }
+      )
     })
 
   yield* Effect.addFinalizer(() =>

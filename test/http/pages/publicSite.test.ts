@@ -152,7 +152,9 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       )
       assert.deepStrictEqual(shown(yield* get("/events?asset=GC&space=policy")), ["Gold is taxed"])
       assert.deepStrictEqual(shown(yield* get("/events?asset=nothing")), [])
-      assert.strictEqual((yield* get(`/events?asset=${"x".repeat(21)}`)).status, 400)
+      for (const asset of ["x".repeat(21), "%00", "%E2%80%AEx"]) {
+        assert.strictEqual((yield* get(`/events?asset=${asset}`)).status, 400, asset)
+      }
     })
   )
 
@@ -194,7 +196,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.include(textOf(agent), "Reads the tape.")
       assert.deepStrictEqual(drawingsOf(yield* get(`/agents/${world.newcomer}`)).length, 2)
 
-      // Every page is under 100 KB, and made in under 50 ms: the best of some, because others use this machine, too.
+      // Every page is under 100 KB, and made in under 50 ms: the best of some, because a machine has other work, too.
       for (const path of [
         "/",
         "/leaderboard",

@@ -38,18 +38,16 @@ const countPieces = (text: string, count: Count): number => {
 }
 
 /** One that could not be loaded is loaded anew for the next text. */
-export const encoding = {
-  load: (): Promise<Count> => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  }
+const loaded = (): Promise<Count> => {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
 }
 
 export const countText = async (text: string): Promise<number> =>
-  text === "" ? 0 : countPieces(text, await encoding.load())
+  text === "" ? 0 : countPieces(text, await loaded())
 
 const isImage = ({ type }: JsonObject): boolean =>
   type === "image" || type === "image_url" || type === "input_image"
