@@ -42,7 +42,7 @@ const usual: Plan = {
   connections: [32, 64],
   rounds: 3,
   rampSeconds: 0.5,
-  seconds: 2,
+  seconds: 1.75,
   warmSeconds: 5,
   settled: [100_000, 1_000_000],
   staked: 100_000,
@@ -83,7 +83,7 @@ export const help = `npm run bench -- [SCENARIO] [options]
                        100 000 agents and 2 000 000 comments), gateway (calls of models: directly,
                        through a bare proxy, through Portkey's gateway, and through ours); may be repeated
   --rounds N           rounds of each contender (3)
-  --seconds N          counted seconds of each round (2)
+  --seconds N          counted seconds of each round (1.75)
   --connections N,N    32,64
   --json FILE          writes every round and all ratios
   --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)
