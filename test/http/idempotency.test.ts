@@ -149,9 +149,9 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
         ]
       ] as const
       for (const [path, json] of made) {
-        const create = (body: object) =>
+        const create = (body: object, token = testAdminToken) =>
           post(`/api/v1/admin/${path}`, {
-            token: testAdminToken,
+            token,
             headers: { "idempotency-key": `make-${path}` },
             json: body
           })
@@ -161,6 +161,7 @@ layer(testServer({ environment }))("Idempotency-Key", (it) => {
         assert.deepStrictEqual([again.status, again.text], [201, first.text])
         assert.strictEqual(again.headers.get("idempotency-replayed"), "true")
         assert.strictEqual((yield* create({ ...json, question: "Another one?" })).status, 422)
+        assert.strictEqual((yield* create(json, "a stranger's")).status, 401)
       }
       const { json } = yield* get("/api/v1/admin/audit?limit=9", { token: testAdminToken })
       assert.deepStrictEqual(
