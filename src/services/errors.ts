@@ -2,7 +2,7 @@
  * Errors that several areas share. Every error carries its HTTP status beside its definition, a stable
  * machine-readable `code`, and a `detail` that says what is wrong and what would be right.
  */
-import { Data, Effect, Schema } from "effect"
+import { Cause, Data, Effect, Schema } from "effect"
 
 /** The stable `code` of an error, filled in by the constructor. */
 export const errorCode = <const Code extends string>(code: Code) =>
@@ -41,3 +41,10 @@ export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest
  * anything about it; the edge answers 503 and asks to try again.
  */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}
+
+/** Those among the defects that something failed of. */
+export const storeUnavailableIn = (cause: Cause.Cause<unknown>): ReadonlyArray<StoreUnavailable> =>
+  cause.reasons
+    .filter(Cause.isDieReason)
+    .map(({ defect }) => defect)
+    .filter((defect) => defect instanceof StoreUnavailable)

@@ -25,7 +25,7 @@ import {
   HttpServerResponse
 } from "effect/http"
 import { IpNetwork } from "effect/net"
-import { StoreUnavailable } from "../../services/errors.ts"
+import { storeUnavailableIn } from "../../services/errors.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
@@ -143,8 +143,7 @@ const responseToCause = Effect.fnUntraced(function* (
   ) {
     return notFound(request, refuse)
   }
-  const defects = cause.reasons.filter(Cause.isDieReason).map((reason) => reason.defect)
-  const away = defects.find((defect) => defect instanceof StoreUnavailable)
+  const [away] = storeUnavailableIn(cause)
   if (away !== undefined) {
     // An outage is one story: its stack on every request would drown it.
     yield* Effect.logWarning("the database cannot be reached or is busy").pipe(

@@ -2,10 +2,10 @@
  * Natural batching: a lone request starts at once; those that arrive while statements run go together in the next one.
  * So it costs no time when idle, and under load one statement serves many requests.
  */
-import { Array as Arr, Cause, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
-import type { Scope } from "effect"
+import { Array as Arr, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
+import type { Cause, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import { StoreUnavailable } from "../../services/errors.ts"
+import { storeUnavailableIn } from "../../services/errors.ts"
 import { Pipelined } from "./Database.ts"
 
 interface Waiting<In, Out> {
@@ -36,12 +36,9 @@ const inFlight = 2
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
 
 /** The database is away for the whole batch: each alone would wait for it once more. */
-const isAway = (cause: Cause.Cause<never>): boolean =>
-  cause.reasons.some(
-    (reason) =>
-      Cause.isDieReason(reason) &&
-      reason.defect instanceof StoreUnavailable &&
-      !(SqlError.isSqlError(reason.defect.cause) && waits.has(reason.defect.cause.reason._tag))
+const isAway = (failure: Cause.Cause<never>): boolean =>
+  storeUnavailableIn(failure).some(
+    ({ cause }) => !(SqlError.isSqlError(cause) && waits.has(cause.reason._tag))
   )
 
 /** The first of each key, and the others, which come next. */

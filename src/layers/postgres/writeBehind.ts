@@ -2,9 +2,9 @@
  * Rows that nobody waits for: they are kept in memory and written together, with a rest between two writes, and at the end
  * of the scope what is left. A process that is killed loses those of its last rest.
  */
-import { Array as Arr, Cause, Effect, Exit, Latch } from "effect"
-import type { Duration } from "effect"
-import { StoreUnavailable } from "../../services/errors.ts"
+import { Array as Arr, Effect, Exit, Latch } from "effect"
+import type { Cause, Duration } from "effect"
+import { storeUnavailableIn } from "../../services/errors.ts"
 
 export interface Options<Item> {
   /** Writes all of them or none; writing one that was written before does nothing. */
@@ -15,8 +15,7 @@ export interface Options<Item> {
 }
 
 /** The database is away, or a lock was waited for in vain: nothing is wrong with the rows. */
-const isUnavailable = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof StoreUnavailable)
+const isUnavailable = (cause: Cause.Cause<unknown>): boolean => storeUnavailableIn(cause).length > 0
 
 /** Rows that could not be written are tried again so often, for minutes. */
 const restWhileAway: Duration.Input = "5 seconds"
