@@ -16,7 +16,7 @@ import { median } from "../measurement.ts"
 import type { Measurement } from "../measurement.ts"
 import type { Plan } from "../options.ts"
 import * as Seed from "../seed.ts"
-import { challengePrefix, epochMillis, spreadChallenges, uuidText } from "../world.ts"
+import { agentPrefix, challengePrefix, epochMillis, reasoning, spreadChallenges, uuidText } from "../world.ts"
 
 const connections = 64
 const turns = ["on", "off"] as const
@@ -51,24 +51,28 @@ const temporary = Effect.acquireRelease(
 const emptied = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const from = epochMillis()
-  const isEmpty = Effect.map(sql`select 1 from log_pending limit 1`, (rows) => rows.length === 0)
+  const isEmpty = Effect.map(sql`select 1 from log_waiting limit 1`, (rows) => rows.length === 0)
   yield* isEmpty.pipe(Effect.repeat({ until: (empty) => empty, schedule: Schedule.spaced("50 millis") }))
   return (epochMillis() - from) / 1000
 })
 
-/** Entries of their own, as a prediction leaves them in the queue. */
+/** Predictions of their own, as the service leaves them to the sequencer. */
 const queue = Effect.fnUntraced(function* (entries: number) {
   const sql = yield* SqlClient.SqlClient
-  const challenge = sql.literal(uuidText(challengePrefix, `n % ${spreadChallenges}`))
+  yield* Seed.predictWorld
   yield* sql`
-    insert into log_pending (type, challenge_id, commit, entry)
-    select 'prediction.commit', challenge::uuid, commit,
-           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge
-                      || '","type":"prediction.commit"}', 'UTF8')
-      from generate_series(1, ${entries}::int) as n
+    insert into predictions
+      (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit,
+       queue_id)
+    select c.id, a.id, 0, uuidv7(), 'bullish', 0.7, ${reasoning}, c.created_at, c.deadline, salt, body,
+           sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body), nextval('log_pending_id_seq')
+      from generate_series(0, ${entries - 1}::int) as n
      cross join lateral (
-       select ${challenge} as challenge, sha256(convert_to('bench ' || n, 'UTF8')) as commit) as c`
-  yield* sql`vacuum (analyze) log_pending`
+       select sha256(int4send(n)) as salt, convert_to(repeat('{"bench":"body"}', 20) || n, 'UTF8') as body) as s
+      join challenges c on c.id = ${sql.literal(uuidText(challengePrefix, `n % ${spreadChallenges}`))}::uuid
+      join agents a on a.id = ${sql.literal(uuidText(agentPrefix, `n / ${spreadChallenges}`))}::uuid
+     order by n`
+  yield* sql`vacuum (analyze) predictions`
 })
 
 /** The sequencer of the service, in this process, on a database that does nothing else. */

@@ -40,7 +40,7 @@ const State = Schema.Struct({
 export const logState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* one(State)(sql`
-    select size::float8 as size, root, fault, (select count(*)::int from log_pending) as pending from log_state`)
+    select size::float8 as size, root, fault, (select count(*)::int from log_waiting) as pending from log_state`)
 })
 
 const Checkpoint = Schema.Struct({

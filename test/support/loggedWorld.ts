@@ -69,11 +69,14 @@ export const loggedWorld = Effect.gen(function* () {
   for (const agent of agents.slice(0, 3)) yield* revised(agent, earlier, 1)
   yield* sql`update log_pending set imported = true, entry = null where type = 'challenge.create'`
   yield* sql`
-    update log_pending
-       set imported = true,
-           entry = convert_to(replace(convert_from(entry, 'UTF8'), '"type":"prediction.commit"',
-                                      '"of":"prediction.commit","type":"import"'), 'UTF8')
-     where type = 'prediction.commit'`
+    insert into log_pending (type, challenge_id, commit, imported, entry)
+    select type, challenge_id, commit, true,
+           convert_to(replace(convert_from(entry, 'UTF8'), '"type":"prediction.commit"',
+                              '"of":"prediction.commit","type":"import"'), 'UTF8')
+      from log_waiting where type = 'prediction.commit' order by id`
+  yield* sql`alter table predictions disable trigger user`
+  yield* sql`update predictions set queue_id = null`
+  yield* sql`alter table predictions enable trigger user`
   yield* sequenceAll
 
   const settled = yield* newChallenge({ deadline })

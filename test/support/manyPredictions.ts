@@ -44,24 +44,18 @@ export const predictionsOf = Effect.fnUntraced(function* (
     ),
     written as (
       insert into predictions
-        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
+        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, queue_id)
       select challenge_id, agent_id::uuid, 0, uuidv7(), direction, confidence, ${DateTime.toDateUtc(receivedAt)}, deadline,
-             salt, body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)
+             salt, body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body),
+             nextval('log_pending_id_seq')
         from sealed order by agent_id
-      returning challenge_id, direction, commit
-    ),
-    counted as (
+      returning challenge_id, direction
+    )
       insert into prediction_counts as k (challenge_id, shard, bullish, bearish, neutral)
       select challenge_id, pg_backend_pid() % 16, count(*) filter (where direction = 'bullish'),
              count(*) filter (where direction = 'bearish'), count(*) filter (where direction = 'neutral')
         from written group by challenge_id
       on conflict (challenge_id, shard) do update set
         bullish = k.bullish + excluded.bullish, bearish = k.bearish + excluded.bearish,
-        neutral = k.neutral + excluded.neutral
-    )
-    insert into log_pending (type, challenge_id, commit, entry)
-    select 'prediction.commit', challenge_id, commit,
-           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
-                      || '","type":"prediction.commit"}', 'UTF8')
-      from written`
+        neutral = k.neutral + excluded.neutral`
 })

@@ -55,6 +55,8 @@ const changed = (type: string, column: string): string => {
       return `coalesce(${column} + 1, '2026-01-01')`
     case "bool":
       return `coalesce(not ${column}, true)`
+    case "int8multirange":
+      return `${column} + '{[1,65536)}'`
     case "int4":
     case "int8":
       // One byte, and a value that no other row has.

@@ -41,6 +41,7 @@ const tables = [
 /** What no entry records, and why. */
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
+  "predictions.queue_id": "the order of what waits is not fixed before it has an index",
   "prediction_counts.shard": "only the sum of all shards is shown",
   "stakes.id": "an address of the API",
   "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
@@ -51,6 +52,7 @@ const unrecorded: Readonly<Record<string, string>> = {
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
   "log_state.singleton": "there is one row",
   "log_state.fault": "what the audit itself writes",
+  "log_state.passes": "keeps sequencers of earlier versions out",
   "log_identity.singleton": "there is one row",
   "log_identity.created_at": "of the first start",
   "log_keys.added_at": "the entry of a key says where in the log it took over"
@@ -149,7 +151,9 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
     case "log_cosignatures":
       return [`cosignature of`]
     case "log_state":
-      return ["log_state", what]
+      return column === "taken" || column === "late"
+        ? ["its commit is not in the log|an entry that waits"]
+        : ["log_state", what]
     case "log_reveals":
       return ["log_reveals|log does not reveal"]
     case "log_identity":
@@ -224,7 +228,6 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
-  ["log_pending", "type = 'prediction.commit'", "its commit is not in the log"],
   ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
   ["log_state", "true", "log_state: it has no row"],
   ["log_reveals", "true", "nothing waits to do so"],
@@ -244,11 +247,16 @@ const added: ReadonlyArray<
     { id: anotherId },
     "its making is not in the log"
   ],
-  ["predictions", "true", { agent_id: anotherId }, "agent_id is not what its sealed body says"],
   [
     "predictions",
     "true",
-    { id: anotherId, revision: "99", commit: "sha256('x')" },
+    { agent_id: anotherId, queue_id: "null" },
+    "agent_id is not what its sealed body says"
+  ],
+  [
+    "predictions",
+    "true",
+    { id: anotherId, revision: "99", commit: "sha256('x')", queue_id: "null" },
     "its commit is not in the log"
   ],
   ["prediction_counts", "true", { shard: "-1" }, "prediction_counts"],
@@ -286,8 +294,8 @@ const added: ReadonlyArray<
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
     "log_pending",
-    "type = 'prediction.commit'",
-    { id: "100000", commit: "sha256('x')" },
+    "type = 'challenge.create'",
+    { id: "100000", type: "'prediction.commit'", commit: "sha256('x')" },
     "there is no prediction"
   ],
   ["log_nodes", "true", { n: "7" }, "the log has no entries for such a hash"],
@@ -406,6 +414,31 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         assert.deepStrictEqual(unnamed, [])
         assert.deepStrictEqual(yield* differences, [])
       })
+    )
+
+    it.effect(
+      "names a prediction that neither is in the log nor waits, and one that waits although it is",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const waiting = sql.literal("queue_id > (select taken from log_state)")
+          for (const [change, said] of [
+            [sql`update predictions set queue_id = null where ${waiting}`, "its commit is not in the log"],
+            [
+              sql`update predictions set queue_id = queue_id + 100000 where not ${waiting}`,
+              "an entry that waits (prediction.commit) is in the log as entry"
+            ]
+          ] as const) {
+            yield* change
+            const found = yield* differences
+            assert.isTrue(
+              found.some((line) => line.includes(said)),
+              found.join("\n")
+            )
+            yield* restored("predictions")
+          }
+          assert.deepStrictEqual(yield* differences, [])
+        })
     )
 
     it.effect.prop(

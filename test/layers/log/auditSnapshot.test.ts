@@ -65,7 +65,7 @@ layer(testServices())("An audit of the public log", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const change = sql`
-        update log_pending set entry = convert_to('{"c":1}', 'UTF8') where type = 'prediction.commit'`
+        update log_pending set entry = convert_to('{"c":1}', 'UTF8') where type = 'challenge.create'`
       yield* predict(yield* claimedAgent(), yield* newChallenge())
       yield* change
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]

@@ -4,7 +4,6 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { predictionCommit } from "../../../src/layers/postgres/log/entries.ts"
 import { leafHash, rootOf } from "../../../src/layers/postgres/log/frontier.ts"
-import { queueCommits } from "../../../src/layers/postgres/log/queueCommits.ts"
 import { column } from "../../../src/layers/postgres/query.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -37,7 +36,7 @@ const waiting = (challenge: { readonly id: string }) =>
     Waiting,
     (sql) => sql`
       select type, version, imported, closed_at, convert_from(entry, 'UTF8') as entry
-        from log_pending where challenge_id = ${challenge.id}::uuid order by id`
+        from log_waiting where challenge_id = ${challenge.id}::uuid order by id`
   )
 
 const typesOf = (challenge: { readonly id: string }) =>
@@ -49,23 +48,18 @@ const Commits = Schema.Array(Schema.Tuple([Uuid, Schema.Uint8Array]))
 layer(testServices())("The statement that records predictions", (it) => {
   it.effect.prop("writes the canonical bytes of their commits, whatever they are", [Commits], ([commits]) =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`truncate log_pending`
-      yield* sql`
-          with written as (
-            select * from unnest(${column(
+      const stored = yield* rowsOf(
+        Schema.Struct({ entry: Schema.Uint8Array }),
+        (sql) => sql`
+          select log_commit_entry(challenge_id, commit) as entry
+            from unnest(${column(
               "uuid",
               commits.map(([id]) => id)
             )}, ${column(
               "bytea",
               commits.map(([, commit]) => commit)
-            )}) as w (challenge_id, commit)
-          ),
-          ${sql.literal(queueCommits)}
-          select 1`
-      const stored = yield* rowsOf(
-        Schema.Struct({ entry: Schema.Uint8Array }),
-        () => sql`select entry from log_pending order by id`
+            )}) with ordinality as w (challenge_id, commit, position)
+           order by position`
       )
       assert.deepStrictEqual(
         stored.map(({ entry }) => Buffer.from(entry).toString()),

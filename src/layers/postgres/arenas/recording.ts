@@ -8,7 +8,7 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { ChallengeType } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { queueCommits } from "../log/queueCommits.ts"
+import { queueId } from "../log/queueCommits.ts"
 import { at, decimal } from "../query.ts"
 import { bodyAround, salts } from "./commitments.ts"
 
@@ -67,15 +67,15 @@ export const recording = (sql: SqlClient.SqlClient, sealed: ReturnType<typeof se
     written as (
       insert into predictions
         (challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
-         received_at, deadline, salt, body, commit)
+         received_at, deadline, salt, body, commit, queue_id)
       select challenge_id, ${sealed.agentId}::uuid, revision, ${sealed.id}::uuid, ${direction}, ${confidence}::numeric,
              ${value}::numeric, ${std}::numeric, ${sealed.reasoning}, ${at(sealed.receivedAt)}, deadline, salt, body,
-             sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)
+             sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body),
+             ${sql.literal(queueId)}
         from sealed
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
-    ${sql.literal(queueCommits)},
     used as (
       update agents a set predictions_used = a.predictions_used + 1
         from written w where w.revision = 0 and a.id = w.agent_id and a.prediction_limit is not null

@@ -16,7 +16,7 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { queueCommits } from "../log/queueCommits.ts"
+import { queueId } from "../log/queueCommits.ts"
 import { at, column, decimal } from "../query.ts"
 import { bodyAround, salts } from "./commitments.ts"
 
@@ -135,15 +135,16 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
     ),
     written as (
       insert into predictions
-        (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit)
+        (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit,
+         queue_id)
       select challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt_bytes,
-             body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt_bytes || body)
+             body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt_bytes || body),
+             ${sql.literal(queueId)}
         from sealed
        order by challenge_id, agent_id
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
-    ${sql.literal(queueCommits)},
     limited as (
       select a.id from agents a
        where a.id in (select agent_id from written where revision = 0) and a.prediction_limit is not null

@@ -8,7 +8,7 @@ import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
-import { makeStandstill } from "./waiting.ts"
+import { makeStandstill, waitingCount } from "./waiting.ts"
 
 const waitingGauge = Metric.gauge("log_pending_entries", {
   description: "Recorded things that wait for their index in the public log, counted up to 100 000"
@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
     trim,
     measure: Effect.gen(function* () {
       const { signed_at, waiting } = yield* measured(sql`
-        select (select count(*)::int from (select 1 from log_pending limit ${mostCounted}) p) as waiting,
+        select ${waitingCount(sql, mostCounted)} as waiting,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
       yield* Metric.update(waitingGauge, waiting)
       yield* Metric.update(standstillGauge, (yield* standstill).seconds)

@@ -1,12 +1,8 @@
 /**
- * Part of the statement that records predictions: their commits enter the queue of the log with them, or not at all.
- * The bytes are those of `predictionCommit`, written where the statement has them: there is nothing in them to escape.
+ * What makes predictions wait for the log: in the insert that records them, an id of the same sequence as that of
+ * `log_pending`, so that all that waits has one order. Nothing else is written; the view `log_waiting` has both.
+ *
+ * The sequencer tells by transactions which ids may still appear (queueStart.ts), so the statement must have its
+ * transaction's number before it takes an id: it has, for it has locked the challenge.
  */
-export const queueCommits = `
-    queued as (
-      insert into log_pending (type, challenge_id, commit, entry)
-      select 'prediction.commit', challenge_id, commit,
-             convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
-                        || '","type":"prediction.commit"}', 'UTF8')
-        from written
-    )`
+export const queueId = "nextval('log_pending_id_seq')"

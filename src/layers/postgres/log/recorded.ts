@@ -165,15 +165,18 @@ const Commits = Schema.Struct({
 
 /**
  * The commits of these challenges that are in the log: how many, the last index and the root. Challenges without any
- * are left out.
+ * are left out. They are found by the predictions, for an index of the log by challenge was a fifth of what storing an
+ * entry costs.
  */
 export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
   many(Commits)(sql`
-    select e.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
-           merkle_root(string_agg(sha256('\\x00'::bytea || e.commit), ''::bytea order by e.index)) as root
-      from log_entries e
-     where e.type = 'prediction.commit' and e.challenge_id = any(${column("uuid", challengeIds)})
-     group by e.challenge_id`)
+    select p.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
+           merkle_root(string_agg(sha256('\\x00'::bytea || p.commit), ''::bytea order by e.index)) as root
+      from predictions p
+     cross join lateral (
+       select index from log_entries where type = 'prediction.commit' and commit = p.commit limit 1) e
+     where p.challenge_id = any(${column("uuid", challengeIds)})
+     group by p.challenge_id`)
 
 const noCommits = { commits: 0, last_index: null, root: emptyRoot }
 

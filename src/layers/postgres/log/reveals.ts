@@ -2,6 +2,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { at, column, many, maybe, orDefect, run } from "../query.ts"
 import { predictionReveal } from "./entries.ts"
+import { waitingCount } from "./waiting.ts"
 
 /** Predictions that one call reveals. */
 const chunk = 2000
@@ -41,7 +42,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const next = yield* due(sql`
       select challenge_id::text, last_agent_id::text, last_revision from log_reveals
        where due_at <= ${at(now)}
-         and (select count(*) from (select 1 from log_pending limit ${mostWaiting}) waiting) < ${mostWaiting}
+         and ${waitingCount(sql, mostWaiting)} < ${mostWaiting}::int
        order by due_at, challenge_id
        limit 1
          for update skip locked`)

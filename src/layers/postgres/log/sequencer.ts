@@ -41,6 +41,12 @@ const Seen = Schema.Struct({
 })
 type Seen = typeof Seen.Type
 
+/** What was seen, as PostgreSQL takes it apart again: all ids in their order, and up to which id no others will appear. */
+interface Batch {
+  readonly ids: string
+  readonly over: string
+}
+
 const hashLength = 32
 
 const stateOf = (tree: Frontier): State => ({ size: tree.size, root: tree.root() })
@@ -72,6 +78,10 @@ export const makeSequence = Effect.gen(function* () {
    * The first entries of the queue. Of those that have their bytes only the leaf hashes leave the database; of the
    * others, which are few, their keys.
    */
+  const prediction = sql.literal(
+    `p.queue_id as id, 'prediction.commit' as type, p.challenge_id, null::int4 as version, null::timestamptz as closed_at,
+     false as imported, log_commit_entry(p.challenge_id, p.commit) as entry`
+  )
   const look = (after: string, passedBefore: string) =>
     seenRow(sql`
       select s.size::float8 as size, s.root, s.fault,
@@ -89,17 +99,34 @@ export const makeSequence = Effect.gen(function* () {
                                                'version', version, 'closed_at', closed_at, 'imported', imported)
                             order by id) filter (where entry is null), '[]') as unwritten
            from (
-             select row_number() over (order by id) - 1 as place, p.*
-               from (select * from log_pending where id > ${after}::int8 order by id limit ${mostPerPass}) p) p) w`)
+             select row_number() over (order by id) - 1 as place, w.*
+               from (
+                 (select id, type, challenge_id, version, closed_at, imported, entry
+                    from log_pending where id > ${after}::int8 order by id limit ${mostPerPass})
+                 union all
+                 (select ${prediction}
+                    from predictions p where p.queue_id > s.taken order by p.queue_id limit ${mostPerPass})
+                 union all
+                 select late.*
+                   from unnest(s.late) as r (ids)
+                  cross join lateral (
+                    select ${prediction}
+                      from predictions p where p.queue_id >= lower(r.ids) and p.queue_id < upper(r.ids)
+                     order by p.queue_id limit ${mostPerPass}) late
+                  order by id
+                  limit ${mostPerPass}) w) w) w`)
 
   /**
    * Moves a run of what was seen from the queue to the log, whose state then is that of `tree`; `bytes` are of those
    * that came without. It does nothing when the state is not `before` any more, or another replica is at it. What
    * moves the state takes what it adds, so as long as the state is `before` all that was seen still waits; were it not
    * so, the statement fails, for its tree is not that of the entries then.
+   *
+   * Runs are in the order of ids, and so is what is seen: nothing that could be seen, up to the run's last id, waits any
+   * more. Smaller ids that were not there are kept as `late` until no transaction can bring them any more.
    */
   const store = (
-    ids: string,
+    { ids, over }: Batch,
     { entries, first }: Run,
     before: State,
     tree: Frontier,
@@ -109,18 +136,36 @@ export const makeSequence = Effect.gen(function* () {
     return Effect.map(
       // What is signed must not be lost in a crash: where commits are asynchronous, this one waits for the disk.
       storedRow(sql`
-        with moved as (
-          update log_state set size = ${BigInt(after.size)}, root = ${after.root}
+        with batch as materialized (
+          select (string_to_array(${ids}, ',')::int8[])[${first + 1}::int:${first + entries}::int] as ids
+        ),
+        moved as (
+          update log_state
+             set size = ${BigInt(after.size)}, root = ${after.root}, passes = passes + 1,
+                 taken = greatest(taken, b.last),
+                 late = late + int8multirange(int8range(taken, greatest(taken, b.last), '(]')) - b.own
+                        - int8multirange(int8range(null, least(${over}::int8, b.last), '(]'))
+            from (
+              select max(id) as last, range_agg(int8range(id, id, '[]')) as own
+                from batch cross join unnest(ids) as id) b
            where size = ${BigInt(before.size)} and root = ${before.root} and fault is null
              and pg_try_advisory_xact_lock(${logLock})
           returning case current_setting('synchronous_commit')
                       when 'off' then set_config('synchronous_commit', 'on', true) end
         ),
-        taken as (
+        dequeued as (
           delete from log_pending
-           where id = any ((string_to_array(${ids}, ',')::int8[])[${first + 1}::int:${first + entries}::int])
+           where id = any ((select ids from batch)::int8[])
              and exists (select from moved)
           returning id, type, challenge_id, version, commit, commit_index, entry
+        ),
+        taken as (
+          select * from dequeued
+          union all
+          select queue_id, 'prediction.commit', challenge_id, null, commit, null, log_commit_entry(challenge_id, commit)
+            from predictions
+           where queue_id = any ((select ids from batch)::int8[])
+             and exists (select from moved)
         ),
         stored as (
           insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
@@ -159,7 +204,7 @@ export const makeSequence = Effect.gen(function* () {
       insert into log_reveals (challenge_id, due_at)
       select c.id, c.deadline from challenges c
        where c.id = any(${column("uuid", closed)})
-         and exists (select 1 from log_entries e where e.challenge_id = c.id and e.type = 'prediction.commit')
+         and exists (select 1 from predictions p where p.challenge_id = c.id)
        order by c.id
       on conflict do nothing`)
 
@@ -180,7 +225,7 @@ export const makeSequence = Effect.gen(function* () {
    * What has its bytes and what has not, in turn, within a transaction: what is composed counts what stands before it
    * in the log, and nothing may be added meanwhile.
    */
-  const composed = Effect.fnUntraced(function* (seen: Seen, tree: Frontier) {
+  const composed = Effect.fnUntraced(function* (seen: Seen, over: string, tree: Frontier) {
     if (!(yield* hold(seen))) return false
     let written = 0
     for (const each of runsOf(seen)) {
@@ -189,7 +234,7 @@ export const makeSequence = Effect.gen(function* () {
       if (bytes.length === 0) written += each.entries
       const before = stateOf(tree)
       const nodes = grown(tree, leaves)
-      if (!(yield* store(seen.ids, each, before, tree, { bytes, nodes }))) {
+      if (!(yield* store({ ids: seen.ids, over }, each, before, tree, { bytes, nodes }))) {
         return yield* Effect.die(new Error("the log was moved by somebody who does not hold its lock"))
       }
       const closed = each.unwritten.flatMap(({ challenge_id, type }) =>
@@ -211,9 +256,10 @@ export const makeSequence = Effect.gen(function* () {
     }
     if (seen.fault !== null) return 0
     const tree = yield* treeOf(seen)
+    const over = seen.passed ? from.mark.assigned : "0"
     const isDone = yield* unwritten.length > 0
-      ? transaction(composed(seen, tree))
-      : store(seen.ids, { first: 0, entries, unwritten }, seen, tree, {
+      ? transaction(composed(seen, over, tree))
+      : store({ ids: seen.ids, over }, { first: 0, entries, unwritten }, seen, tree, {
           bytes: [],
           nodes: grown(tree, leavesOf(seen, 0, entries))
         })

@@ -1,6 +1,6 @@
 /**
- * Looks into the queue at a cost that is bounded by ids, whatever waits there, and however many rows that were taken
- * vacuum has not been at: the queue has no index but its key, for predicting would pay for every other.
+ * Looks at what waits at a cost that is bounded by ids, whatever waits there, and however many rows that were taken
+ * vacuum has not been at: there is no index but that of the ids, for predicting would pay for every other.
  */
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,18 +24,31 @@ const lately = (sql: SqlClient.SqlClient, from: number, to: number) => {
 /** The challenge of a prediction that waits, by a `commit` that is hexadecimal; null when it is not among the newest. */
 export const waitingCommit = (sql: SqlClient.SqlClient, commit: string) => sql`
   (select challenge_id
-     from (select type, challenge_id, commit from log_pending
+     from (select type, challenge_id, commit from log_waiting
             where ${lately(sql, mostLooked, 0)}
             order by id desc limit ${mostLooked}) looked
     where type = 'prediction.commit' and commit = decode(${commit}, 'hex') limit 1)`
 
 /** Whether more waits than is looked through. The queue is emptied in order, so then the ids before those wait, too. */
 export const moreWaits = (sql: SqlClient.SqlClient) => sql`
-  (select true from log_pending where ${lately(sql, 2 * mostLooked, mostLooked)} order by id desc limit 1)`
+  (select true from log_waiting where ${lately(sql, 2 * mostLooked, mostLooked)} order by id desc limit 1)`
+
+/**
+ * How much waits, counted up to so many; without predictions whose transactions have just ended late, which the next pass
+ * takes. They are read between two bounds, too.
+ */
+export const waitingCount = (sql: SqlClient.SqlClient, most: number) => sql`
+  (select least(${most}::int, count(*)::int)
+     from ((select 1 from log_pending limit ${most})
+           union all
+           (select 1 from predictions
+             where queue_id > (select taken from log_state)
+               and queue_id <= (select last_value from log_pending_id_seq)
+             limit ${most})) waiting)`
 
 /** Whether anything waits, among the newest. */
 const anyWaits = (sql: SqlClient.SqlClient) => sql`
-  (select true from log_pending where ${lately(sql, newest, 0)} order by id desc limit 1)`
+  (select true from log_waiting where ${lately(sql, newest, 0)} order by id desc limit 1)`
 
 const Look = Schema.Struct({
   size: Schema.NullOr(Schema.Finite),

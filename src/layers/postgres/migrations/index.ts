@@ -30,6 +30,7 @@ import { pendingLookup } from "./0028_pending_lookup.ts"
 import { reservationLookup } from "./0029_reservation_lookup.ts"
 import { settledLast } from "./0030_settled_last.ts"
 import { adminIdempotency } from "./0031_admin_idempotency.ts"
+import { predictionsWait } from "./0034_predictions_wait.ts"
 import { scheduleLookups } from "./0032_schedule_lookups.ts"
 
 export const migrations = {
@@ -64,5 +65,6 @@ export const migrations = {
   "0029_reservation_lookup": reservationLookup,
   "0030_settled_last": settledLast,
   "0031_admin_idempotency": adminIdempotency,
-  "0032_schedule_lookups": scheduleLookups
+  "0032_schedule_lookups": scheduleLookups,
+  "0034_predictions_wait": predictionsWait
 }

@@ -44,8 +44,7 @@ const Row = Schema.Struct({
   closed: Index,
   closed_entry: Entry,
   voided: Index,
-  voided_entry: Entry,
-  late_commit: Index
+  voided_entry: Entry
 })
 
 const Waiting = Schema.Struct({
@@ -147,15 +146,11 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,
              m.index::float8 as made, m.entry as made_entry, x.index::float8 as closed, x.entry as closed_entry,
-             v.index::float8 as voided, v.entry as voided_entry, l.index::float8 as late_commit
+             v.index::float8 as voided, v.entry as voided_entry
         from (select * from challenges ${after === undefined ? sql`` : sql`where id > ${after.id}::uuid`}
                order by id limit ${pageSize}) c
         left join settlements s on s.challenge_id = c.id and s.version = 1
         ${logged("m", "challenge.create")} ${logged("x", "challenge.close")} ${logged("v", "void")}
-        left join lateral (
-          select e.index from log_entries e
-           where e.challenge_id = c.id and e.type = 'prediction.commit' and e.index > x.index
-           order by e.index limit 1) l on true
        order by c.id`)
 
   const look = Effect.fnUntraced(function* (page: ReadonlyArray<typeof Row.Type>) {
@@ -218,11 +213,6 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         }
       } else if (row.closed !== null) {
         findings.add(`${what}: entry ${row.closed} records its close, and it is open`)
-      }
-      if (row.late_commit !== null) {
-        findings.add(
-          `${what}: entry ${row.late_commit} is a prediction after its close in entry ${row.closed}`
-        )
       }
 
       if (row.cancelled_at !== null) {

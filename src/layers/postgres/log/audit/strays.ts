@@ -31,7 +31,7 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
       waiting(sql`
         select id::float8 as id, null::float8 as index, imported, closed_at is not null as is_closing,
                ${entryColumns(sql)}
-          from log_pending
+          from log_waiting
          ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
          order by id limit ${pageSize}`),
     (page) =>
@@ -73,13 +73,22 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   const recorded = (types: ReadonlyArray<string>) => sql`(
     select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}
      union all
-    select null, type, challenge_id, version, commit, commit_index from log_pending where type in ${sql.in(types)}) r`
+    select null, type, challenge_id, version, commit, commit_index from log_waiting where type in ${sql.in(types)}) r`
 
   yield* found(sql`
     select ${place} || ': there is no prediction with its commit' as what, (count(*) over ())::int as count
       from ${recorded(["prediction.commit"])}
      where not exists (select from predictions p where p.commit = r.commit)
      order by index limit ${mostDifferences}`)
+  yield* found(sql`
+    select 'challenge ' || x.challenge_id || ': entry ' || min(e.index) || ' is a prediction after its close in entry ' || x.index
+             as what,
+           (count(*) over ())::int as count
+      from log_entries x
+      join log_entries e on e.challenge_id = x.challenge_id and e.type = 'prediction.commit' and e.index > x.index
+     where x.type = 'challenge.close' and x.version = 1
+     group by x.challenge_id, x.index
+     order by x.index limit ${mostDifferences}`)
   yield* found(sql`
     select ${place} || ': entry ' || commit_index || ' is no commit that it could reveal' as what,
            (count(*) over ())::int as count
@@ -104,20 +113,20 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   yield* found(sql`
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
-      from log_pending where type <> 'key.rotate'
+      from log_waiting where type <> 'key.rotate'
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
      limit ${mostDifferences}`)
   yield* found(sql`
     select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
            (count(*) over ())::int as count
       from (
-        select q.type, e.index from log_pending q
+        select q.type, e.index from log_waiting q
           join log_entries e on e.commit = q.commit and e.type = 'prediction.commit'
          where q.type = 'prediction.commit'
          union all
-        select q.type, e.index from log_pending q join log_entries e on e.commit_index = q.commit_index
+        select q.type, e.index from log_waiting q join log_entries e on e.commit_index = q.commit_index
          union all
-        select q.type, e.index from log_pending q
+        select q.type, e.index from log_waiting q
           join log_entries e on e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version) as twice
      limit ${mostDifferences}`)
 

@@ -75,7 +75,7 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
         select ${key}, null::float8 as committed from predictions p
          where not exists (select from log_entries e where ${itsCommit})
            and not exists (
-             select from log_pending q
+             select from log_waiting q
               where q.type = 'prediction.commit' and q.commit = p.commit and q.challenge_id = p.challenge_id)
          ${first}`,
       () => "its commit is not in the log"
