@@ -74,14 +74,17 @@ export const makeSequence = Effect.gen(function* () {
     return yield* treeOfRoot(sql, size, root, brokenTree(size))
   })
 
-  /**
-   * The first entries of the queue. Of those that have their bytes only the leaf hashes leave the database; of the
-   * others, which are few, their keys.
-   */
   const prediction = sql.literal(
     `p.queue_id as id, 'prediction.commit' as type, p.challenge_id, null::int4 as version, null::timestamptz as closed_at,
      false as imported, log_commit_entry(p.challenge_id, p.commit) as entry`
   )
+  const most = sql.literal(String(mostPerPass))
+
+  /**
+   * The first of what waits. Of what has its bytes only the leaf hashes leave the database; of the others, which are
+   * few, their keys. Nothing that can be seen has an id beyond the last one; the bound tells the planner that there are
+   * few of those predictions, however many there are of all.
+   */
   const look = (after: string, passedBefore: string) =>
     seenRow(sql`
       select s.size::float8 as size, s.root, s.fault,
@@ -102,19 +105,21 @@ export const makeSequence = Effect.gen(function* () {
              select row_number() over (order by id) - 1 as place, w.*
                from (
                  (select id, type, challenge_id, version, closed_at, imported, entry
-                    from log_pending where id > ${after}::int8 order by id limit ${mostPerPass})
+                    from log_pending where id > ${after}::int8 order by id limit ${most})
                  union all
                  (select ${prediction}
-                    from predictions p where p.queue_id > s.taken order by p.queue_id limit ${mostPerPass})
+                    from predictions p
+                   where p.queue_id > s.taken and p.queue_id <= (select last_value from log_pending_id_seq)
+                   order by p.queue_id limit ${most})
                  union all
                  select late.*
                    from unnest(s.late) as r (ids)
                   cross join lateral (
                     select ${prediction}
                       from predictions p where p.queue_id >= lower(r.ids) and p.queue_id < upper(r.ids)
-                     order by p.queue_id limit ${mostPerPass}) late
+                     order by p.queue_id limit ${most}) late
                   order by id
-                  limit ${mostPerPass}) w) w) w`)
+                  limit ${most}) w) w) w`)
 
   /**
    * Moves a run of what was seen from the queue to the log, whose state then is that of `tree`; `bytes` are of those
