@@ -12,14 +12,14 @@ describe("The next pass over the queue of the log", () => {
     assert.strictEqual(millis(100, 1000), 1000)
   })
 
-  it("comes as soon as 256 will wait, as fast as entries came last", () => {
-    assert.strictEqual(millis(512, 1000), 500)
-    assert.strictEqual(millis(800, 1000), 320)
-    assert.strictEqual(millis(256, 320), 320)
+  it("comes as soon as a full batch will wait, as fast as entries came last", () => {
+    assert.strictEqual(millis(2048, 1000), 500)
+    assert.strictEqual(millis(2000, 1000), 512)
+    assert.strictEqual(millis(1024, 320), 320)
   })
 
   it("comes after a quarter of a second however much there is", () => {
-    assert.strictEqual(millis(1024, 250), 250)
+    assert.strictEqual(millis(4096, 250), 250)
     assert.strictEqual(millis(1, 0), 250)
   })
 })

@@ -7,7 +7,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
 import { checkpointText } from "../../note.ts"
-import { brokenTree, LogFault, treeOfRoot } from "./tree.ts"
+import { brokenTree, LogFault, requireTrees } from "./tree.ts"
 
 const Heads = Schema.Struct({
   size: Schema.Int,
@@ -39,21 +39,6 @@ export const makeCheckpoints = Effect.gen(function* () {
       from log_state s
       left join lateral (select size, root from log_checkpoints order by size desc limit 1) c on true`)
 
-  /** The first entries must still be those that were signed. */
-  const extendsHead = Effect.fnUntraced(function* (size: number, signed: Omit<TreeHead, "origin">) {
-    if (signed.size > size) {
-      return yield* new LogFault({
-        message: `The log has ${size} entries, but ${signed.size} were signed: an older state of the database was restored, or entries are gone.`
-      })
-    }
-    return yield* treeOfRoot(
-      sql,
-      signed.size,
-      signed.root,
-      `The first ${signed.size} entries of the log do not have the root that was signed for them.`
-    )
-  })
-
   /** Compares the tree with everything that was signed, as far as the database and this instance know, and itself. */
   const examine = Effect.fnUntraced(function* (
     found: Heads,
@@ -66,16 +51,29 @@ export const makeCheckpoints = Effect.gen(function* () {
           message: `This data directory belongs to the log ${signed.value.origin}, the database to ${origin}: each needs one of its own.`
         })
       }
-      yield* extendsHead(size, signed.value)
     }
-    if (published_size !== null && published_root !== null) {
-      const isSame = Option.exists(
-        signed,
-        (head) => head.size === published_size && sameBytes(head.root, published_root)
-      )
-      if (!isSame) yield* extendsHead(size, { size: published_size, root: published_root })
+    const published = Option.map(Option.fromNullishOr(published_root), (root) => ({
+      size: published_size ?? 0,
+      root
+    }))
+    const isSigned = Option.exists(published, (head) =>
+      Option.exists(signed, (last) => last.size === head.size && sameBytes(last.root, head.root))
+    )
+    // The first entries must still be those that were signed.
+    const heads = [...Option.toArray(signed), ...(isSigned ? [] : Option.toArray(published))]
+    const gone = heads.find((head) => head.size > size)
+    if (gone !== undefined) {
+      return yield* new LogFault({
+        message: `The log has ${size} entries, but ${gone.size} were signed: an older state of the database was restored, or entries are gone.`
+      })
     }
-    yield* treeOfRoot(sql, size, root, brokenTree(size))
+    yield* requireTrees(sql, [
+      ...heads.map((head) => ({
+        ...head,
+        otherwise: `The first ${head.size} entries of the log do not have the root that was signed for them.`
+      })),
+      { size, root, otherwise: brokenTree(size) }
+    ])
   })
 
   /** Names the log where it has no name yet, and examines it; once it is found in order, only its origin is asked for. */

@@ -16,7 +16,7 @@ import { advance, queueStart } from "./queueStart.ts"
 import { composePending } from "./recorded.ts"
 import { runsOf, Unwritten } from "./runs.ts"
 import type { Run } from "./runs.ts"
-import { brokenTree, treeOfRoot } from "./tree.ts"
+import { treeOfRoot } from "./tree.ts"
 
 /** Whoever holds this advisory lock sequences, or changes the log's key; the others leave it to them. */
 export const logLock = 4_280_771_003n
@@ -71,7 +71,7 @@ export const makeSequence = Effect.gen(function* () {
     const kept = yield* Ref.getAndSet(edge, Option.none())
     const isCurrent = (tree: Frontier) => tree.size === size && tree.root().equals(root)
     if (Option.isSome(kept) && isCurrent(kept.value)) return kept.value
-    return yield* treeOfRoot(sql, size, root, brokenTree(size))
+    return yield* treeOfRoot(sql, size, root)
   })
 
   const prediction = sql.literal(

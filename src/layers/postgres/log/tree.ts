@@ -9,63 +9,91 @@ export class LogFault extends Data.TaggedError("LogFault")<{ readonly message: s
 
 const hashLength = 32
 
-/** The last tile of a level: its hashes, one after the other. */
-const Tile = Schema.Struct({ level: Schema.Int, hashes: Schema.Uint8Array })
+/** The last tile of a level of a tree: its hashes, one after the other. */
+const Tile = Schema.Struct({ hashes: Schema.Uint8Array })
 
-const hashesOf = (tile: typeof Tile.Type | undefined): ReadonlyArray<Uint8Array> =>
-  Array.from({ length: (tile?.hashes.length ?? 0) / hashLength }, (_, place) =>
-    (tile?.hashes ?? new Uint8Array()).subarray(place * hashLength, (place + 1) * hashLength)
+const hashesOf = ({ hashes }: typeof Tile.Type): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: hashes.length / hashLength }, (_, place) =>
+    hashes.subarray(place * hashLength, (place + 1) * hashLength)
   )
 
 /**
- * The tree of the first `size` entries, made of the last tile of each of its levels, so at most 255 hashes a level are
- * read, never all entries. Nothing when some of them are missing. It is done before every signature: a row a level is
- * a tenth of the work of a row a hash.
+ * The trees of the first so many entries, made of the last tile of each of their levels, so at most 255 hashes a level are
+ * read, never all entries; none where some of them are missing. It is done before every signature: a row a level is
+ * a tenth of the work of a row a hash, and one statement is less than one for each tree.
  */
-export const treeAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, size: number) {
-  if (size === 0) return Option.some(new Frontier())
-  const tiles = Array.from({ length: levelsOf(size) }, (_, level) => ({ level, ...partialTile(size, level) }))
-  const leaves = partialTile(size, 0)
-  const nodes = tiles.slice(1).filter(({ width }) => width > 0)
+const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: ReadonlyArray<number>) {
+  const tiles = sizes.flatMap((size, tree) =>
+    Array.from({ length: levelsOf(size) }, (_, level) => ({ tree, level, ...partialTile(size, level) }))
+  )
+  if (tiles.length === 0) return sizes.map(() => Option.some(new Frontier()))
   const found = yield* many(Tile)(sql`
-    select 0 as level, coalesce(string_agg(sha256('\\x00'::bytea || e.entry), ''::bytea order by e.index), ''::bytea) as hashes
-      from log_entries e where e.index >= ${BigInt(leaves.from)} and e.index < ${BigInt(size)}
-    union all
-    select tile.level, coalesce(l.hashes, ''::bytea)
+    select coalesce(l.hashes, ''::bytea) as hashes
       from unnest(${column(
         "int4",
-        nodes.map(({ level }) => level)
+        tiles.map(({ level }) => level)
       )}, ${column(
         "int8",
-        nodes.map(({ from }) => BigInt(from))
+        tiles.map(({ from }) => BigInt(from))
       )}, ${column(
         "int8",
-        nodes.map(({ from, width }) => BigInt(from + width))
-      )}) as tile (level, first, past)
+        tiles.map(({ from, width }) => BigInt(from + width))
+      )}) with ordinality as tile (level, first, past, position)
      cross join lateral (
-       select string_agg(hash, ''::bytea order by n) as hashes
-         from (
-           select n.n, n.hash from log_nodes n
-            where n.level = tile.level and n.n >= tile.first and n.n < tile.past
-            order by n.n
-            limit 255) n) l`)
-  const hashes = tiles.map(({ level }) => hashesOf(found.find((tile) => tile.level === level)))
-  return tiles.every(({ level, width }) => hashes[level]?.length === width)
-    ? Option.some(Frontier.resume(size, hashes))
-    : Option.none<Frontier>()
+       select case when tile.level = 0 then (
+                select string_agg(sha256('\\x00'::bytea || e.entry), ''::bytea order by e.index)
+                  from log_entries e where e.index >= tile.first and e.index < tile.past)
+              else (
+                select string_agg(hash, ''::bytea order by n)
+                  from (
+                    select n.n, n.hash from log_nodes n
+                     where n.level = tile.level and n.n >= tile.first and n.n < tile.past
+                     order by n.n
+                     limit 255) n) end as hashes) l
+     order by tile.position`)
+  return sizes.map((size, tree) => {
+    const hashes = tiles.flatMap((tile, position) => {
+      const row = tile.tree === tree ? found[position] : undefined
+      return row === undefined ? [] : [hashesOf(row)]
+    })
+    const isWhole = hashes.every((level, height) => level.length === partialTile(size, height).width)
+    return isWhole ? Option.some(Frontier.resume(size, hashes)) : Option.none<Frontier>()
+  })
 })
 
 export const brokenTree = (size: number) =>
   `The stored tree of ${size} entries has another root than was kept.`
 
+/** A tree that must have this root, and what to say where it has not. */
+export interface Claim {
+  readonly size: number
+  readonly root: Uint8Array
+  readonly otherwise: string
+}
+
+/** All of them are as claimed, or the first that is not is the failure. */
+export const requireTrees = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  claims: ReadonlyArray<Claim>
+) {
+  const trees = yield* treesAt(
+    sql,
+    claims.map(({ size }) => size)
+  )
+  const wrong = claims.find(
+    ({ root }, place) => !Option.exists(trees[place] ?? Option.none(), (tree) => tree.root().equals(root))
+  )
+  if (wrong !== undefined) return yield* new LogFault({ message: wrong.otherwise })
+  return trees.flatMap(Option.toArray)
+})
+
 /** The tree of `size` entries, which must have that root. */
 export const treeOfRoot = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   size: number,
-  root: Uint8Array,
-  otherwise: string
+  root: Uint8Array
 ) {
-  const tree = yield* treeAt(sql, size)
-  if (Option.isSome(tree) && tree.value.root().equals(root)) return tree.value
-  return yield* new LogFault({ message: otherwise })
+  const otherwise = brokenTree(size)
+  const [tree] = yield* requireTrees(sql, [{ size, root, otherwise }])
+  return tree ?? (yield* new LogFault({ message: otherwise }))
 })
