@@ -21,7 +21,7 @@ export const manyAgents = Effect.fnUntraced(function* (count: number) {
       from generate_series(0, ${count - 1}::int) as n`
 })
 
-/** First predictions of these agents on a challenge, with their counts, and their commits in the queue of the log. */
+/** First predictions of these agents on a challenge, with their counts; they wait for the log. */
 export const predictionsOf = Effect.fnUntraced(function* (
   challengeId: string,
   agents: { readonly from: number; readonly to: number },
@@ -41,6 +41,7 @@ export const predictionsOf = Effect.fnUntraced(function* (
          select ${sql.literal(agentId)} as agent_id, (array['bullish', 'bearish', 'neutral'])[1 + n % 3] as direction,
                 (n % 101) / 100.0 as confidence, sha256(convert_to(c.id || ' ' || n, 'UTF8')) as salt) as p
        where c.id = ${challengeId}::uuid
+         for key share of c
     ),
     written as (
       insert into predictions

@@ -38,7 +38,7 @@ const keepLog = Effect.gen(function* () {
   return done
 })
 
-const waiting = countOf((sql) => sql`select count(*)::int as count from log_pending`)
+const waiting = countOf((sql) => sql`select count(*)::int as count from log_waiting`)
 
 /** Reveals wait while much else does, so both take turns. */
 const revealAll = Effect.gen(function* () {
