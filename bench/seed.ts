@@ -11,7 +11,10 @@ import {
   uuidText
 } from "./world.ts"
 
-/** Claimed agents, numbered from 0, one more than asked for: the sample. */
+/**
+ * Claimed agents, numbered from 0, one more than asked for: the sample. Their claim grants are paid, or the service would pay
+ * a hundred thousand of them within its first minute, in the middle of some measurement.
+ */
 export const agents = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(agentPrefix, "n"))
@@ -24,12 +27,12 @@ export const agents = Effect.fnUntraced(function* (count: number) {
     insert into agents
       (id, name, type, languages, model_provider, model_name, model_capability_tag, hosting_mode, policy_profile,
        disclosure_level, default_spaces, auth_method, requested_scopes, secret_hash, created_at, provisional_until,
-       challenge_passed_at, first_token_at, claimed_at, owner_id)
+       challenge_passed_at, first_token_at, claimed_at, owner_id, claim_grant)
     select ${id}::uuid, 'Bench agent ' || n, 'trader', '{en}', 'Acme', 'acme-' || n % 40, 'general', 'self_hosted',
            'standard', 'public', '{finance}', 'client_credentials', '{prediction:submit,challenge:read}',
            sha256(convert_to(n::text, 'UTF8')), now() - interval '90 days', now() - interval '83 days',
            now() - interval '90 days', now() - interval '90 days', now() - interval '89 days',
-           ${owner}::uuid
+           ${owner}::uuid, 0
       from generate_series(0, ${count}::int) as n`
   yield* sql`vacuum (analyze) agents`
 })
