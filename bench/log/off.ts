@@ -7,7 +7,7 @@ import { registerHooks } from "node:module"
 const moduleAt = (path: string) => new URL(`../../src/layers/postgres/log/${path}`, import.meta.url).href
 
 const sources = new Map([
-  [moduleAt("queueCommits.ts"), "export const queueId = 'null'"],
+  [moduleAt("queueId.ts"), "export const queueId = 'null'"],
   [
     moduleAt("LogKeeper.ts"),
     `import { Effect, Layer, Option } from "effect"

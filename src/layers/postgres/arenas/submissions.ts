@@ -16,7 +16,7 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { queueId } from "../log/queueCommits.ts"
+import { queueId } from "../log/queueId.ts"
 import { at, column, decimal } from "../query.ts"
 import { bodyAround, salts } from "./commitments.ts"
 
