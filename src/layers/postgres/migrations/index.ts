@@ -31,6 +31,7 @@ import { reservationLookup } from "./0029_reservation_lookup.ts"
 import { settledLast } from "./0030_settled_last.ts"
 import { adminIdempotency } from "./0031_admin_idempotency.ts"
 import { scheduleLookups } from "./0032_schedule_lookups.ts"
+import { auditOutcomes } from "./0035_audit_outcomes.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -64,5 +65,6 @@ export const migrations = {
   "0029_reservation_lookup": reservationLookup,
   "0030_settled_last": settledLast,
   "0031_admin_idempotency": adminIdempotency,
-  "0032_schedule_lookups": scheduleLookups
+  "0032_schedule_lookups": scheduleLookups,
+  "0035_audit_outcomes": auditOutcomes
 }
