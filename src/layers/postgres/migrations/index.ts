@@ -32,6 +32,7 @@ import { settledLast } from "./0030_settled_last.ts"
 import { adminIdempotency } from "./0031_admin_idempotency.ts"
 import { scheduleLookups } from "./0032_schedule_lookups.ts"
 import { auditOutcomes } from "./0035_audit_outcomes.ts"
+import { listByDeadline } from "./0036_list_by_deadline.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -66,5 +67,6 @@ export const migrations = {
   "0030_settled_last": settledLast,
   "0031_admin_idempotency": adminIdempotency,
   "0032_schedule_lookups": scheduleLookups,
-  "0035_audit_outcomes": auditOutcomes
+  "0035_audit_outcomes": auditOutcomes,
+  "0036_list_by_deadline": listByDeadline
 }
