@@ -33,6 +33,7 @@ import { adminIdempotency } from "./0031_admin_idempotency.ts"
 import { scheduleLookups } from "./0032_schedule_lookups.ts"
 import { auditOutcomes } from "./0035_audit_outcomes.ts"
 import { listByDeadline } from "./0036_list_by_deadline.ts"
+import { awaitedCheckouts } from "./0037_awaited_checkouts.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -68,5 +69,6 @@ export const migrations = {
   "0031_admin_idempotency": adminIdempotency,
   "0032_schedule_lookups": scheduleLookups,
   "0035_audit_outcomes": auditOutcomes,
-  "0036_list_by_deadline": listByDeadline
+  "0036_list_by_deadline": listByDeadline,
+  "0037_awaited_checkouts": awaitedCheckouts
 }
