@@ -293,6 +293,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
       registrationAttempts: yield* orDefault(settings.registrationAttempts),
       jobInterval: yield* orDefault(settings.jobInterval),
+      checkoutInterval: yield* orDefault(settings.checkoutInterval),
       closePriceWithin: yield* orDefault(settings.closePriceWithin),
       directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
       macroVoidAfter: yield* orDefault(settings.macroVoidAfter),

@@ -8,6 +8,7 @@ import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
+import * as CheckoutJob from "./jobs/checkouts.ts"
 import * as FeedJob from "./jobs/feeds.ts"
 import * as Jobs from "./jobs/Jobs.ts"
 import * as MacroValuesJob from "./jobs/macroValues.ts"
@@ -127,6 +128,9 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
       )
   })
 
+/** Asks about checkouts whose end nobody told, if something is sold. */
+const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? CheckoutJob.layer : Layer.empty)
+
 /** How mail leaves, and what the banner says of it. */
 const post = Effect.fn("post")(function* (config: Composition) {
   const sender = senderOf(config)
@@ -207,7 +211,13 @@ const application = (config: Composition) =>
       const running = Layer.mergeAll(
         Jobs.clockWatch,
         config.roles.includes("jobs")
-          ? Layer.mergeAll(Jobs.layer, priceJob(config), macroValuesJob(config), feedJob(config))
+          ? Layer.mergeAll(
+              Jobs.layer,
+              priceJob(config),
+              macroValuesJob(config),
+              feedJob(config),
+              checkoutJob(config)
+            )
           : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )

@@ -3,7 +3,7 @@ import { Option, Result } from "effect"
 import type { Redacted } from "effect"
 import { decimalsOf, isCurrency } from "./services/money.ts"
 import type { CreditPackage } from "./services/PaymentProvider.ts"
-import { limit, plain, secret } from "./settingKinds.ts"
+import { duration, limit, plain, secret } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 
 /** What is needed of Stripe. */
@@ -89,6 +89,11 @@ export const paymentSettings = {
       "Where buyers are sent to pay, and nowhere else; yours if you have a custom domain for Checkout.",
     parse: origin
   }),
+  checkoutInterval: duration(
+    "AUSPEX_STRIPE_ASK_INTERVAL",
+    "5 minutes",
+    "How often Stripe is asked about checkouts that were begun more than ten minutes ago and whose end its messages have not told."
+  ),
   limitPurchases: limit("AUSPEX_LIMIT_PURCHASES", "10/hour", "Purchases begun, per owner.")
 } satisfies Record<string, Setting<unknown>>
 

@@ -121,6 +121,7 @@ const further: Environment = {
   AUSPEX_PLAN_CREDIT_TEAM: "0",
   AUSPEX_STRIPE_API: "https://api.stripe.com",
   AUSPEX_STRIPE_CHECKOUT: "https://checkout.stripe.com",
+  AUSPEX_STRIPE_ASK_INTERVAL: "5 minutes",
   AUSPEX_LIMIT_PURCHASES: "10/hour"
 }
 

@@ -274,10 +274,11 @@ const administration = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(auditPrefix, "n"))
   yield* sql`
-    insert into audit_log (id, at, action, path, request_id, body, status)
+    insert into audit_log (id, at, action, path, request_id, body)
     select ${id}::uuid, now(), 'POST /api/v1/admin/challenges', '/api/v1/admin/challenges', 'request-' || n,
-           repeat('What was sent. ', 20), 200
+           repeat('What was sent. ', 20)
       from generate_series(1, ${Math.floor(size.predictions / 10)}::int) as n`
+  yield* sql`insert into audit_outcomes (entry_id, status) select id, 200 from audit_log`
 })
 
 export const largestTournament = "cup-1"

@@ -13,7 +13,10 @@ export const AuditEntry = Schema.Struct({
   path: Schema.String,
   request_id: Schema.String,
   body: Schema.Unknown.annotate({ description: "what was sent, cut to 4 000 characters" }),
-  status: Schema.Int
+  status: Schema.NullOr(Schema.Int).annotate({
+    description:
+      "what it was answered with; null while it is under way, and for ever if nobody could record how it ended"
+  })
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
@@ -22,13 +25,15 @@ export const AuditEntries = pageSchema(AuditEntry)
 export class Audit extends Context.Service<
   Audit,
   {
-    readonly record: (entry: {
+    /** Answers once the entry is stored: only then may what it tells of begin. */
+    readonly begin: (call: {
       readonly action: string
       readonly path: string
       readonly requestId: string
       readonly body: string
-      readonly status: number
-    }) => Effect.Effect<void>
+    }) => Effect.Effect<string>
+    /** How the call of an entry ended. */
+    readonly complete: (id: string, status: number) => Effect.Effect<void>
     /** Newest first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<AuditEntry>, InvalidRequest>
   }

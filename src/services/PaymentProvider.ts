@@ -69,6 +69,11 @@ export interface Provider {
     readonly package: CreditPackage
     readonly email: string | null
   }) => Effect.Effect<Checkout, PaymentsUnavailable>
+  /**
+   * What has come of a checkout, as the messages about it say it; nothing while it is open, or where the provider's
+   * answer says nothing of it.
+   */
+  readonly progress: (sessionId: string) => Effect.Effect<Option.Option<PaymentEvent>, PaymentsUnavailable>
   /** What a signed message says; nothing when it is about what we do not sell, or of a kind that changes nothing. */
   readonly read: (message: {
     readonly body: string

@@ -83,6 +83,11 @@ export class Payments extends Context.Service<
       readonly body: string
       readonly signature: string | undefined
     }) => Effect.Effect<void, NotFound | InvalidPaymentEvent>
+    /**
+     * Asks the provider about checkouts that were begun more than ten minutes ago and of which it has not told the end, and
+     * does what follows as `receive` does. Some at a time, and any number of replicas at once.
+     */
+    readonly followUp: Effect.Effect<void>
     /** How a purchase of this owner stands. */
     readonly purchaseOf: (owner: OperatorId, purchaseId: string) => Effect.Effect<Option.Option<Purchase>>
     /** Of all owners, newest first. */

@@ -106,6 +106,8 @@ export class Settings extends Context.Service<
     readonly provisionalPredictionLimit: number
     readonly registrationAttempts: number
     readonly jobInterval: Duration.Duration
+    /** How often the payment provider is asked about checkouts that it has told nothing of. */
+    readonly checkoutInterval: Duration.Duration
     /** How long after `resolve_at` the first price still counts as the closing price. */
     readonly closePriceWithin: Duration.Duration
     readonly directionalCancelAfter: Duration.Duration

@@ -1,7 +1,10 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Layer, Schedule } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
+import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
+import { ChallengeState } from "../../src/services/Challenges.ts"
+import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
 import { adminRoutes, pathOf } from "../support/routes.ts"
@@ -19,6 +22,9 @@ const auditLog = Effect.gen(function* () {
 
 const entriesOf = (requestId: string) =>
   Effect.map(auditLog, (items) => items.filter((item) => member(item, "request_id") === requestId))
+
+const statusesOf = (requestId: string) =>
+  Effect.map(entriesOf(requestId), (entries) => entries.map((entry) => member(entry, "status")))
 
 layer(testServer())("Administration", (it) => {
   it.effect.each(adminRoutes)("$name needs the administrator's token", (route) =>
@@ -149,6 +155,44 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
+  it.effect("nothing is done that cannot be recorded before it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { agentId } = yield* onboard()
+      const enable = send("PATCH", `/api/v1/admin/agents/${agentId}`, {
+        token,
+        json: { credit_arena_enabled: true }
+      })
+      const mayUseGateway = Effect.map(
+        sql`select credit_arena_enabled as yes from agents where id = ${agentId}::uuid`,
+        ([row]) => row?.["yes"]
+      )
+      yield* sql`alter table audit_log rename to mislaid`
+      const refused = yield* enable
+      yield* sql`alter table mislaid rename to audit_log`
+      assert.deepStrictEqual([refused.status, yield* mayUseGateway], [500, false])
+      assert.strictEqual((yield* enable).status, 200)
+      assert.isTrue(yield* mayUseGateway)
+    })
+  )
+
+  it.effect("what was done is answered, and in the audit log, also when its end cannot be recorded", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { agentId } = yield* onboard()
+      yield* sql`alter table audit_outcomes rename to mislaid`
+      const answer = yield* send("PATCH", `/api/v1/admin/agents/${agentId}`, {
+        token,
+        json: { suspended: true },
+        headers: { "x-request-id": "without-end" }
+      })
+      yield* sql`alter table mislaid rename to audit_outcomes`
+      assert.strictEqual(answer.status, 200)
+      const [entry] = yield* entriesOf("without-end")
+      assert.deepStrictEqual([member(entry, "action"), member(entry, "status")], ["changeAgent", null])
+    })
+  )
+
   it.effect("the audit log is read from the newest to the oldest, each entry once", () =>
     Effect.gen(function* () {
       const all = yield* auditLog
@@ -173,7 +217,9 @@ layer(testServer())("Administration", (it) => {
       for (const tampering of [
         sql`delete from audit_log`,
         sql`update audit_log set status = 200`,
-        sql`truncate audit_log`
+        sql`truncate audit_log`,
+        sql`delete from audit_outcomes`,
+        sql`update audit_outcomes set status = 200`
       ]) {
         assert.isTrue(Exit.isFailure(yield* Effect.exit(tampering)))
       }
@@ -203,6 +249,8 @@ layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
           )
         )
         yield* Deferred.await(entered)
+        // What a process that is killed here leaves behind.
+        assert.deepStrictEqual(yield* statusesOf("hung-up"), [null])
         yield* Effect.callback<void>((resume) => {
           socket.on("close", () => resume(Effect.void))
           socket.destroy()
@@ -210,18 +258,43 @@ layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
         // The server has seen it once it has answered others since.
         for (let turn = 0; turn < 3; turn++) yield* get("/health/live")
         yield* Deferred.succeed(gate, undefined)
-        const recorded = yield* entriesOf("hung-up").pipe(
+        const recorded = yield* statusesOf("hung-up").pipe(
           Effect.repeat({
-            until: (entries) => entries.length > 0,
+            until: ([status]) => status !== null,
             schedule: Schedule.spaced("5 millis"),
             times: 400
           })
         )
-        assert.deepStrictEqual(
-          recorded.map((entry) => member(entry, "status")),
-          [200]
-        )
+        assert.deepStrictEqual(recorded, [200])
       })
     )
   }
 )
+
+const voiding = { begun: Deferred.makeUnsafe<void>(), end: Deferred.makeUnsafe<never, ChallengeState>() }
+const slowVoid = Layer.mock(MacroArena, {
+  void: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
+})
+
+layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its work fails", (it) => {
+  it.effect("is in the audit log with the status of the failure, and with none before", () =>
+    Effect.gen(function* () {
+      const asked = yield* Effect.forkChild(
+        send("POST", "/api/v1/admin/macro/challenges/x/void", {
+          token,
+          json: { reason: "why" },
+          headers: { "x-request-id": "long" }
+        }).pipe(Effect.exit)
+      )
+      yield* Deferred.await(voiding.begun)
+      yield* TestClock.adjust("5 seconds").pipe(
+        Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
+        Effect.repeat(Schedule.recurs(2))
+      )
+      assert.deepStrictEqual(yield* statusesOf("long"), [null])
+      yield* Deferred.fail(voiding.end, new ChallengeState({ detail: "It has ended." }))
+      yield* Fiber.join(asked)
+      assert.deepStrictEqual(yield* statusesOf("long"), [400])
+    })
+  )
+})

@@ -118,15 +118,20 @@ layer(testServer())("A settlement that takes longer than clients wait", (it) => 
       const before = yield* held(
         sql`select 1 from challenges where id = ${challenge.id}::uuid for no key update`
       )
+      const audited = Effect.map(get("/api/v1/admin/audit?limit=1", admin), ({ json }) =>
+        member(json, "items", 0, "status")
+      )
       const asked = yield* meeting(post(path, { ...admin, json: { actual_value: 3 } }))
       // Each beat comes once the one before has been waited for.
       yield* TestClock.adjust("5 seconds").pipe(
         Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
         Effect.repeat(Schedule.recurs(3))
       )
+      assert.isNull(yield* audited)
       yield* before.commit
       const answer = yield* Fiber.join(asked)
       assert.strictEqual(answer.status, 200)
+      assert.strictEqual(yield* audited, 200)
       assert.match(answer.text, /^ +\{/)
       assert.strictEqual(member(answer.json, "status"), "resolved")
     })

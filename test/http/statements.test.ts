@@ -444,7 +444,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   ),
 
   "POST /admin/events": {
-    statements: 3,
+    statements: 4,
     request: (count) =>
       Effect.succeed({
         asked: {
@@ -460,7 +460,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "POST /admin/prices": {
-    statements: 4,
+    statements: 5,
     request: (count) =>
       Effect.succeed({
         asked: {
@@ -475,24 +475,24 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/macro/proposals": plain(1),
   "GET /admin/release-calendar": plain(1),
   "POST /admin/prices/quarantine/:id": made(
-    4,
+    5,
     Effect.map(get("/api/v1/admin/prices/quarantine", admin), ({ json }) => ({
       parameters: { id: String(member(json, "items", 0, "id")) },
       asked: { json: { accept: true, reason: "why" } }
     }))
   ),
-  "POST /admin/challenges": plain(7, {
+  "POST /admin/challenges": plain(8, {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
-    4,
+    5,
     Effect.map(openChallenge(), ({ id }) => ({
       parameters: { challenge_id: id },
       asked: { json: { reason: "why" } }
     }))
   ),
   "POST /admin/challenges/:challenge_id/amend": {
-    statements: 15,
+    statements: 16,
     // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()
@@ -505,7 +505,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   },
-  "POST /admin/macro/challenges": plain(5, {
+  "POST /admin/macro/challenges": plain(6, {
     asked: {
       json: {
         asset: "CPI",
@@ -518,7 +518,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 29,
+    statements: 30,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -534,20 +534,20 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    14,
+    15,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
-  "POST /admin/price-events/challenges": plain(5, {
+  "POST /admin/price-events/challenges": plain(6, {
     asked: {
       json: { kind: "threshold", asset: "ETH", level: 100, deadline: farDeadline, resolve_at: farDeadline }
     }
   }),
   "POST /admin/price-events/challenges/:challenge_id/void": made(
-    10,
+    11,
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       yield* TestClock.adjust("2 hours")
@@ -555,7 +555,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   ),
   "PUT /admin/release-calendar": {
-    statements: 5,
+    statements: 6,
     request: (count) =>
       Effect.succeed({
         asked: {
@@ -570,11 +570,11 @@ const pinned: Readonly<Record<string, Pinned>> = {
       })
   },
   "POST /admin/archive": {
-    statements: 3,
+    statements: 4,
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 16,
+    statements: 17,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -585,35 +585,35 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return {}
     })
   },
-  "PATCH /admin/targets/:key": plain(4, { parameters: { key: "GC" }, asked: { json: { dead_zone_pct: 1 } } }),
+  "PATCH /admin/targets/:key": plain(5, { parameters: { key: "GC" }, asked: { json: { dead_zone_pct: 1 } } }),
   "GET /admin/agents/:agent_id": made(
     1,
     Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
   ),
   "PATCH /admin/agents/:agent_id": made(
-    3,
+    4,
     Effect.map(register(), ({ agent_id }) => ({
       parameters: { agent_id },
       asked: { json: { suspended: true } }
     }))
   ),
   "POST /admin/agents/:agent_id/rotate-secret": made(
-    2,
+    3,
     Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
   ),
   "POST /admin/agents/:agent_id/credits": {
-    statements: 4,
+    statements: 5,
     request: (count) =>
       Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId }, ...newGrant(count) }))
   },
   "POST /admin/owners/:owner_id/credits": {
-    statements: 4,
+    statements: 5,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
   "GET /admin/ledger/check": plain(27),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
-    4,
+    5,
     Effect.map(ownerOfCrowd, (request) => ({ ...request, asked: { json: { plan: "pro" } } }))
   ),
   "GET /admin/purchases": page(1),

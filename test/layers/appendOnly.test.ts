@@ -140,7 +140,9 @@ const records = Effect.gen(function* () {
   yield* fullTile
   yield* LogKeeper.use(({ publish, sequence }) => Effect.andThen(sequence, publish))
   yield* Audit.use((audit) =>
-    audit.record({ action: "test", path: "/", requestId: "r", body: "{}", status: 200 })
+    audit
+      .begin({ action: "test", path: "/", requestId: "r", body: "{}" })
+      .pipe(Effect.flatMap((id) => audit.complete(id, 200)))
   )
   yield* Credits.use((service) => service.grantEarlierClaims)
   const pool = yield* newMacro({ deadline: plus(deadline, "1 hour") })
@@ -168,6 +170,7 @@ const appendOnly = [
   ["paper_signals", "direction"],
   ["registration_attempts", "passed"],
   ["audit_log", "action"],
+  ["audit_outcomes", "status"],
   ["log_entries", "entry"],
   ["log_nodes", "hash"],
   ["log_keys", "verifier_key"],

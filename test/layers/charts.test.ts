@@ -207,6 +207,38 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
+  it.effect("is of the newest 3 000 predictions and revisions, and says when there are more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const monday = yield* freshWeek
+      const ada = yield* claimedAgent("Ada")
+      const deadline = plus(monday, "1 hour")
+      const settled = yield* newChallenge({ deadline })
+      const open = yield* newChallenge({ deadline: plus(monday, "6 days") })
+      yield* predict(ada, settled)
+      yield* predict(ada, open)
+      const revised = (from: number, to: number) => sql`
+        insert into predictions
+          (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
+        select challenge_id, agent_id, n, uuidv7(), direction, confidence, received_at, deadline, salt, body, commit
+          from predictions cross join generate_series(${from}::int, ${to}::int) as n
+         where challenge_id = ${open.id}::uuid and revision = 0`
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 110]])
+      yield* settle
+      // With the first answer to the open one there are 2 999 that are newer than the settled one.
+      yield* revised(1, 2998)
+      const last = yield* recordOf(ada)
+      assert.deepStrictEqual(
+        last.days.map(({ count }) => count),
+        [1]
+      )
+      assert.isTrue(last.isAll)
+      yield* revised(2999, 2999)
+      assert.deepStrictEqual(yield* recordOf(ada), { days: [], confidence: [], isAll: false })
+    })
+  )
+
   it.effect("has of an amended challenge the score that counts, on the day that it was first settled", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek

@@ -1,10 +1,11 @@
 /** Uses counted before they happen: never more than the limit, and none lost. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Fiber, Layer, Result, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as LimitsLayer from "../../src/layers/postgres/Limits.ts"
 import { Limits } from "../../src/services/Limits.ts"
+import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 
 const hundred = testServices({ AUSPEX_LIMIT_GATEWAY_CALLS: "100/minute" })
@@ -23,6 +24,12 @@ const counted = Effect.fnUntraced(function* (subject: string) {
   return row?.["current"]
 })
 
+/** What statements do in the background is done in real time. */
+const until = <E, R>(isSo: Effect.Effect<boolean, E, R>) =>
+  TestClock.withLive(
+    Effect.repeat(isSo, { until: (holds) => holds, schedule: Schedule.spaced("5 millis"), times: 400 })
+  )
+
 layer(hundred)("Leases of a limit", (it) => {
   it.effect("let through exactly the limit, one after the other and all at once", () =>
     Effect.gen(function* () {
@@ -40,6 +47,27 @@ layer(hundred)("Leases of a limit", (it) => {
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
       assert.strictEqual(yield* counted("few"), 11)
       assert.strictEqual(yield* taken("few", 300, 1), 89)
+    })
+  )
+
+  it.effect("that were counted for somebody who has left are others' to use, and none is lost", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      assert.strictEqual(yield* taken("left", 11, 1), 11)
+      yield* TestClock.adjust("500 millis")
+      yield* until(Effect.map(counted("left"), (count) => count === 11))
+      const before = yield* held(sql`select 1 from rate_limits where key like '%left' for update`)
+      const asked = yield* meeting(take("left"))
+      yield* Effect.forkChild(Fiber.interrupt(asked))
+      yield* before.commit
+      yield* Fiber.await(asked)
+      const leased = yield* counted("left")
+      assert.strictEqual(leased, 16)
+      assert.strictEqual(yield* taken("left", 2, 1), 2)
+      assert.strictEqual(yield* counted("left"), leased)
+      yield* TestClock.adjust("1 second")
+      yield* until(Effect.map(counted("left"), (count) => count !== leased))
+      assert.strictEqual(yield* counted("left"), 14)
     })
   )
 

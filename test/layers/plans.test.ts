@@ -156,6 +156,25 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     })
   )
 
+  it.effect("of challenges by deadline finds them in their order, however many have one deadline", () =>
+    Effect.gen(function* () {
+      const { client, reads } = yield* Grown
+      const byDeadline = reads.filter(
+        ({ asked, route }) => route === `GET ${pagePaths.challenges}` && /^(open|closed)/.test(asked)
+      )
+      assert.isAtLeast(byDeadline.length, 3)
+      for (const statement of byDeadline.flatMap(({ sent }) => sent)) {
+        const [execution] = yield* executions(statement, 1).pipe(Effect.provide(client))
+        assert(execution !== undefined)
+        const types = nodesOf(execution.plan).map((node) => node["Node Type"])
+        assert.deepStrictEqual(
+          types.filter((type) => type.endsWith("Sort")),
+          []
+        )
+      }
+    })
+  )
+
   it.effect("would be found out", () =>
     Effect.gen(function* () {
       const { pages, rows, scanned } = yield* lookedAt({

@@ -35,6 +35,10 @@ export class StripeServer extends Context.Service<
     /** The same by another name of loopback, so that to a browser its pages are another site's. */
     readonly checkoutOrigin: string
     readonly asked: ReadonlyArray<AskedSession>
+    /** Checkouts that were looked up, oldest first. */
+    readonly lookedUp: ReadonlyArray<string>
+    /** What a checkout has come to, for who looks it up. */
+    readonly become: (session: EventObject, state: EventObject) => void
     /** From now on. */
     readonly behave: (mood: StripeMood) => void
   }
@@ -53,6 +57,8 @@ export const stripeServer = Layer.effect(
   Effect.gen(function* () {
     const asked: Array<AskedSession> = []
     const answers = new Map<string, { readonly body: string; readonly answer: unknown }>()
+    const lookedUp: Array<string> = []
+    const states = new Map<string, EventObject>()
     let mood: StripeMood = "sound"
 
     const portOf = () => (server.address() as AddressInfo).port
@@ -77,6 +83,29 @@ export const stripeServer = Layer.effect(
       return [200, answer]
     }
 
+    const stateOf = (sessionId: string): readonly [status: number, answer: unknown] => {
+      lookedUp.push(sessionId)
+      if (mood !== "sound") return answerTo(sessionId, "")
+      const state = states.get(sessionId)
+      return state === undefined
+        ? [404, errorOf("invalid_request_error", `No such checkout.session: ${sessionId}`)]
+        : [200, state]
+    }
+
+    const respond = (request: IncomingMessage, body: string): readonly [status: number, answer: unknown] => {
+      const { headers, method, url = "" } = request
+      if (headers.authorization !== `Bearer ${stripeSecretKey}`) {
+        return [401, errorOf("invalid_request_error", "?")]
+      }
+      if (method === "POST" && url === "/v1/checkout/sessions") {
+        return answerTo(String(headers["idempotency-key"]), body)
+      }
+      const sessionId = /^\/v1\/checkout\/sessions\/(\w+)$/.exec(url)?.[1]
+      return method === "GET" && sessionId !== undefined
+        ? stateOf(sessionId)
+        : [404, errorOf("invalid_request_error", "?")]
+    }
+
     /** As far as buyers are concerned: one link, which leads back. */
     const paymentPage = (path: string): string => {
       const session = asked.find(({ sessionId }) => path === `/c/pay/${sessionId}`)
@@ -84,19 +113,14 @@ export const stripeServer = Layer.effect(
     }
 
     const server = createServer((request, response) => {
-      if (request.method === "GET") {
+      if (request.method === "GET" && request.url?.startsWith("/c/pay/") === true) {
         response.writeHead(200, { "content-type": "text/html" })
         response.end(paymentPage(request.url ?? ""))
         return
       }
       const answered = async () => {
         const body = await bodyOf(request)
-        const isKnown = request.method === "POST" && request.url === "/v1/checkout/sessions"
-        const isUs = request.headers.authorization === `Bearer ${stripeSecretKey}`
-        const [status, answer] =
-          isKnown && isUs
-            ? answerTo(String(request.headers["idempotency-key"]), body)
-            : [isKnown ? 401 : 404, errorOf("invalid_request_error", "?")]
+        const [status, answer] = respond(request, body)
         response.writeHead(status, { "content-type": "application/json", "stripe-should-retry": "false" })
         response.end(JSON.stringify(answer))
       }
@@ -116,6 +140,8 @@ export const stripeServer = Layer.effect(
       url: new URL(`http://127.0.0.1:${portOf()}`),
       checkoutOrigin: checkoutOrigin(),
       asked,
+      lookedUp,
+      become: (session, state) => states.set(String(session["id"]), { ...session, ...state }),
       behave: (next) => {
         mood = next
       }

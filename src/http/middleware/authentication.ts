@@ -1,17 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import { Audit } from "../../services/Audit.ts"
-import { StoreUnavailable } from "../../services/errors.ts"
 import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
 import { PublicCache } from "../PublicCache.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
-import { withoutSecrets } from "../discretion.ts"
-import { errorStatus } from "../errorStatus.ts"
-import { LargestBody, RequiredScope } from "./annotations.ts"
+import { RequiredScope } from "./annotations.ts"
+import { audited } from "./audited.ts"
 import { AdminAuthentication, AgentAuthentication, CurrentAgent } from "./definitions.ts"
 
 const missing = () =>
@@ -60,34 +57,9 @@ export const administrators = Layer.effect(
           return yield* new InvalidToken({ detail: "The administrator's token is wrong." })
         }
         if (request.method === "GET" || request.method === "HEAD") return yield* httpEffect
-        const { requestId } = yield* CurrentRequest
-        const record = Effect.fnUntraced(function* (status: number) {
-          // What was refused before it was read has no body to record.
-          const body = yield* request.text.pipe(
-            Effect.provideService(
-              HttpIncomingMessage.MaxBodySize,
-              Context.get(endpoint.annotations, LargestBody)
-            ),
-            Effect.orElseSucceed(() => "")
-          )
-          yield* audit.record({
-            action: endpoint.identifier,
-            path: withoutSecrets(request.url),
-            requestId,
-            // Refused bodies are recorded too, and no column takes a NUL.
-            body: withoutSecrets(body).replaceAll("\0", "\ufffd"),
-            status
-          })
-        })
-        // Uninterruptible: who hangs up once the change is made must not escape the record.
-        return yield* httpEffect.pipe(
-          Effect.tap((response) => record(response.status)),
-          Effect.ensuring(kept.clear),
-          Effect.tapError((error) => record(errorStatus(error))),
-          Effect.tapDefect((defect) =>
-            Effect.ignoreCause(record(defect instanceof StoreUnavailable ? 503 : 500))
-          ),
-          Effect.uninterruptible
+        return yield* audited(httpEffect, endpoint).pipe(
+          Effect.provideService(Audit, audit),
+          Effect.provideService(PublicCache, kept)
         )
       })
     })

@@ -40,6 +40,10 @@ export interface Drawn {
   readonly now: DateTime.Utc
 }
 
+/** How to read numeric answers. */
+export const byCrps =
+  "a value ± its standard deviation. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average."
+
 /** The time that is left to predict; nothing of what is over. */
 export const closesIn = (
   { deadline, status }: { readonly deadline: string; readonly status: AnyStatus },

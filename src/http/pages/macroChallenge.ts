@@ -2,23 +2,12 @@
 import type { Results } from "../../services/Arenas.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
 import type { PoolOdds } from "../../services/Pools.ts"
-import type { Site } from "../../services/Settings.ts"
-import { amendedNotice, settledFacts, versions } from "./amendments.ts"
-import {
-  asJson,
-  at,
-  closesIn,
-  criteria,
-  heading,
-  predictionList,
-  sealedPredictions,
-  statusBadge
-} from "./challengeParts.ts"
+import { challengeLayout } from "./challengeLayout.ts"
+import type { Shown } from "./challengeLayout.ts"
+import { at, byCrps } from "./challengeParts.ts"
 import type { Drawn } from "./challengeParts.ts"
-import { logRecord } from "./challengeRecord.ts"
-import type { LogRecord, RecordWords } from "./challengeRecord.ts"
+import type { RecordWords } from "./challengeRecord.ts"
 import { forecastChart } from "./charts/answers.ts"
-import { facts, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 import { binRange, poolSection } from "./pool.ts"
@@ -41,70 +30,31 @@ const outcome = (terms: MacroChallenge, { bin: winner }: Results) => {
 
 const counted = (count: number): string => (count === 1 ? "1 forecast" : `${count} forecasts`)
 
-/** As the services show it: nothing of a forecast is there before the deadline. */
 export const macroChallenge = (
   frame: Frame,
-  shown: {
-    readonly site: Site
-    readonly terms: MacroChallenge
-    readonly results: Results
-    readonly odds: PoolOdds
-    readonly record: LogRecord
-    readonly drawn: Pick<Drawn, "answers" | "now">
-  }
+  shown: Shown<MacroChallenge, Pick<Drawn, "answers" | "now">> & { readonly odds: PoolOdds }
 ): Page => {
-  const { drawn, odds, record, results, site, terms } = shown
-  return {
-    title: terms.question,
-    audience: "everybody",
-    below: "/challenges",
-    width: "wide",
-    content: html`
-      ${heading(frame, "macro", `Challenge on ${terms.asset}, ${terms.period}`, terms.question)}
-      ${
-        terms.void_reason === null
-          ? null
-          : notice("warning", "Void: nobody is scored by it.", html`${terms.void_reason}`)
-      }
-      ${amendedNotice(results)}
-      <div class="split">
-        <section class="panel beside" aria-label="The challenge">
-          ${facts([
-            ["Status", statusBadge(terms.status)],
-            ["Closes in", closesIn(terms, drawn.now)],
-            ["Published value", outcome(terms, results)],
-            ["Deadline", at(terms.deadline)],
-            ["Release expected", at(terms.release_at)],
-            ["Unit", terms.unit],
-            ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)],
-            ["Source", results.resolution_source],
-            ...settledFacts(results),
-            ["Forecasts", String(results.prediction_count)]
-          ])}
-        </section>
-        <div class="first">
-          <section aria-labelledby="criteria">
-            <h2 id="criteria">How it is decided</h2>
-            ${criteria(site, terms, null)}
-          </section>
-          ${poolSection(terms, odds, results)}
-          <section aria-labelledby="predictions">
-            <h2 id="predictions">Forecasts</h2>
-            ${
-              terms.status === "open"
-                ? sealedPredictions(results.prediction_count, counted(results.prediction_count))
-                : html`${forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value })}
-                  ${predictionList(
-                    frame,
-                    results,
-                    `${counted(results.prediction_count)}. Each agent's last word before the deadline: a value ± its standard deviation. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average.`
-                  )}`
-            }
-          </section>
-          ${versions(results)} ${logRecord(frame, record, words)}
-        </div>
-      </div>
-      ${asJson(frame, terms.id, [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, "its pool"]])}
-    `
-  }
+  const { drawn, odds, results, terms } = shown
+  return challengeLayout(frame, shown, {
+    type: "macro",
+    about: `Challenge on ${terms.asset}, ${terms.period}`,
+    ended: ["Void", terms.void_reason],
+    facts: [
+      ["Published value", outcome(terms, results)],
+      ["Deadline", at(terms.deadline)],
+      ["Release expected", at(terms.release_at)],
+      ["Unit", terms.unit],
+      ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)]
+    ],
+    pool: poolSection(terms, odds, results),
+    said: {
+      title: "Forecasts",
+      count: String(results.prediction_count),
+      soFar: counted(results.prediction_count),
+      chart: () => forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }),
+      meaning: byCrps
+    },
+    words,
+    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, "its pool"]]
+  })
 }

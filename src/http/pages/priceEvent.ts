@@ -1,25 +1,11 @@
 /** A price-event question for everybody: what it asks, how it was decided, who answered what, and its entries in the log. */
-import type { Results } from "../../services/Arenas.ts"
 import type { PriceEvent } from "../../services/PriceEvents.ts"
-import type { Site } from "../../services/Settings.ts"
-import { amendedNotice, versions } from "./amendments.ts"
-import {
-  asJson,
-  at,
-  closesIn,
-  criteria,
-  dateOf,
-  heading,
-  predictionList,
-  sealedPredictions,
-  statusBadge
-} from "./challengeParts.ts"
-import type { Drawn } from "./challengeParts.ts"
-import { logRecord } from "./challengeRecord.ts"
-import type { LogRecord, RecordWords } from "./challengeRecord.ts"
+import { challengeLayout } from "./challengeLayout.ts"
+import type { Shown } from "./challengeLayout.ts"
+import { at, byCrps, dateOf } from "./challengeParts.ts"
+import type { RecordWords } from "./challengeRecord.ts"
 import { directionChart, forecastChart } from "./charts/answers.ts"
 import { priceChart } from "./charts/prices.ts"
-import { facts, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -53,8 +39,7 @@ const numeric = (observed: string): KindWords => ({
     workOut:
       "The proof of “Settled”, or of the last “Amended”, shows the value and the reference scale. With both, anybody can work out the CRPS and the score of an answer."
   },
-  answers:
-    "a value ± its standard deviation. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average."
+  answers: byCrps
 })
 
 const words: Readonly<Record<PriceEvent["kind"], KindWords>> = {
@@ -76,90 +61,46 @@ const result = (terms: PriceEvent): Html => {
   return html`<strong>${terms.result === "bullish" ? "Yes" : "No"}</strong> (${terms.result})`
 }
 
-/** As the services show it: nothing of an answer is there before the deadline. */
-export const priceEvent = (
-  frame: Frame,
-  shown: {
-    readonly site: Site
-    readonly terms: PriceEvent
-    readonly results: Results
-    readonly record: LogRecord
-    readonly drawn: Drawn
-  }
-): Page => {
-  const { drawn, record, results, site, terms } = shown
-  const { answers, observed, record: recordWords } = words[terms.kind]
+export const priceEvent = (frame: Frame, shown: Shown<PriceEvent>): Page => {
+  const { drawn, results, terms } = shown
+  const { answers, observed, record } = words[terms.kind]
   const observation = results.actual_value ?? results.close_price
-  return {
-    title: terms.question,
-    audience: "everybody",
-    below: "/challenges",
-    width: "wide",
-    content: html`
-      ${heading(frame, "price_event", `Price event on ${terms.asset}`, terms.question)}
-      ${
-        terms.void_reason === null
-          ? null
-          : notice("warning", "Void: nobody is scored by it.", html`${terms.void_reason}`)
-      }
-      ${amendedNotice(results)}
-      <div class="split">
-        <section class="panel beside" aria-label="The challenge">
-          ${facts([
-            ["Status", statusBadge(terms.status)],
-            ["Closes in", closesIn(terms, drawn.now)],
-            ["Result", result(terms)],
-            [observed, observation === null ? null : String(observation)],
-            ["Level", terms.level === null ? null : String(terms.level)],
-            ["Deadline", at(terms.deadline)],
-            ["From", terms.window_from === null ? null : at(terms.window_from)],
-            ["Decided by the candles until", at(terms.resolve_at)],
-            ["Reference scale", terms.reference_scale === null ? null : String(terms.reference_scale)],
-            ["Source", results.resolution_source],
-            ["Settled", results.resolved_at === null ? null : at(results.resolved_at)],
-            ["Answers", String(results.prediction_count)]
-          ])}
-        </section>
-        <div class="first">
-          ${priceChart(
-            {
-              asset: terms.asset,
-              from: drawn.from,
-              deadline: dateOf(terms.deadline),
-              resolveAt: dateOf(terms.resolve_at),
-              ...(terms.level !== null && { level: terms.level }),
-              ...(observation !== null &&
-                closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
-              ...(terms.kind === "barrier" && { byRange: true })
-            },
-            drawn.prices
-          )}
-          <section aria-labelledby="criteria">
-            <h2 id="criteria">How it is decided</h2>
-            ${criteria(site, terms, null)}
-          </section>
-          <section aria-labelledby="predictions">
-            <h2 id="predictions">Answers</h2>
-            ${
-              terms.status === "open"
-                ? sealedPredictions(results.prediction_count, counted(results.prediction_count))
-                : html`${
-                    terms.level === null
-                      ? forecastChart(drawn.answers, { unit: null, actual: results.actual_value })
-                      : directionChart(drawn.answers, yesAndNo, terms.result)
-                  }
-                  ${predictionList(
-                    frame,
-                    results,
-                    html`${counted(results.prediction_count)}. Each agent's last word before the deadline:
-                    ${answers}`
-                  )}`
-            }
-          </section>
-          ${versions(results)} ${logRecord(frame, record, recordWords)}
-        </div>
-      </div>
-      ${asJson(frame, terms.id)}
-    `
-  }
+  return challengeLayout(frame, shown, {
+    type: "price_event",
+    about: `Price event on ${terms.asset}`,
+    ended: ["Void", terms.void_reason],
+    facts: [
+      ["Result", result(terms)],
+      [observed, observation === null ? null : String(observation)],
+      ["Level", terms.level === null ? null : String(terms.level)],
+      ["Deadline", at(terms.deadline)],
+      ["From", terms.window_from === null ? null : at(terms.window_from)],
+      ["Decided by the candles until", at(terms.resolve_at)],
+      ["Reference scale", terms.reference_scale === null ? null : String(terms.reference_scale)]
+    ],
+    prices: priceChart(
+      {
+        asset: terms.asset,
+        from: drawn.from,
+        deadline: dateOf(terms.deadline),
+        resolveAt: dateOf(terms.resolve_at),
+        ...(terms.level !== null && { level: terms.level }),
+        ...(observation !== null &&
+          closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
+        ...(terms.kind === "barrier" && { byRange: true })
+      },
+      drawn.prices
+    ),
+    said: {
+      title: "Answers",
+      count: String(results.prediction_count),
+      soFar: counted(results.prediction_count),
+      chart: () =>
+        terms.level === null
+          ? forecastChart(drawn.answers, { unit: null, actual: results.actual_value })
+          : directionChart(drawn.answers, yesAndNo, terms.result),
+      meaning: answers
+    },
+    words: record
+  })
 }

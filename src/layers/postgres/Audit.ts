@@ -14,21 +14,28 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const entries = many(AuditEntry)
 
-  const record: Audit["Service"]["record"] = Effect.fn("Audit.record")(function* (entry) {
+  const begin: Audit["Service"]["begin"] = Effect.fn("Audit.begin")(function* (call) {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     yield* run(sql`
-      insert into audit_log (id, at, action, path, request_id, body, status)
-      values (${id}, ${at(now)}, ${entry.action}, ${entry.path}, ${entry.requestId},
-              ${entry.body.slice(0, longestBody)}, ${entry.status})`)
+      insert into audit_log (id, at, action, path, request_id, body)
+      values (${id}, ${at(now)}, ${call.action}, ${call.path}, ${call.requestId},
+              ${call.body.slice(0, longestBody)})`)
+    return id
+  })
+
+  const complete: Audit["Service"]["complete"] = Effect.fn("Audit.complete")(function* (id, status) {
+    yield* run(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
   })
 
   const list: Audit["Service"]["list"] = Effect.fn("Audit.list")(function* (page) {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
     const rows = yield* entries(sql`
-      select id::text, ${iso(sql, "at")} as at, action, path, request_id, body, status
+      select id::text, ${iso(sql, "at")} as at, action, path, request_id, body,
+             coalesce(audit_outcomes.status, audit_log.status) as status
         from audit_log
+        left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
        ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
        -- By the column: "id" alone would be the text that is selected, which no index has.
        order by audit_log.id desc
@@ -36,7 +43,7 @@ const make = Effect.gen(function* () {
     return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
   })
 
-  return Audit.of({ record, list })
+  return Audit.of({ begin, complete, list })
 })
 
 export const layer = Layer.effect(Audit, make)

@@ -94,11 +94,12 @@ const make = Effect.gen(function* () {
          limit ${mostScores}
       )
       select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
-             avg(score) as mean_score, avg(probability) as mean_probability,
+             coalesce(avg(score), 0) as mean_score, avg(probability) as mean_probability,
              (select count(*)::int from scored) as read,
              exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${mostLookedAt}) as more
         from scored
-       group by grouping sets ((day), (tenth))
+       -- The last one is there also where nothing is scored, and says whether there is more.
+       group by grouping sets ((day), (tenth), ())
        order by day, tenth`)
     return {
       days: rows.flatMap(({ count, day, mean_score }) => (day === null ? [] : [{ day, count, mean_score }])),

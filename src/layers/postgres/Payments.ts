@@ -9,6 +9,7 @@ import { cutPage, Cursors, invalidCursor } from "../../services/paging.ts"
 import { PaymentProvider } from "../../services/PaymentProvider.ts"
 import { packageName, Payments } from "../../services/Payments.ts"
 import { mostPosted } from "./credits/transfers.ts"
+import { firstAskedAt, makeFollowUp } from "./payments/followUp.ts"
 import { makePurchases } from "./payments/purchases.ts"
 import { makeReceive } from "./payments/receive.ts"
 import { at, one, run } from "./query.ts"
@@ -80,9 +81,13 @@ const make = Effect.gen(function* () {
     // Of two at once the provider answered both alike; the first that is written is shown to both. They meet in any of the
     // keys, the session's too.
     yield* run(sql`
-      insert into checkout_sessions (purchase_id, session_id, url, created_at)
-      values (${purchaseId}::uuid, ${checkout.sessionId}, ${checkout.url}, ${at(now)})
-      on conflict do nothing`)
+      with opened as (
+        insert into checkout_sessions (purchase_id, session_id, url, created_at)
+        values (${purchaseId}::uuid, ${checkout.sessionId}, ${checkout.url}, ${at(now)})
+        on conflict do nothing
+        returning purchase_id
+      )
+      insert into awaited_checkouts (purchase_id, due_at) select purchase_id, ${at(firstAskedAt(now))} from opened`)
     const { url } = yield* urlRow(
       sql`select url from checkout_sessions where purchase_id = ${purchaseId}::uuid`
     )
@@ -93,6 +98,11 @@ const make = Effect.gen(function* () {
     if (Option.isNone(provider)) return yield* nothingSold()
     const event = yield* provider.value.read(message)
     if (Option.isSome(event)) yield* receiveEvent(event.value)
+  })
+
+  const { followUp } = yield* Option.match(provider, {
+    onNone: () => Effect.succeed({ followUp: Effect.void }),
+    onSome: (selling) => makeFollowUp(selling, receiveEvent)
   })
 
   const purchaseOf: Payments["Service"]["purchaseOf"] = Effect.fn("Payments.purchaseOf")(
@@ -115,6 +125,7 @@ const make = Effect.gen(function* () {
     checkoutOrigin: Option.map(provider, ({ checkoutOrigin }) => checkoutOrigin),
     begin,
     receive,
+    followUp,
     purchaseOf,
     list
   })

@@ -6,7 +6,7 @@ import { creditPage } from "../../services/pages.ts"
 import { InvalidPaymentEvent, PaymentProvider, PaymentsUnavailable } from "../../services/PaymentProvider.ts"
 import type { CreditPackage, Provider } from "../../services/PaymentProvider.ts"
 import { Settings } from "../../services/Settings.ts"
-import { paymentEventOf } from "./events.ts"
+import { checkoutEventOf, paymentEventOf } from "./events.ts"
 
 export interface StripeSettings {
   readonly secretKey: Redacted.Redacted
@@ -107,6 +107,26 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
     return { sessionId: id, url }
   })
 
+  const progress: Provider["progress"] = Effect.fn("PaymentProvider.progress")(function* (sessionId) {
+    const session = yield* Effect.tryPromise({
+      try: () => stripe.checkout.sessions.retrieve(sessionId),
+      catch: aboutError
+    }).pipe(
+      Effect.tapError((about) =>
+        Effect.logError("the payment provider did not say what came of a checkout").pipe(
+          Effect.annotateLogs(about)
+        )
+      ),
+      Effect.catchIf(
+        // Of another account, or of its test mode.
+        ({ status }) => status === "404",
+        () => Effect.succeed(null)
+      ),
+      Effect.mapError(unavailable)
+    )
+    return session === null ? Option.none() : yield* checkoutEventOf(session)
+  })
+
   const read: Provider["read"] = Effect.fn("PaymentProvider.read")(function* ({ body, signature }) {
     const now = yield* Clock.currentTimeMillis
     const event = yield* Effect.try({
@@ -131,6 +151,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
     packages: settings.packages,
     checkoutOrigin: settings.checkoutOrigin,
     begin,
+    progress,
     read
   })
 })

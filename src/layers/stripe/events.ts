@@ -28,6 +28,14 @@ const Session = Schema.Struct({
   metadata
 })
 
+/** As it is when it is asked for. */
+const CheckoutState = Schema.Struct({
+  ...Session.fields,
+  status: Schema.NullOr(Schema.String),
+  created: Schema.Int,
+  expires_at: Schema.Int
+})
+
 const Charge = Schema.Struct({
   amount_refunded: amount,
   currency: Schema.String,
@@ -154,4 +162,25 @@ export const paymentEventOf = Effect.fnUntraced(
           "Expected an event in a shape of Stripe's that we know: set a current API version for the webhook."
       })
   )
+)
+
+const decodeCheckout = Schema.decodeUnknownEffect(CheckoutState)
+const instantOf = (seconds: number) => DateTime.makeUnsafe(seconds * 1000)
+
+/** What a checkout has come to; nothing while it is open, if it is about something else than credit, or cannot be read. */
+export const checkoutEventOf = Effect.fnUntraced(
+  function* (asked: unknown) {
+    const session = yield* decodeCheckout(asked)
+    const { created, expires_at, status } = session
+    const isOver = status === "complete" || status === "expired"
+    if (!isOver || purchaseIn(session.metadata) === null) return Option.none<PaymentEvent>()
+    const kind = status === "expired" ? "expired" : completed(session)
+    // Stripe does not say since when; of a checkout that waits for its money any later message counts.
+    const happenedAt =
+      kind === "paid" ? yield* DateTime.now : instantOf(kind === "expired" ? expires_at : created)
+    const eventId = `asked:${session.id}:${kind}`
+    return Option.some<PaymentEvent>({ eventId, happenedAt, ...ofSession(() => kind)(session) })
+  },
+  Effect.tapError(() => Effect.logError("a checkout of Stripe's cannot be read")),
+  Effect.orElseSucceed(() => Option.none<PaymentEvent>())
 )

@@ -30,8 +30,11 @@ import { pendingLookup } from "./0028_pending_lookup.ts"
 import { reservationLookup } from "./0029_reservation_lookup.ts"
 import { settledLast } from "./0030_settled_last.ts"
 import { adminIdempotency } from "./0031_admin_idempotency.ts"
-import { predictionsWait } from "./0034_predictions_wait.ts"
+import { predictionsWait } from "./0033_predictions_wait.ts"
 import { scheduleLookups } from "./0032_schedule_lookups.ts"
+import { auditOutcomes } from "./0034_audit_outcomes.ts"
+import { listByDeadline } from "./0035_list_by_deadline.ts"
+import { awaitedCheckouts } from "./0036_awaited_checkouts.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -66,5 +69,8 @@ export const migrations = {
   "0030_settled_last": settledLast,
   "0031_admin_idempotency": adminIdempotency,
   "0032_schedule_lookups": scheduleLookups,
-  "0034_predictions_wait": predictionsWait
+  "0033_predictions_wait": predictionsWait,
+  "0034_audit_outcomes": auditOutcomes,
+  "0035_list_by_deadline": listByDeadline,
+  "0036_awaited_checkouts": awaitedCheckouts
 }

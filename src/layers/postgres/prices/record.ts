@@ -54,10 +54,17 @@ export const makeRecord = Effect.gen(function* () {
    * A candle that this source shows for the first time is read again later; one that it shows as before is a price point;
    * one that it shows otherwise waits for a decision.
    */
-  const take = Effect.fnUntraced(function* (feed: Feed, reading: Reading, askedAt: DateTime.Utc) {
+  const take = Effect.fnUntraced(function* (
+    feed: Feed,
+    window: Window,
+    reading: Reading,
+    askedAt: DateTime.Utc
+  ) {
     const { candles, fetchedAt, payloadHash, source } = reading
     const ids = yield* Effect.forEach(candles, () => random.uuidV7())
     const [times, opens, highs, lows, closes] = columnsOf(candles)
+    const within = (time: string) =>
+      sql`${sql(time)} >= ${at(window.from)} and ${sql(time)} < ${at(window.until)}`
     return yield* counted(sql`
       with n as (
         select n.*
@@ -65,7 +72,7 @@ export const makeRecord = Effect.gen(function* () {
                as n (id, time, open, high, low, close)
           join expected_candles e
             on e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = n.time
-           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${at(askedAt)}
+           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${at(askedAt)} and ${within("e.time")}
       ),
       compared as (
         select n.*,
@@ -74,6 +81,7 @@ export const makeRecord = Effect.gen(function* () {
                     else 'contested' end as state
           from n left join price_readings r
             on r.source = ${source} and r.asset = ${feed.asset} and r.interval = ${feed.interval} and r.time = n.time
+           and ${within("r.time")}
       ),
       first as (
         insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
@@ -101,6 +109,7 @@ export const makeRecord = Effect.gen(function* () {
                           else 'infinity' end
           from compared c
          where e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = c.time
+           and ${within("e.time")}
       )
       select state, count(*)::int as count from compared group by state`)
   })
@@ -142,10 +151,10 @@ export const makeRecord = Effect.gen(function* () {
     return yield* sql
       .withTransaction(
         Effect.gen(function* () {
-          // Candles are found by their times. A plan that was made of empty tables read all of them for each.
+          // The candles of the window are read once, by their key. Plans that were made of empty tables read whole
+          // tables, or all candles of the window for each of them.
           yield* sql`
-            select set_config('enable_seqscan', 'off', true), set_config('enable_mergejoin', 'off', true),
-                   set_config('enable_hashjoin', 'off', true)`
+            select set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)`
           // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
           yield* sql`
             select 1 from expected_candles
@@ -153,7 +162,9 @@ export const makeRecord = Effect.gen(function* () {
                and state in ('awaited', 'read', 'absent')
              order by time
                for update`
-          const taken = yield* Effect.forEach(answer.readings, (reading) => take(feed, reading, askedAt))
+          const taken = yield* Effect.forEach(answer.readings, (reading) =>
+            take(feed, window, reading, askedAt)
+          )
           const counts = [...taken.flat(), ...(yield* miss(feed, answer, window, askedAt))]
           const total = (state: string) =>
             counts.filter((each) => each.state === state).reduce((sum, { count }) => sum + count, 0)

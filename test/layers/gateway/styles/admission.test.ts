@@ -172,6 +172,15 @@ describe("the bound of a prompt", () => {
     assert.isBelow(text, 100)
   })
 
+  it("counts of what lies elsewhere an image as one, and a document by what is sent of it", () => {
+    const url = "https://elsewhere.example/x"
+    const remote = (type: string) => ({ type, source: { type: "url", url } })
+    const asked = (type: string) =>
+      bound("anthropic", message({ messages: [{ role: "user", content: [remote(type)] }] }))
+    assert.deepStrictEqual(asked("image"), [16, 1])
+    assert.deepStrictEqual(asked("document"), [16 + JSON.stringify(remote("document")).length, 0])
+  })
+
   it("counts text that hides in an image's part", () => {
     const content = [{ ...image, text: "x".repeat(1000) }]
     const [text = 0] = bound("openai", chat({ messages: [{ role: "user", content }] }))

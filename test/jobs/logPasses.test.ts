@@ -1,0 +1,61 @@
+/** The sequencer's job as it runs in production: when the next pass comes after several that followed one another. */
+import { assert, layer } from "@effect/vitest"
+import { Clock, Context, Effect, Layer, References } from "effect"
+import { TestClock } from "effect/testing"
+import * as Jobs from "../../src/jobs/Jobs.ts"
+import { LogKeeper, mostPerPass } from "../../src/services/LogKeeper.ts"
+import { testServices } from "../support/services.ts"
+
+class Passes extends Context.Service<
+  Passes,
+  {
+    /** What the next passes take; nothing from then on. */
+    readonly takes: Array<number>
+    /** When passes came. */
+    readonly times: Array<number>
+  }
+>()("auspex/test/Passes") {}
+
+const keeper = Layer.effect(
+  LogKeeper,
+  Effect.gen(function* () {
+    const { takes, times } = yield* Passes
+    return yield* LogKeeper.use((real) =>
+      Effect.succeed(
+        LogKeeper.of({
+          ...real,
+          sequence: Effect.map(Clock.currentTimeMillis, (now) => {
+            times.push(now)
+            return takes.shift() ?? 0
+          }),
+          publish: Effect.void,
+          revealDue: Effect.succeed(0)
+        })
+      )
+    )
+  })
+)
+
+const world = keeper.pipe(
+  Layer.provideMerge(testServices()),
+  Layer.provideMerge(Layer.sync(Passes, () => ({ takes: [], times: [] }))),
+  Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
+)
+
+layer(world)("Passes over the queue of the log", (it) => {
+  it.effect("follow at once while they are full, and the pause after them is by all that they took", () =>
+    Effect.gen(function* () {
+      const { takes, times } = yield* Passes
+      const begun = yield* Clock.currentTimeMillis
+      yield* Layer.build(Jobs.layer)
+      yield* TestClock.adjust("999 millis")
+      takes.push(mostPerPass, 100, 0)
+      yield* TestClock.adjust("1 second")
+      // By the hundred of the last one alone it would be a second, too.
+      assert.deepStrictEqual(
+        times.map((time) => time - begun),
+        [0, 1000, 1000, 1250]
+      )
+    })
+  )
+})
