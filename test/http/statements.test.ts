@@ -492,7 +492,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/challenges/:challenge_id/amend": {
-    statements: 15,
+    statements: 16,
     // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()
@@ -518,7 +518,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 29,
+    statements: 30,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -534,7 +534,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    14,
+    15,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -547,7 +547,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/price-events/challenges/:challenge_id/void": made(
-    10,
+    11,
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       yield* TestClock.adjust("2 hours")
@@ -574,7 +574,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 16,
+    statements: 17,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
