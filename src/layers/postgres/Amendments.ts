@@ -15,7 +15,7 @@ import { at, decimal, maybe, one, run } from "./query.ts"
 import { amendFigures } from "./scoring/amendedFigures.ts"
 import { scoreDirections } from "./scoring/directionalScores.ts"
 import { makeScoreForecasts } from "./scoring/forecastScores.ts"
-import { settling } from "./scoring/settling.ts"
+import { makeSettling } from "./scoring/settling.ts"
 import { iso } from "./wire.ts"
 
 /** A challenge that is to be amended. Settlement columns are of its newest version, null of one that is not settled. */
@@ -77,6 +77,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const amended = maybe(Amended)
   const shownRow = one(ShownRow)
+  const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
 
   const look = (id: string, amendment: Amendment, now: DateTime.Utc) => {
@@ -186,7 +187,6 @@ const make = Effect.gen(function* () {
       // What cannot be done is refused at once, also while a large settlement has its turn.
       if ((yield* decide(challengeId, amendment)) === null) return yield* shown(challengeId)
       const outcome = yield* settling(
-        sql,
         Effect.result(
           Effect.gen(function* () {
             yield* run(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)

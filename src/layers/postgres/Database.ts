@@ -9,6 +9,7 @@ import { Migrator, SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
 import { migrations } from "./migrations/index.ts"
+import * as Patient from "./Patient.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
@@ -71,16 +72,16 @@ const connectionTo = (url: Redacted.Redacted) => ({
   }
 })
 
-/** Both clients of one database. */
+/** All clients of one database. */
 export const client = (
   url: Redacted.Redacted
-): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient | Pipelined, SqlError.SqlError> =>
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient | Pipelined | Patient.Patient, SqlError.SqlError> =>
   Layer.merge(
-    PgClient.layer({ ...connectionTo(url), maxConnections: poolSize }),
     Layer.effect(Pipelined, PgClient.make({ ...connectionTo(url), ...pipelines })).pipe(
       Layer.provide(Reactivity.layer)
-    )
-  )
+    ),
+    Patient.layer(connectionTo(url))
+  ).pipe(Layer.provideMerge(PgClient.layer({ ...connectionTo(url), maxConnections: poolSize })))
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n

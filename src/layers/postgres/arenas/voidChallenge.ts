@@ -5,11 +5,12 @@ import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/recorded.ts"
 import { at, orDefect, run } from "../query.ts"
 import { makeSettlePool } from "../scoring/poolSettlement.ts"
-import { settling } from "../scoring/settling.ts"
+import { makeSettling } from "../scoring/settling.ts"
 import { closeChallenges } from "./closeChallenges.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const settling = yield* makeSettling
   const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
@@ -24,7 +25,6 @@ export const makeVoidChallenge = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
     const ended = yield* settling(
-      sql,
       Effect.gen(function* () {
         const changed = yield* sql`
           update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}

@@ -8,7 +8,7 @@ import { at, decimal, maybe, run } from "../query.ts"
 import { addScores } from "./figures.ts"
 import { makeScoreForecasts } from "./forecastScores.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
-import { settlementDay, settling } from "./settling.ts"
+import { makeSettling, settlementDay } from "./settling.ts"
 
 const Terms = Schema.Struct({
   reference_scale: Schema.String,
@@ -25,6 +25,7 @@ const Terms = Schema.Struct({
 export const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const terms = maybe(Terms)
+  const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
   const { returnRest, settlePool } = yield* makeSettlePool
 
@@ -71,6 +72,6 @@ export const makeSettleMacro = Effect.gen(function* () {
       yield* returnRest(challengeId)
       return true
     })
-    return yield* settling(sql, settled)
+    return yield* settling(settled)
   })
 })

@@ -16,7 +16,7 @@ import { payloadHashOf } from "../../payloadHash.ts"
 import { makeBarrierLooks } from "./barrierLooks.ts"
 import { addScores } from "./figures.ts"
 import { makeScoreForecasts } from "./forecastScores.ts"
-import { settlementDay, settling } from "./settling.ts"
+import { makeSettling, settlementDay } from "./settling.ts"
 
 /** What a question is decided by, none of which ever changes. */
 const Due = Schema.Struct({
@@ -70,6 +70,7 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
   const prices = yield* Prices
   const dueRows = many(Due)
   const locked = maybe(Schema.Struct({ id: Schema.String }))
+  const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
   const { voidWithoutCandles } = yield* makeVoidChallenge
   const looks = yield* makeBarrierLooks
@@ -139,7 +140,7 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
-    return yield* settling(sql, settled)
+    return yield* settling(settled)
   })
 
   /** Settles what the known candles decide, and ends what has waited for them for as long as it does. */

@@ -18,7 +18,7 @@ import { at, many, maybe, run } from "../query.ts"
 import { scoreDirections } from "./directionalScores.ts"
 import { addScores } from "./figures.ts"
 import { makeSettlePriceEvents } from "./priceEventSettlement.ts"
-import { settlementDay, settling } from "./settling.ts"
+import { makeSettling, settlementDay } from "./settling.ts"
 
 /** How many due challenges are looked at in one statement. */
 const batch = 200
@@ -48,6 +48,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const settings = yield* Settings
   const dueRows = many(Due)
   const overdueRows = many(Overdue)
+  const settling = yield* makeSettling
   const { voidWithoutValue } = yield* makeVoidChallenge
   const terms = maybe(Terms)
   const priceEvents = yield* makeSettlePriceEvents
@@ -79,7 +80,7 @@ export const makeSettleDue = Effect.gen(function* () {
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
-    return yield* settling(sql, settled)
+    return yield* settling(settled)
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
