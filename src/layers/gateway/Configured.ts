@@ -29,7 +29,7 @@ export class Configured extends Context.Service<
     /** None: this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<InForce>>
     /** The same for a call: its connections stay open until it is given back. */
-    readonly lend: Effect.Effect<Option.Option<Lent>>
+    readonly lend: () => Option.Option<Lent>
     /** Reads the file again; what is wrong with it is logged, and the old one stays in force. */
     readonly reload: Effect.Effect<void>
   }
@@ -111,7 +111,7 @@ const fromFile = (path: string) =>
     return Configured.of({
       current: Effect.sync(() => Option.some(current.inForce)),
       // Counted in the same step in which it is taken, so that no reload comes between.
-      lend: Effect.sync(() => Option.some(current.lend())),
+      lend: () => Option.some(current.lend()),
       reload
     })
   })
@@ -122,7 +122,7 @@ export const layer = (path: Option.Option<string>): Layer.Layer<Configured, Gate
     onNone: () =>
       Layer.succeed(Configured, {
         current: Effect.succeedNone,
-        lend: Effect.succeedNone,
+        lend: Option.none,
         reload: Effect.void
       }),
     onSome: (file) => Layer.effect(Configured, fromFile(file))
