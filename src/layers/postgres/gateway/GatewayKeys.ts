@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Cache, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -43,6 +43,13 @@ const KnownKey = Schema.Struct({
   revoked: Schema.Boolean,
   expires_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
+
+type KnownKey = typeof KnownKey.Type
+
+const hasExpired = ({ expires_at }: KnownKey, now: DateTime.Utc): boolean =>
+  expires_at !== null && DateTime.isLessThanOrEqualTo(expires_at, now)
+
+const holderOf = ({ agent_id, key_id }: KnownKey): KeyHolder => ({ keyId: key_id, agentId: agent_id })
 
 const refused = (detail: string) => new InvalidGatewayKey({ detail })
 
@@ -90,15 +97,21 @@ const make = Effect.gen(function* () {
     if (Option.isNone(found) || found.value.revoked) {
       return yield* refused("The gateway key is unknown or has been revoked.")
     }
-    const { agent_id, expires_at, key_id, ...standing } = found.value
-    if (expires_at !== null && DateTime.isLessThanOrEqualTo(expires_at, yield* DateTime.now)) {
-      return yield* refused("The gateway key has expired.")
-    }
-    const reason = disabledReason(standing)
+    if (hasExpired(found.value, yield* DateTime.now)) return yield* refused("The gateway key has expired.")
+    const reason = disabledReason(found.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
-    const holder: KeyHolder = { keyId: key_id, agentId: agent_id }
-    return holder
+    return holderOf(found.value)
   })
+
+  const remembered = Effect.runSyncWith(yield* Effect.context<never>())
+  const clock = yield* Clock.Clock
+
+  const knownHolder: GatewayKeys["Service"]["known"] = (key) => {
+    const found = Option.flatten(remembered(Cache.getSuccess(known, hash("sha256", key, "hex"))))
+    if (Option.isNone(found) || found.value.revoked) return undefined
+    if (hasExpired(found.value, DateTime.makeUnsafe(clock.currentTimeMillisUnsafe()))) return undefined
+    return disabledReason(found.value) === undefined ? holderOf(found.value) : undefined
+  }
 
   const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
@@ -176,7 +189,7 @@ const make = Effect.gen(function* () {
     yield* Cache.invalidate(known, revoked.value.hash)
   })
 
-  return GatewayKeys.of({ create, list, revoke, authenticate })
+  return GatewayKeys.of({ create, list, revoke, authenticate, known: knownHolder })
 })
 
 export const layer = Layer.effect(GatewayKeys, make)
