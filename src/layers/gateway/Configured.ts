@@ -18,8 +18,9 @@ export interface InForce {
 }
 
 /** What a call uses from its beginning to its end, whatever is read meanwhile. */
-export interface Lent extends InForce {
-  /** Once. */
+export interface Lent {
+  readonly inForce: InForce
+  /** Once for each time that it was lent. */
   readonly giveBack: () => void
 }
 
@@ -68,17 +69,18 @@ const lending = (inForce: InForce) => {
   const closeUnused = () => {
     if (isRetired && calls === 0) for (const upstream of inForce.upstreams.values()) upstream.close()
   }
+  const lent: Lent = {
+    inForce,
+    giveBack: () => {
+      calls -= 1
+      closeUnused()
+    }
+  }
   return {
     inForce,
     lend: (): Lent => {
       calls += 1
-      return {
-        ...inForce,
-        giveBack: () => {
-          calls -= 1
-          closeUnused()
-        }
-      }
+      return lent
     },
     retire: () => {
       isRetired = true

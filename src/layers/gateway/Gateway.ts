@@ -111,7 +111,9 @@ const make = Effect.gen(function* () {
       ended(exit)
     }
     const around = surroundings(within, asked.requestId)
-    void conduct(lent.value, asked, recipient, around, leaving).catch(Exit.die).then(end)
+    void conduct(lent.value.inForce, asked, recipient, around, leaving).then(end, (defect) =>
+      end(Exit.die(defect))
+    )
     return () => leaving.leave()
   }
 

@@ -79,21 +79,21 @@ const sure = async <A>(run: Promise<Exit.Exit<A>>): Promise<A> => {
 }
 
 export const makeConduct = (route: Route, { newCallId, record, reserve, settleSurely }: Till) => {
-  const settle = async (
+  /** At once for a call that reserved nothing. */
+  const settle = (
     allowed: LetIn,
     open: OpenCall,
     course: Course,
-    exit: Exit.Exit<Ending, CallError>,
+    verdict: Verdict,
     { metrics, now, run }: Surroundings
-  ): Promise<void> => {
-    const judged = verdictOf(allowed, course, exit)
-    const verdict = Effect.isEffect(judged) ? await sure(run(judged)) : judged
+  ): Promise<unknown> | undefined => {
     const ended = endedCall(allowed, open, course, verdict, now())
     const { firstByteMs, latencyMs } = ended
     const outcome = ended.error ?? "ok"
     countCall({ model: allowed.model.name, outcome, latencyMs, firstByteMs, ...verdict.usage }, metrics)
-    if (open.reserved === 0n) record(ended)
-    else await run(settleSurely(ended))
+    if (open.reserved > 0n) return run(settleSurely(ended))
+    record(ended)
+    return undefined
   }
 
   /** A failure means that nothing was delivered; an interruption, that the client has left. */
@@ -123,8 +123,17 @@ export const makeConduct = (route: Route, { newCallId, record, reserve, settleSu
       if (Exit.isFailure(reserved)) return reserved
     }
     const course = newCourse()
-    const exit = await route(asked, allowed, course, recipient, around, leaving).catch(Exit.die)
-    await settle(allowed, open, course, exit, around)
+    let exit: Exit.Exit<Ending, CallError>
+    try {
+      exit = await route(asked, allowed, course, recipient, around, leaving)
+    } catch (fault) {
+      // A fault of ours frees what was reserved all the same.
+      exit = Exit.die(fault)
+    }
+    const judged = verdictOf(allowed, course, exit)
+    const verdict = Effect.isEffect(judged) ? await sure(around.run(judged)) : judged
+    const settling = settle(allowed, open, course, verdict, around)
+    if (settling !== undefined) await settling
     if (Exit.isFailure(exit)) return exit
     deliverRest(exit.value, asked, recipient)
     return Exit.void

@@ -72,21 +72,21 @@ export type Route = (
 ) => Promise<Exit.Exit<Ending, CallError>>
 
 export const makeRouting = (cooldown: Cooldown): Route => {
-  const tried = async (
+  const tried = (
     call: Call,
-    { admitted, inForce, model }: LetIn,
+    { admitted, inForce }: LetIn,
     route: RouteSetting,
     body: Uint8Array | string,
     course: Course,
     recipient: Recipient,
     isLast: () => boolean,
-    { metrics, now }: Surroundings,
+    { now }: Surroundings,
     leaving: Leaving
   ): Promise<Outcome> => {
     const { provider } = route
     const upstream = inForce.upstreams.get(provider.name)
     if (upstream === undefined) throw new Error(`no connections to ${provider.name}`)
-    const outcome = await attempt(
+    return attempt(
       {
         upstream,
         body,
@@ -108,11 +108,6 @@ export const makeRouting = (cooldown: Cooldown): Route => {
       },
       leaving
     )
-    if (outcome.outcome !== "left") {
-      const attributes = { provider: provider.name, model: model.name, route: route.model }
-      countAttempt({ ...attributes, outcome: outcomeName(outcome) }, metrics)
-    }
-    return outcome
   }
 
   const noteHealth = (
@@ -148,7 +143,7 @@ export const makeRouting = (cooldown: Cooldown): Route => {
     return candidates(model.routes, call.style, (route) => cooldown.isCooling(route, at), random)
   }
 
-  return async (call, allowed, course, recipient, around, leaving) => {
+  const routed: Route = async (call, allowed, course, recipient, around, leaving) => {
     const { admitted, model, pinned } = allowed
     const order = orderOf(call, allowed, around)
     const failures: Array<Failure> = []
@@ -181,6 +176,15 @@ export const makeRouting = (cooldown: Cooldown): Route => {
         })
       )
       if (outcome.outcome === "left") return Exit.interrupt()
+      countAttempt(
+        {
+          provider: route.provider.name,
+          model: model.name,
+          route: route.model,
+          outcome: outcomeName(outcome)
+        },
+        around.metrics
+      )
       if (!pinned) noteHealth(route, outcome, model.name, around)
       switch (outcome.outcome) {
         case "whole":
@@ -214,4 +218,5 @@ export const makeRouting = (cooldown: Cooldown): Route => {
       )
     )
   }
+  return routed
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -46,8 +46,8 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
-const hasExpired = ({ expires_at }: KnownKey, now: DateTime.Utc): boolean =>
-  expires_at !== null && DateTime.isLessThanOrEqualTo(expires_at, now)
+const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
+  expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
 const holderOf = ({ agent_id, key_id }: KnownKey): KeyHolder => ({ keyId: key_id, agentId: agent_id })
 
@@ -81,36 +81,51 @@ const make = Effect.gen(function* () {
     return hashes.map((hash) => Option.fromUndefinedOr(byHash.get(hash)))
   })
 
-  const known = yield* Cache.makeWith(
-    yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch }),
-    {
-      capacity: keyCapacity,
-      // What nobody has is not remembered: it would only fill the memory.
-      timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isSome(exit.value) ? keyTtl : Duration.zero)
+  const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
+  const clock = yield* Clock.Clock
+  /** Those that were looked up lately, by their hash, the oldest look first. What nobody has is not remembered. */
+  const known = new Map<string, { readonly key: KnownKey; readonly until: number }>()
+
+  const remember = (hash: string, key: KnownKey): void => {
+    known.delete(hash)
+    known.set(hash, { key, until: clock.currentTimeMillisUnsafe() + Duration.toMillis(keyTtl) })
+    for (const [oldest, { until }] of known) {
+      if (known.size <= keyCapacity && until > clock.currentTimeMillisUnsafe()) return
+      known.delete(oldest)
     }
-  )
+  }
+
+  const remembered = (hash: string): KnownKey | undefined => {
+    const found = known.get(hash)
+    return found === undefined || found.until <= clock.currentTimeMillisUnsafe() ? undefined : found.key
+  }
+
+  const find = Effect.fnUntraced(function* (hash: string) {
+    const key = remembered(hash)
+    if (key !== undefined) return key
+    const found = Option.getOrUndefined(yield* lookUpOne(hash))
+    if (found !== undefined) remember(hash, found)
+    return found
+  })
 
   const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
     if (!isGatewayKey(key))
       return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
-    const found = yield* Cache.get(known, hash("sha256", key, "hex"))
-    if (Option.isNone(found) || found.value.revoked) {
+    const found = yield* find(hash("sha256", key, "hex"))
+    if (found === undefined || found.revoked) {
       return yield* refused("The gateway key is unknown or has been revoked.")
     }
-    if (hasExpired(found.value, yield* DateTime.now)) return yield* refused("The gateway key has expired.")
-    const reason = disabledReason(found.value)
+    if (hasExpired(found, clock.currentTimeMillisUnsafe()))
+      return yield* refused("The gateway key has expired.")
+    const reason = disabledReason(found)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
-    return holderOf(found.value)
+    return holderOf(found)
   })
 
-  const remembered = Effect.runSyncWith(yield* Effect.context<never>())
-  const clock = yield* Clock.Clock
-
   const knownHolder: GatewayKeys["Service"]["known"] = (key) => {
-    const found = Option.flatten(remembered(Cache.getSuccess(known, hash("sha256", key, "hex"))))
-    if (Option.isNone(found) || found.value.revoked) return undefined
-    if (hasExpired(found.value, DateTime.makeUnsafe(clock.currentTimeMillisUnsafe()))) return undefined
-    return disabledReason(found.value) === undefined ? holderOf(found.value) : undefined
+    const found = remembered(hash("sha256", key, "hex"))
+    if (found === undefined || found.revoked || disabledReason(found) !== undefined) return undefined
+    return hasExpired(found, clock.currentTimeMillisUnsafe()) ? undefined : holderOf(found)
   }
 
   const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
@@ -186,7 +201,7 @@ const make = Effect.gen(function* () {
     if (Option.isNone(revoked)) {
       return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
     }
-    yield* Cache.invalidate(known, revoked.value.hash)
+    known.delete(revoked.value.hash)
   })
 
   return GatewayKeys.of({ create, list, revoke, authenticate, known: knownHolder })
