@@ -45,6 +45,12 @@ export class DrainingServer extends Server {
     return count
   }
 
+  /** Whatever is still under way ends here. */
+  hangUp(): void {
+    this.lane = undefined
+    for (const socket of this.#underWay.keys()) socket.destroy()
+  }
+
   override close(whenClosed?: (error?: Error) => void): this {
     super.close(whenClosed)
     for (const [socket, count] of this.#underWay) if (count === 0) socket.destroy()

@@ -67,9 +67,6 @@ const make = Effect.gen(function* () {
   const health = yield* Health
   const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
-  const underWay = new Set<ServerResponse>()
-  // They had the server's time to end by themselves (see server.ts for the order).
-  yield* Effect.addFinalizer(() => Effect.sync(() => underWay.forEach((response) => response.destroy())))
 
   /** Whose call it is, where nothing has to be waited for to know that it is let in; its use of the limit is counted. */
   const letIn = (request: IncomingMessage): KeyHolder | undefined => {
@@ -124,9 +121,7 @@ const make = Effect.gen(function* () {
       const call = { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) }
       leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
     })
-    underWay.add(response)
     response.on("close", () => {
-      underWay.delete(response)
       if (!response.writableEnded) leave()
     })
   }
@@ -145,6 +140,7 @@ export const layer = Layer.effectDiscard(
     if (isWatched(yield* Effect.context<never>())) return
     const server = yield* NodeServer
     server.lane = yield* make
-    yield* Effect.addFinalizer(() => Effect.sync(() => void (server.lane = undefined)))
+    // Its calls had the server's time to end by themselves (see server.ts for the order).
+    yield* Effect.addFinalizer(() => Effect.sync(() => server.hangUp()))
   })
 )

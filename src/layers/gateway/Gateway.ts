@@ -87,13 +87,12 @@ const make = Effect.gen(function* () {
     record: billing.record
   })
 
-  /** The calls under way, of which the end of this service is not the end. */
-  const calls = new Set<Leaving>()
+  // A number, for a set of calls that come and go is rebuilt all the time, and each of its dead tables, once it is old, keeps
+  // the next one and so all calls alive until all memory is collected.
+  let calls = 0
   const none = yield* Latch.make(true)
-  yield* Effect.addFinalizer(() => {
-    for (const leaving of calls) leaving.leave()
-    return none.await
-  })
+  // They are settled before there is nobody to do it.
+  yield* Effect.addFinalizer(() => none.await)
 
   const begin: Gateway["Service"]["begin"] = (asked, recipient, within, ended) => {
     const lent = configured.lend()
@@ -102,12 +101,12 @@ const make = Effect.gen(function* () {
       return () => {}
     }
     const leaving = new Leaving()
-    calls.add(leaving)
+    calls += 1
     none.closeUnsafe()
     const end = (exit: Exit.Exit<void, CallError>) => {
       lent.value.giveBack()
-      calls.delete(leaving)
-      if (calls.size === 0) none.openUnsafe()
+      calls -= 1
+      if (calls === 0) none.openUnsafe()
       ended(exit)
     }
     const around = surroundings(within, asked.requestId)
