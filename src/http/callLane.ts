@@ -1,9 +1,8 @@
 /**
- * The lane of usual calls of models, in front of the router: one whose key was looked up within the last half second, whose
- * limit has a use leased, and whose body says how long it is. For it nothing has to be waited for but the body and the
- * provider, so that it is answered in callbacks, without a fiber, middleware or router: that takes half of the processor
- * time of a call away, and half of its latency (decision 23). All others go on to the router, untouched, which answers them
- * alike (handlers/models.ts).
+ * The lane of usual calls of models, in front of the router: one with a key, and with a body that says how long it is. It is
+ * answered in callbacks, without middleware and router, and without a fiber where its key was looked up within the last half
+ * second and its limit has a use leased: that takes a third of the processor time of a call away (decision 23). All others go
+ * on to the router, untouched, which answers them alike (handlers/models.ts).
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cause, Clock, Context, Effect, Exit, Layer, LogLevel, Option, References, Result } from "effect"
@@ -67,14 +66,16 @@ const make = Effect.gen(function* () {
   const health = yield* Health
   const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
+  const run = Effect.runCallbackWith(context)
 
-  /** Whose call it is, where nothing has to be waited for to know that it is let in; its use of the limit is counted. */
-  const letIn = (request: IncomingMessage): KeyHolder | undefined => {
-    if (health.isDraining() || !isUsual(request) || !hasOneHost(request)) return undefined
-    const credential = Result.getOrUndefined(sentCredential(request.headers))
-    const holder = credential === undefined ? undefined : keys.known(credential)
-    if (holder === undefined || !limits.takeLeased("gateway_calls", holder.keyId)) return undefined
-    return holder
+  /** Whose call it is; at once, where nothing has to be waited for to know that it is let in. */
+  const letIn = (credential: string): KeyHolder | Effect.Effect<KeyHolder, CallError> => {
+    const known = keys.known(credential)
+    if (known !== undefined && limits.takeLeased("gateway_calls", known.keyId)) return known
+    return Effect.tap(
+      known === undefined ? keys.authenticate(credential) : Effect.succeed(known),
+      ({ keyId }) => limits.take("gateway_calls", keyId)
+    )
   }
 
   const failed = async (response: ServerResponse, requestId: string, cause: Cause.Cause<CallError>) => {
@@ -86,7 +87,7 @@ const make = Effect.gen(function* () {
 
   const serve = (
     { path, style }: Route,
-    holder: KeyHolder,
+    credential: string,
     request: IncomingMessage,
     response: ServerResponse
   ) => {
@@ -113,24 +114,36 @@ const make = Effect.gen(function* () {
       count()
     }
 
-    const chunks: Array<Buffer> = []
-    request.on("data", (chunk: Buffer) => void chunks.push(chunk))
-    request.on("end", () => {
-      const [only] = chunks
-      const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
-      const call = { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) }
-      leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
-    })
+    const read = (holder: KeyHolder) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk: Buffer) => void chunks.push(chunk))
+      request.on("end", () => {
+        const [only] = chunks
+        const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+        const call = { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) }
+        leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
+      })
+    }
+
     response.on("close", () => {
       if (!response.writableEnded) leave()
+    })
+    const holder = letIn(credential)
+    if (!Effect.isEffect(holder)) return read(holder)
+    run(Effect.annotateLogs(holder, "request_id", requestId), {
+      onExit: (exit) => {
+        if (Exit.isFailure(exit)) ended(exit)
+        else if (!response.destroyed) read(exit.value)
+      }
     })
   }
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const route = routeOf(request)
-    const holder = route === undefined ? undefined : letIn(request)
-    if (route === undefined || holder === undefined) return false
-    serve(route, holder, request, response)
+    if (route === undefined || health.isDraining() || !isUsual(request) || !hasOneHost(request)) return false
+    const credential = Result.getOrUndefined(sentCredential(request.headers))
+    if (credential === undefined) return false
+    serve(route, credential, request, response)
     return true
   }
 })
