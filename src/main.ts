@@ -1,13 +1,14 @@
 /** The composition root: reads the settings, and puts the layers together. */
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
-import { NodeHttpServer, NodeRuntime, NodeServices } from "@effect/platform-node"
+import "./layers/node/shortLived.ts"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, Layer, Option, Path, Predicate, Queue, Redacted } from "effect"
 import type { Runtime } from "effect"
 import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
-import { drainFirst, layer as httpLayer, makeNodeServer } from "./http/server.ts"
+import { drainFirst, layer as httpLayer, listening } from "./http/server.ts"
 import * as CheckoutJob from "./jobs/checkouts.ts"
 import * as FeedJob from "./jobs/feeds.ts"
 import * as Jobs from "./jobs/Jobs.ts"
@@ -201,7 +202,7 @@ const application = (config: Composition) =>
       const serving = drainFirst.pipe(
         Layer.provideMerge(httpLayer),
         Layer.provide(
-          NodeHttpServer.layer(makeNodeServer, {
+          listening({
             host: config.host,
             port: config.port,
             gracefulShutdownTimeout: "20 seconds"

@@ -1,6 +1,7 @@
 /** The HTTP server: the API, its documents and metrics, behind the edge. Needs the services; knows no layer. */
 import { randomUUID } from "node:crypto"
-import type { Server, ServerOptions } from "node:http"
+import type { ServerOptions } from "node:http"
+import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
@@ -8,6 +9,7 @@ import { PrometheusMetrics } from "effect/observability"
 import { Api } from "./api/Api.ts"
 import * as discretion from "./discretion.ts"
 import { DrainingServer } from "./DrainingServer.ts"
+import * as callLane from "./callLane.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
@@ -34,6 +36,7 @@ import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
+import { NodeServer } from "./NodeServer.ts"
 import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
 import { Health } from "../services/Health.ts"
@@ -95,7 +98,11 @@ export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
-}).pipe(Layer.provide([spanNames, discretion.layer, sampling.layer]))
+}).pipe(
+  Layer.provide([spanNames, discretion.layer, sampling.layer]),
+  // Beneath it, so that it is at its end when all requests have had the time that they get.
+  Layer.provide(callLane.layer)
+)
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(
@@ -147,7 +154,7 @@ const responseTo = (error: string | undefined): string => {
 }
 
 /** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
-export const makeNodeServer = (patience: ServerOptions = {}): Server => {
+const makeNodeServer = (patience: ServerOptions): DrainingServer => {
   // A missing Host is the edge's to refuse: Node's own answer would have no body.
   const server = new DrainingServer({ ...defaultPatience, ...patience, requireHostHeader: false })
   // Node would answer 417 without a body; RFC 9110 10.1.1 lets us pass over expectations that we do not know.
@@ -158,3 +165,17 @@ export const makeNodeServer = (patience: ServerOptions = {}): Server => {
   })
   return server
 }
+
+/** Listens, on a server of Node's that hangs up on the slow. */
+export const listening = (
+  options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly patience?: ServerOptions | undefined }
+) =>
+  Layer.unwrap(
+    Effect.sync(() => {
+      const server = makeNodeServer(options.patience ?? {})
+      return Layer.merge(
+        NodeHttpServer.layer(() => server, options),
+        Layer.succeed(NodeServer, server)
+      )
+    })
+  )

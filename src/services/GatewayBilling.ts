@@ -49,7 +49,7 @@ export class GatewayBilling extends Context.Service<
      */
     readonly settle: (call: EndedCall) => Effect.Effect<bigint>
     /** Records a call that reserved nothing; written soon, together with others, for nobody waits for it. */
-    readonly record: (call: EndedCall) => Effect.Effect<void>
+    readonly record: (call: EndedCall) => void
     /** Says of calls under way that they are, so that their reservations stay. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
     /** Lets go of reservations whose calls ended with their process; answers how many. */

@@ -25,6 +25,6 @@ export class Health extends Context.Service<
     readonly measureClockDrift: Effect.Effect<void>
     /** From now on this instance is not ready: it finishes what it has and takes nothing new. */
     readonly drain: Effect.Effect<void>
-    readonly draining: Effect.Effect<boolean>
+    readonly isDraining: () => boolean
   }
 >()("auspex/services/Health") {}

@@ -5,10 +5,9 @@
  */
 import { connect } from "node:net"
 import type { ServerOptions } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
-import { layer as http, makeNodeServer } from "../../src/http/server.ts"
+import { layer as http, listening } from "../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
@@ -39,7 +38,8 @@ export const testServer = <Swapped = never, Needs = never>(
   const swapped = (options.swap ?? Layer.empty).pipe(
     Layer.provideMerge(Layer.provideMerge(Layer.merge(noIdentityProvider, nothingSold), services))
   )
-  const node = NodeHttpServer.layer(() => makeNodeServer(options.patience), {
+  const node = listening({
+    patience: options.patience,
     host: "127.0.0.1",
     port: options.port ?? 0
   })

@@ -4,7 +4,7 @@ import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
-import type { CallError, ModelOffer, Recipient, Style } from "../../services/Gateway.ts"
+import type { CallError, ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
@@ -13,9 +13,8 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
 import { mediaType } from "../middleware/requestBody.ts"
 import { gatewayPaths } from "../gatewayPaths.ts"
+import { answerHeaders, largestBody, recipientOf, versionHeaders } from "../modelCalls.ts"
 import { wholeBody } from "../wholeBody.ts"
-
-const largestBody = ByteSize.mebibytes(10)
 
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
@@ -42,38 +41,6 @@ const readBody = (request: HttpServerRequest.HttpServerRequest) =>
           param: null
         })
       )
-
-const versionHeaders = ({ headers }: HttpServerRequest.HttpServerRequest) => {
-  const version = headers["anthropic-version"]
-  const beta = headers["anthropic-beta"]
-  return {
-    ...(version !== undefined && { "anthropic-version": version }),
-    ...(beta !== undefined && { "anthropic-beta": beta })
-  }
-}
-
-/** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
-const recipientOf = (response: ServerResponse, headers: Readonly<Record<string, string>>): Recipient => ({
-  whole: (contentType, bytes) => {
-    if (response.destroyed) return
-    response.writeHead(200, { ...headers, "content-type": contentType, "content-length": bytes.length })
-    response.end(bytes)
-  },
-  begin: (contentType) => {
-    if (!response.destroyed) response.writeHead(200, { ...headers, "content-type": contentType })
-  },
-  write: (bytes) => response.destroyed || response.write(bytes),
-  whenDrained: (proceed) => void response.once("drain", proceed),
-  abort: () => void response.destroy()
-})
-
-const usualHeaders = (style: Style, requestId: string) => ({
-  "x-request-id": requestId,
-  ...(style === "anthropic" && { "request-id": requestId }),
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer"
-})
 
 /** One body that the clients of both styles read. */
 const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
@@ -158,9 +125,9 @@ export const layer = HttpRouter.use(
           const { requestId } = yield* CurrentRequest
           const { body, holder } = yield* letIn(request)
           const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-          const recipient = recipientOf(response, usualHeaders(style, requestId))
+          const recipient = recipientOf(response, answerHeaders(style, requestId))
           yield* gateway.call(
-            { style, holder, body, requestId, versionHeaders: versionHeaders(request) },
+            { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
             recipient
           )
           if (!response.writableEnded) response.end()

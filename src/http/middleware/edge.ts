@@ -2,20 +2,8 @@
  * What every request passes, whatever it asks for: its id, its address, one shape of error, headers, a log line and a
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
-import { randomUUID } from "node:crypto"
-import {
-  Cause,
-  Clock,
-  Context,
-  Effect,
-  LogLevel,
-  Metric,
-  Option,
-  Predicate,
-  References,
-  Result,
-  identity
-} from "effect"
+import { IncomingMessage } from "node:http"
+import { Cause, Clock, Context, Effect, LogLevel, Option, References, Result, identity } from "effect"
 import type { Types } from "effect"
 import {
   HttpMiddleware,
@@ -25,7 +13,6 @@ import {
   HttpServerResponse
 } from "effect/http"
 import { IpNetwork } from "effect/net"
-import { storeUnavailableIn } from "../../services/errors.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
@@ -35,43 +22,19 @@ import type { Site } from "../browser/responses.ts"
 import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
+import {
+  durationOf,
+  hasOneHost,
+  pathOf,
+  refusalOf,
+  requestIdOf,
+  securityHeaders,
+  unavailable
+} from "../everyRequest.ts"
+import type { Refusal } from "../everyRequest.ts"
 import { knownPath } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
 import { asOAuth } from "./oauthErrors.ts"
-
-const pathOf = (url: string) => url.split("?", 1).join("")
-
-const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
-
-const requestDuration = (attributes: Record<string, string>) =>
-  Metric.histogram("http_request_duration_seconds", {
-    description: "Time from a request's arrival to its response, by method, route and status",
-    boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    attributes
-  })
-
-const durations = new Map<string, ReturnType<typeof requestDuration>>()
-
-/**
- * The histogram of one kind of request, made with its attributes: given to it with each update they would be written as
- * text each time, which costs more than counting.
- */
-const durationOf = (method: string, route: string, status: number) => {
-  const key = `${method} ${route} ${status}`
-  const known = durations.get(key)
-  if (known !== undefined) return known
-  const made = requestDuration({ method, route, status: String(status) })
-  durations.set(key, made)
-  return made
-}
-
-interface Refusal {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly retry_after?: number
-  readonly headers?: Readonly<Record<string, string>>
-}
 
 /** Writes a refusal so that whoever asked can read it. */
 type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse
@@ -88,26 +51,6 @@ const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
   if (isPage(path)) return true
   const isRead = request.method === "GET" || request.method === "HEAD"
   return isRead && !path.startsWith("/api/") && (request.headers["accept"] ?? "").includes("text/html")
-}
-
-const unavailable = (detail: string): Refusal => ({
-  status: 503,
-  code: "unavailable",
-  detail,
-  retry_after: 1,
-  headers: { "retry-after": "1" }
-})
-
-/** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
-const hasOneHost = ({ source }: HttpServerRequest.HttpServerRequest): boolean => {
-  if (!Predicate.hasProperty(source, "rawHeaders") || !Array.isArray(source.rawHeaders)) return true
-  let hosts = 0
-  for (let index = 0; index < source.rawHeaders.length; index += 2) {
-    const name = String(source.rawHeaders[index])
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1
-  }
-  const isOld = Predicate.hasProperty(source, "httpVersion") && source.httpVersion === "1.0"
-  return hosts === 1 || (isOld && hosts === 0)
 }
 
 const nothingThere: Refusal = {
@@ -143,23 +86,8 @@ const responseToCause = Effect.fnUntraced(function* (
   ) {
     return notFound(request, refuse)
   }
-  const [away] = storeUnavailableIn(cause)
-  if (away !== undefined) {
-    // An outage is one story: its stack on every request would drown it.
-    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
-      Effect.annotateLogs({ reason: String(away.cause) })
-    )
-    return refuse(unavailable("The service cannot reach its database just now: try again shortly."))
-  }
-  yield* Effect.logError("request failed", cause)
-  return refuse({
-    status: 500,
-    code: "internal_error",
-    detail: "Something went wrong on our side; the request id names it in our log."
-  })
+  return refuse(yield* refusalOf(cause))
 })
-
-const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
 
@@ -177,8 +105,7 @@ const finish = (response: HttpServerResponse.HttpServerResponse, requestId: stri
 
 /** What a request is known by before anything is done for it. */
 const visitOf = (request: HttpServerRequest.HttpServerRequest, site: Site) => {
-  const sent = request.headers["x-request-id"]
-  const requestId = sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
+  const requestId = requestIdOf(request.headers["x-request-id"])
   const refuse: Refuse = (refusal) =>
     isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
   return { request, requestId, path: pathOf(request.url), known: knownPath(request.url), refuse }
@@ -187,7 +114,7 @@ type Visit = ReturnType<typeof visitOf>
 
 /** What is answered without asking the router. */
 const turnedAway = ({ known, path, refuse, request }: Visit) => {
-  if (!hasOneHost(request)) {
+  if (request.source instanceof IncomingMessage && !hasOneHost(request.source)) {
     return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
   }
   // The router would end the path there, which nothing in front of us does.
@@ -221,11 +148,9 @@ export const layer = HttpRouter.middleware(
     /** In one step before the handler and one after it: every step of Effect's that all requests take costs all of them. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
       const unlessLeaving = (refuse: Refuse) =>
-        Effect.flatMap(health.draining, (isLeaving) =>
-          isLeaving
-            ? Effect.succeed(refuse(unavailable("This instance is shutting down: try again shortly.")))
-            : httpEffect
-        )
+        health.isDraining()
+          ? Effect.succeed(refuse(unavailable("This instance is shutting down: try again shortly.")))
+          : httpEffect
 
       return Effect.withFiber<
         HttpServerResponse.HttpServerResponse,

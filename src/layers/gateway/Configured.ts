@@ -18,8 +18,9 @@ export interface InForce {
 }
 
 /** What a call uses from its beginning to its end, whatever is read meanwhile. */
-export interface Lent extends InForce {
-  /** Once. */
+export interface Lent {
+  readonly inForce: InForce
+  /** Once for each time that it was lent. */
   readonly giveBack: () => void
 }
 
@@ -29,7 +30,7 @@ export class Configured extends Context.Service<
     /** None: this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<InForce>>
     /** The same for a call: its connections stay open until it is given back. */
-    readonly lend: Effect.Effect<Option.Option<Lent>>
+    readonly lend: () => Option.Option<Lent>
     /** Reads the file again; what is wrong with it is logged, and the old one stays in force. */
     readonly reload: Effect.Effect<void>
   }
@@ -68,17 +69,18 @@ const lending = (inForce: InForce) => {
   const closeUnused = () => {
     if (isRetired && calls === 0) for (const upstream of inForce.upstreams.values()) upstream.close()
   }
+  const lent: Lent = {
+    inForce,
+    giveBack: () => {
+      calls -= 1
+      closeUnused()
+    }
+  }
   return {
     inForce,
     lend: (): Lent => {
       calls += 1
-      return {
-        ...inForce,
-        giveBack: () => {
-          calls -= 1
-          closeUnused()
-        }
-      }
+      return lent
     },
     retire: () => {
       isRetired = true
@@ -111,7 +113,7 @@ const fromFile = (path: string) =>
     return Configured.of({
       current: Effect.sync(() => Option.some(current.inForce)),
       // Counted in the same step in which it is taken, so that no reload comes between.
-      lend: Effect.sync(() => Option.some(current.lend())),
+      lend: () => Option.some(current.lend()),
       reload
     })
   })
@@ -122,7 +124,7 @@ export const layer = (path: Option.Option<string>): Layer.Layer<Configured, Gate
     onNone: () =>
       Layer.succeed(Configured, {
         current: Effect.succeedNone,
-        lend: Effect.succeedNone,
+        lend: Option.none,
         reload: Effect.void
       }),
     onSome: (file) => Layer.effect(Configured, fromFile(file))

@@ -2,11 +2,12 @@
  * One attempt at one provider. Nothing of a stream is delivered before its first content, because providers answer 200
  * with a preamble and then say that they are overloaded; what was not delivered can still be had from the next one.
  */
-import { Effect, Result } from "effect"
+import { Result } from "effect"
 import type { Dispatcher } from "undici"
 import type { Recipient } from "../../services/Gateway.ts"
 import { failure, retryAfterMillis } from "./failure.ts"
 import type { Failure, FailureKind } from "./failure.ts"
+import type { Leaving } from "./leaving.ts"
 import { readAnswer, streamReader } from "./styles/index.ts"
 import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./styles/types.ts"
 import type { Upstream } from "./upstream.ts"
@@ -37,7 +38,7 @@ export type Outcome =
   | { readonly outcome: "streamed" }
   /** After something was delivered. */
   | { readonly outcome: "broken"; readonly kind: FailureKind }
-  | { readonly outcome: "unread" }
+  | { readonly outcome: "unread" | "left" }
   | { readonly outcome: "refused"; readonly status: 400 | 413 | 422; readonly body: Uint8Array }
   | { readonly outcome: "failed"; readonly failure: Failure }
 
@@ -269,10 +270,13 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Interrupted, it cancels what it asked the provider for. */
-export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
-  Effect.callback((resume) => {
-    const handler = new Attempt(exchange, (outcome) => resume(Effect.succeed(outcome)))
+/** When the client leaves, it cancels what it asked the provider for. */
+export const attempt = (exchange: Exchange, leaving: Leaving): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const handler = new Attempt(exchange, resolve)
+    leaving.give(() => {
+      handler.abandon()
+      resolve({ outcome: "left" })
+    })
     exchange.upstream.dispatch(exchange, handler)
-    return Effect.sync(() => handler.abandon())
   })

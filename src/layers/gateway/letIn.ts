@@ -1,5 +1,5 @@
 /** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
-import { Effect, Option, Result } from "effect"
+import { Effect, Exit, Option, Result } from "effect"
 import { costOf } from "../../scoring/tokenPrices.ts"
 import { BadCall, UnknownModel } from "../../services/Gateway.ts"
 import type { Style } from "../../services/Gateway.ts"
@@ -29,13 +29,14 @@ export const unknownModel = (name: string) =>
     detail: `There is no model ${JSON.stringify(name.slice(0, longestShown))}: GET /api/v1/llm/v1/models lists them.`
   })
 
+export const noGateway = () => new GatewayDisabled({ detail: "This instance has no language-model gateway." })
+
 /** Of an instance that has a gateway. */
 export const configuredOnly = <A>(found: Effect.Effect<Option.Option<A>>) =>
   Effect.flatMap(
     found,
     Option.match({
-      onNone: () =>
-        Effect.fail(new GatewayDisabled({ detail: "This instance has no language-model gateway." })),
+      onNone: () => Effect.fail(noGateway()),
       onSome: (inForce: A) => Effect.succeed(inForce)
     })
   )
@@ -54,21 +55,21 @@ export const letIn = (
   inForce: InForce,
   style: Style,
   body: Uint8Array
-): Effect.Effect<LetIn, BadCall | UnknownModel> => {
+): Exit.Exit<LetIn, BadCall | UnknownModel> => {
   const read = admit(style, body)
-  if (Result.isFailure(read)) return Effect.fail(badCall(read.failure))
+  if (Result.isFailure(read)) return Exit.fail(badCall(read.failure))
   const admitted = read.success
   const named = modelNamed(inForce.configuration, admitted.model)
-  if (named === undefined) return Effect.fail(unknownModel(admitted.model))
+  if (named === undefined) return Exit.fail(unknownModel(admitted.model))
   const { model, pinned } = named
   if (admitted.maxTokens !== undefined && admitted.maxTokens > model.maxOutputTokens) {
     const param = "max_completion_tokens" in admitted.body ? "max_completion_tokens" : "max_tokens"
-    return Effect.fail(
+    return Exit.fail(
       badCall({
         message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
         param
       })
     )
   }
-  return Effect.succeed({ admitted, inForce, model, pinned, atMost: bound(admitted, model) })
+  return Exit.succeed({ admitted, inForce, model, pinned, atMost: bound(admitted, model) })
 }

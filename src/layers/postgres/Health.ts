@@ -107,7 +107,7 @@ const make = Effect.gen(function* () {
     readiness,
     measureClockDrift,
     drain: Ref.set(isDraining, true),
-    draining: Ref.get(isDraining)
+    isDraining: () => Ref.getUnsafe(isDraining)
   })
 })
 

@@ -104,6 +104,7 @@ const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
+  const clock = yield* Clock.Clock
   const rows = many(Counts)
   const windows = many(Window)
 
@@ -255,6 +256,14 @@ const make = Effect.gen(function* () {
       return leased.has(name) ? Effect.uninterruptible(taken) : taken
     })
 
+  const takeLeased: Limits["Service"]["takeLeased"] = (name, subject) => {
+    if (!leased.has(name)) return false
+    const now = clock.currentTimeMillisUnsafe()
+    const places = settings.limits[name].map((limit) => locate({ name, subject, limit }, now))
+    // All or none of them: what is taken of one window only would count for nothing.
+    return places.every(leases.has) && places.every(leases.take)
+  }
+
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
@@ -272,7 +281,7 @@ const make = Effect.gen(function* () {
     yield* run(sql`delete from rate_limits where expires_at < ${at(now)}`)
   }).pipe(Effect.withSpan("Limits.trim"))
 
-  return Limits.of({ take, check, trim })
+  return Limits.of({ take, takeLeased, check, trim })
 })
 
 export const layer = Layer.effect(Limits, make)

@@ -48,6 +48,11 @@ export const makeLeases = () => {
   return {
     busy,
 
+    has: ({ bucket, key }: Place): boolean => {
+      const lease = leases.get(key)
+      return lease !== undefined && lease.bucket === bucket && lease.left > 0
+    },
+
     /** Whether there was one to take. */
     take: ({ bucket, key }: Place): boolean => {
       const lease = leases.get(key)

@@ -1,9 +1,9 @@
 /** One attempt at one provider, driven event by event: who is to blame for how it ended. */
 import { assert, describe, it, vi } from "@effect/vitest"
-import { Duration, Effect, Fiber, Redacted } from "effect"
+import { Duration, Effect, Redacted } from "effect"
 import type { Dispatcher } from "undici"
 import { attempt } from "../../../src/layers/gateway/exchange.ts"
-import type { Outcome } from "../../../src/layers/gateway/exchange.ts"
+import { Leaving } from "../../../src/layers/gateway/leaving.ts"
 import { newCourse } from "../../../src/layers/gateway/routing.ts"
 import { chatText, optionsOf } from "../../support/providerStreams.ts"
 
@@ -25,8 +25,8 @@ const started = Effect.fnUntraced(function* (hasRoom: boolean) {
     abort: () => void (aborted += 1)
   } satisfies Dispatcher.DispatchController
   const { progress } = newCourse()
-  const fiber = yield* Effect.forkChild(
-    attempt({
+  const ended = attempt(
+    {
       upstream: {
         provider: {
           name: "north",
@@ -59,8 +59,8 @@ const started = Effect.fnUntraced(function* (hasRoom: boolean) {
       isLast: () => false,
       progress,
       now: () => 0
-    }),
-    { startImmediately: true }
+    },
+    new Leaving()
   )
   const given = handler
   if (given === undefined) return yield* Effect.die(new Error("nothing was dispatched"))
@@ -69,7 +69,7 @@ const started = Effect.fnUntraced(function* (hasRoom: boolean) {
   return {
     push: (text: string) => given.onResponseData?.(controller, Buffer.from(text)),
     reset: () => given.onResponseError?.(controller, new Error("reset")),
-    ended: Fiber.join(fiber) as Effect.Effect<Outcome>,
+    ended: Effect.promise(() => ended),
     aborted: () => aborted,
     hungUp: () => hungUp,
     written

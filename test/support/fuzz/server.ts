@@ -1,7 +1,6 @@
 /** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; no limit is in the way. */
-import { NodeHttpServer } from "@effect/platform-node"
 import { Layer, References } from "effect"
-import { layer as http, makeNodeServer } from "../../../src/http/server.ts"
+import { layer as http, listening } from "../../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 
 const unhindered = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000" }
@@ -9,7 +8,7 @@ const unhindered = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000" }
 /** Keeps the services in reach, for what cannot be prepared over HTTP without waiting for the clock. */
 export const server = http.pipe(
   Layer.provideMerge(
-    NodeHttpServer.layer(makeNodeServer, {
+    listening({
       host: "127.0.0.1",
       port: 0,
       gracefulShutdownTimeout: "1 second"

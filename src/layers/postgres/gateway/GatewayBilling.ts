@@ -134,7 +134,7 @@ const make = Effect.gen(function* () {
   return GatewayBilling.of({
     reserve,
     settle,
-    record: (call) => Effect.sync(() => recordSoon(call)),
+    record: recordSoon,
     keepAlive,
     sweep
   })

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Cache, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Latch, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -44,6 +44,20 @@ const KnownKey = Schema.Struct({
   expires_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
+type KnownKey = typeof KnownKey.Type
+
+interface Remembered {
+  key: KnownKey
+  until: number
+  /** Since it was looked up. */
+  isUsed: boolean
+}
+
+const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
+  expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
+
+const holderOf = ({ agent_id, key_id }: KnownKey): KeyHolder => ({ keyId: key_id, agentId: agent_id })
+
 const refused = (detail: string) => new InvalidGatewayKey({ detail })
 
 const make = Effect.gen(function* () {
@@ -74,31 +88,82 @@ const make = Effect.gen(function* () {
     return hashes.map((hash) => Option.fromUndefinedOr(byHash.get(hash)))
   })
 
-  const known = yield* Cache.makeWith(
-    yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch }),
-    {
-      capacity: keyCapacity,
-      // What nobody has is not remembered: it would only fill the memory.
-      timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isSome(exit.value) ? keyTtl : Duration.zero)
+  const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
+  const clock = yield* Clock.Clock
+  /** Those that were looked up lately, by their hash. What nobody has is not remembered. */
+  const known = new Map<string, Remembered>()
+  /** Open while there are such: without any, nothing is looked up and no time is counted. */
+  const some = Latch.makeUnsafe(false)
+  /** Of keys, on this replica: what was looked up before the last one may be of a key that is none any more. */
+  let revocations = 0
+
+  const remember = (hash: string, key: KnownKey, lookedUpAfter: number): void => {
+    if (lookedUpAfter !== revocations) return
+    const until = clock.currentTimeMillisUnsafe() + Duration.toMillis(keyTtl)
+    const found = known.get(hash)
+    if (found !== undefined) Object.assign(found, { key, until, isUsed: false })
+    else if (known.size < keyCapacity) known.set(hash, { key, until, isUsed: false })
+    some.openUnsafe()
+  }
+
+  const remembered = (hash: string): KnownKey | undefined => {
+    const found = known.get(hash)
+    if (found === undefined || found.until <= clock.currentTimeMillisUnsafe()) return undefined
+    found.isUsed = true
+    return found.key
+  }
+
+  const find = Effect.fnUntraced(function* (hash: string) {
+    const key = remembered(hash)
+    if (key !== undefined) return key
+    const before = revocations
+    const found = Option.getOrUndefined(yield* lookUpOne(hash))
+    if (found !== undefined) remember(hash, found, before)
+    return found
+  })
+
+  /** Those in use are looked up together before they are forgotten, so that no call waits for it. */
+  const lookAgain = Effect.gen(function* () {
+    const now = clock.currentTimeMillisUnsafe()
+    const used: Array<string> = []
+    for (const [hash, { isUsed, until }] of known) {
+      if (isUsed) used.push(hash)
+      else if (until <= now) known.delete(hash)
     }
+    if (known.size === 0) some.closeUnsafe()
+    for (const hashes of Arr.chunksOf(used, settings.largestBatch)) {
+      const before = revocations
+      const found = yield* lookUp(hashes, sql)
+      for (const [index, hash] of hashes.entries()) {
+        const key = Option.getOrUndefined(found[index] ?? Option.none())
+        if (key === undefined) known.delete(hash)
+        else remember(hash, key, before)
+      }
+    }
+  }).pipe(Effect.catchCause((cause) => Effect.logDebug("keys in use could not be looked up again", cause)))
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.delay(some.whenOpen(lookAgain), Duration.divideUnsafe(keyTtl, 2)))
   )
 
   const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
     if (!isGatewayKey(key))
       return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
-    const found = yield* Cache.get(known, hash("sha256", key, "hex"))
-    if (Option.isNone(found) || found.value.revoked) {
+    const found = yield* find(hash("sha256", key, "hex"))
+    if (found === undefined || found.revoked) {
       return yield* refused("The gateway key is unknown or has been revoked.")
     }
-    const { agent_id, expires_at, key_id, ...standing } = found.value
-    if (expires_at !== null && DateTime.isLessThanOrEqualTo(expires_at, yield* DateTime.now)) {
+    if (hasExpired(found, clock.currentTimeMillisUnsafe()))
       return yield* refused("The gateway key has expired.")
-    }
-    const reason = disabledReason(standing)
+    const reason = disabledReason(found)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
-    const holder: KeyHolder = { keyId: key_id, agentId: agent_id }
-    return holder
+    return holderOf(found)
   })
+
+  const knownHolder: GatewayKeys["Service"]["known"] = (key) => {
+    const found = remembered(hash("sha256", key, "hex"))
+    if (found === undefined || found.revoked || disabledReason(found) !== undefined) return undefined
+    return hasExpired(found, clock.currentTimeMillisUnsafe()) ? undefined : holderOf(found)
+  }
 
   const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
@@ -173,10 +238,11 @@ const make = Effect.gen(function* () {
     if (Option.isNone(revoked)) {
       return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
     }
-    yield* Cache.invalidate(known, revoked.value.hash)
+    revocations += 1
+    known.delete(revoked.value.hash)
   })
 
-  return GatewayKeys.of({ create, list, revoke, authenticate })
+  return GatewayKeys.of({ create, list, revoke, authenticate, known: knownHolder })
 })
 
 export const layer = Layer.effect(GatewayKeys, make)
