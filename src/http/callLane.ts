@@ -1,7 +1,7 @@
 /**
  * The lane of usual calls of models, in front of the router: one with a key, and with a body that says how long it is. It is
  * answered in callbacks, without middleware and router, and without a fiber where its key was looked up within the last half
- * second and its limit has a use leased: that takes a third of the processor time of a call away (decision 23). All others go
+ * second and its limit has a use leased: that takes a third of the processor time of a call away (decision 24). All others go
  * on to the router, untouched, which answers them alike (handlers/models.ts).
  */
 import type { IncomingMessage, ServerResponse } from "node:http"

@@ -518,7 +518,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 30,
+    statements: 31,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -534,7 +534,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    15,
+    16,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -547,7 +547,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/price-events/challenges/:challenge_id/void": made(
-    11,
+    12,
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       yield* TestClock.adjust("2 hours")
@@ -574,7 +574,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 17,
+    statements: 18,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")

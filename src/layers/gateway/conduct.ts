@@ -1,7 +1,7 @@
 /**
  * A call from its admission to its settlement. It is promises and callbacks of undici, in which nothing of Effect's runtime
  * takes part but what waits for the database: a call is a few dozen microseconds of work, and fibers were as much again
- * (decision 23). Whatever the client does, it comes to its end: leaving only gives up what a provider was asked for.
+ * (decision 24). Whatever the client does, it comes to its end: leaving only gives up what a provider was asked for.
  */
 import { Cause, DateTime, Effect, Exit } from "effect"
 import { costOf } from "../../scoring/tokenPrices.ts"
