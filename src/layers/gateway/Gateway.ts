@@ -87,8 +87,7 @@ const make = Effect.gen(function* () {
     record: billing.record
   })
 
-  // A number, for a set of calls that come and go is rebuilt all the time, and each of its dead tables, once it is old, keeps
-  // the next one and so all calls alive until all memory is collected.
+  /** Under way. */
   let calls = 0
   const none = yield* Latch.make(true)
   // They are settled before there is nobody to do it.

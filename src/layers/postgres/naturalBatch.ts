@@ -2,7 +2,7 @@
  * Natural batching: a lone request starts at once; those that arrive while statements run go together in the next one.
  * So it costs no time when idle, and under load one statement serves many requests.
  */
-import { Array as Arr, Context, Deferred, Effect, Exit, Latch, Option } from "effect"
+import { Array as Arr, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
 import type { Cause, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { storeUnavailableIn } from "../../services/errors.ts"
@@ -67,10 +67,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 ): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient | Pipelined> {
   const sql = yield* SqlClient.SqlClient
   const pipelined = yield* Pipelined
-  // An array, for Effect's queue is a list of buckets, each of which, once it is dead and old, keeps the next one and so all
-  // that ever waited alive until all memory is collected.
-  const kept: Array<Waiting<In, Out>> = []
-  const some = Latch.makeUnsafe(false)
+  const queue = yield* Queue.unbounded<Waiting<In, Out>>()
 
   const answers = (items: Arr.NonEmptyReadonlyArray<In>, client: SqlClient.SqlClient) =>
     Effect.suspend(() => options.run(items, client)).pipe(
@@ -107,10 +104,9 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 
   const work = Effect.uninterruptibleMask((interruptible) =>
     Effect.gen(function* () {
-      // The other worker may have been quicker.
-      while (kept.length === 0) yield* interruptible(some.await)
-      let next: ReadonlyArray<Waiting<In, Out>> = kept.splice(0, options.largest)
-      if (kept.length === 0) some.closeUnsafe()
+      let next: ReadonlyArray<Waiting<In, Out>> = yield* interruptible(
+        Queue.takeBetween(queue, 1, options.largest)
+      )
       while (Arr.isReadonlyArrayNonEmpty(next)) {
         const { later, now } =
           options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
@@ -127,8 +123,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       if (Option.isSome(Context.getOption(context, sql.transactionService))) return alone(item, sql)
       if (options.largest === 1) return alone(item, pipelined)
       const waiting = { item, answer: Deferred.makeUnsafe<Out>(), context }
-      kept.push(waiting)
-      some.openUnsafe()
+      Queue.offerUnsafe(queue, waiting)
       return Deferred.await(waiting.answer)
     })
 })

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Clock, DateTime, Duration, Effect, Latch, Layer, Option, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -46,13 +46,6 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
-interface Remembered {
-  key: KnownKey
-  until: number
-  /** Since it was looked up. */
-  isUsed: boolean
-}
-
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
@@ -90,27 +83,25 @@ const make = Effect.gen(function* () {
 
   const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
   const clock = yield* Clock.Clock
-  /** Those that were looked up lately, by their hash. What nobody has is not remembered. */
-  const known = new Map<string, Remembered>()
-  /** Open while there are such: without any, nothing is looked up and no time is counted. */
-  const some = Latch.makeUnsafe(false)
-  /** Of keys, on this replica: what was looked up before the last one may be of a key that is none any more. */
+  /** Those that were looked up lately, by their hash, the oldest look first. What nobody has is not remembered. */
+  const known = new Map<string, { readonly key: KnownKey; readonly until: number }>()
+
+  /** On this replica: what was looked up before the last one may be of a key that is none any more. */
   let revocations = 0
 
-  const remember = (hash: string, key: KnownKey, lookedUpAfter: number): void => {
-    if (lookedUpAfter !== revocations) return
-    const until = clock.currentTimeMillisUnsafe() + Duration.toMillis(keyTtl)
-    const found = known.get(hash)
-    if (found !== undefined) Object.assign(found, { key, until, isUsed: false })
-    else if (known.size < keyCapacity) known.set(hash, { key, until, isUsed: false })
-    some.openUnsafe()
+  const remember = (hash: string, key: KnownKey): void => {
+    const now = clock.currentTimeMillisUnsafe()
+    known.delete(hash)
+    known.set(hash, { key, until: now + Duration.toMillis(keyTtl) })
+    for (const [oldest, { until }] of known) {
+      if (known.size <= keyCapacity && until > now) return
+      known.delete(oldest)
+    }
   }
 
   const remembered = (hash: string): KnownKey | undefined => {
     const found = known.get(hash)
-    if (found === undefined || found.until <= clock.currentTimeMillisUnsafe()) return undefined
-    found.isUsed = true
-    return found.key
+    return found === undefined || found.until <= clock.currentTimeMillisUnsafe() ? undefined : found.key
   }
 
   const find = Effect.fnUntraced(function* (hash: string) {
@@ -118,32 +109,9 @@ const make = Effect.gen(function* () {
     if (key !== undefined) return key
     const before = revocations
     const found = Option.getOrUndefined(yield* lookUpOne(hash))
-    if (found !== undefined) remember(hash, found, before)
+    if (found !== undefined && before === revocations) remember(hash, found)
     return found
   })
-
-  /** Those in use are looked up together before they are forgotten, so that no call waits for it. */
-  const lookAgain = Effect.gen(function* () {
-    const now = clock.currentTimeMillisUnsafe()
-    const used: Array<string> = []
-    for (const [hash, { isUsed, until }] of known) {
-      if (isUsed) used.push(hash)
-      else if (until <= now) known.delete(hash)
-    }
-    if (known.size === 0) some.closeUnsafe()
-    for (const hashes of Arr.chunksOf(used, settings.largestBatch)) {
-      const before = revocations
-      const found = yield* lookUp(hashes, sql)
-      for (const [index, hash] of hashes.entries()) {
-        const key = Option.getOrUndefined(found[index] ?? Option.none())
-        if (key === undefined) known.delete(hash)
-        else remember(hash, key, before)
-      }
-    }
-  }).pipe(Effect.catchCause((cause) => Effect.logDebug("keys in use could not be looked up again", cause)))
-  yield* Effect.forkScoped(
-    Effect.forever(Effect.delay(some.whenOpen(lookAgain), Duration.divideUnsafe(keyTtl, 2)))
-  )
 
   const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
     if (!isGatewayKey(key))
