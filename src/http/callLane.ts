@@ -35,6 +35,13 @@ const routeOf = ({ method, url = "" }: IncomingMessage): Route | undefined => {
   return path === messages.path ? messages : undefined
 }
 
+/** Refused before its body is read: a connection that is to be closed is not, while bytes of it are still on their way. */
+const onceRead = (request: IncomingMessage, answer: () => void): void => {
+  if (request.complete) return answer()
+  request.once("end", answer)
+  request.resume()
+}
+
 /** A body of JSON that says how long it is, and is not too long; whoever asks whether to go on is told so by the router. */
 const isUsual = ({ headers }: IncomingMessage): boolean =>
   headers.expect === undefined &&
@@ -132,7 +139,7 @@ const make = Effect.gen(function* () {
     if (!Effect.isEffect(holder)) return read(holder)
     run(Effect.annotateLogs(holder, "request_id", requestId), {
       onExit: (exit) => {
-        if (Exit.isFailure(exit)) ended(exit)
+        if (Exit.isFailure(exit)) onceRead(request, () => ended(exit))
         else if (!response.destroyed) read(exit.value)
       }
     })
@@ -141,6 +148,8 @@ const make = Effect.gen(function* () {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const route = routeOf(request)
     if (route === undefined || health.isDraining() || !isUsual(request) || !hasOneHost(request)) return false
+    // One that waits behind another of its connection is not told when that is gone.
+    if (response.socket === null) return false
     const credential = Result.getOrUndefined(sentCredential(request.headers))
     if (credential === undefined) return false
     serve(route, credential, request, response)

@@ -68,6 +68,7 @@ export const audited = Effect.fnUntraced(function* <E, R>(
       HttpBody.stream(stream, answer.contentType, answer.contentLength)
     )
   })
-  // Who hangs up before there is an answer breaks nothing off: its end is recorded too.
+  // Who hangs up before there is an answer breaks nothing off. Its end is recorded, too, unless it takes longer than five
+  // seconds: then nobody is left who would wait for it (longAnswer.ts).
   return yield* Effect.uninterruptible(carriedOut)
 })

@@ -16,7 +16,7 @@ import { newCourse } from "./routing.ts"
 import type { Course, Ending, Route } from "./routing.ts"
 import { streamError } from "./styles/index.ts"
 import type { Surroundings } from "./surroundings.ts"
-import { verdictOf } from "./verdict.ts"
+import { failed, verdictOf } from "./verdict.ts"
 import type { Verdict } from "./verdict.ts"
 
 /** Where calls are paid. */
@@ -124,14 +124,16 @@ export const makeConduct = (route: Route, { newCallId, record, reserve, settleSu
     }
     const course = newCourse()
     let exit: Exit.Exit<Ending, CallError>
+    let verdict: Verdict
     try {
       exit = await route(asked, allowed, course, recipient, around, leaving)
+      const judged = verdictOf(allowed, course, exit)
+      verdict = Effect.isEffect(judged) ? await sure(around.run(judged)) : judged
     } catch (fault) {
       // A fault of ours frees what was reserved all the same.
       exit = Exit.die(fault)
+      verdict = failed(500, "internal_error")
     }
-    const judged = verdictOf(allowed, course, exit)
-    const verdict = Effect.isEffect(judged) ? await sure(around.run(judged)) : judged
     const settling = settle(allowed, open, course, verdict, around)
     if (settling !== undefined) await settling
     if (Exit.isFailure(exit)) return exit

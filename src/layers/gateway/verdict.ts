@@ -17,7 +17,7 @@ export interface Verdict {
 
 const nothing: Usage = { prompt: 0, completion: 0 }
 
-const failed = (status: number, error: string): Verdict => ({
+export const failed = (status: number, error: string): Verdict => ({
   status,
   error,
   usage: nothing,

@@ -3,7 +3,7 @@
  * system can, where that process is on this machine and of our account, or we are root: as with the embedded server.
  */
 import { readFileSync, writeFileSync } from "node:fs"
-import { setPriority } from "node:os"
+import { getPriority, setPriority } from "node:os"
 import { Data, Effect, Predicate } from "effect"
 
 /** What PostgreSQL says of a connection. */
@@ -56,6 +56,8 @@ export const lower = (server: ServerProcess): Effect.Effect<void, PriorityKept> 
     }
     yield* Effect.try({
       try: () => {
+        // An operator may have PostgreSQL give way further than that.
+        if (getPriority(server.pid) >= lowered) return
         setPriority(server.pid, lowered)
         lowerSession(server.pid)
       },

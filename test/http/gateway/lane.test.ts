@@ -7,7 +7,7 @@ import { layer as http, listening } from "../../../src/http/server.ts"
 import { untraced } from "../../../src/layers/telemetry.ts"
 import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel } from "../../support/gateway.ts"
-import { get, post } from "../../support/server.ts"
+import { get, post, raw } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { until } from "../../support/upstream.ts"
 
@@ -90,6 +90,48 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
           comparable(yield* asked(wrong, chunked(body)), wrong)
         )
       }
+    })
+  )
+
+  it.effect(
+    "that is refused is told so, however long its body, also where its connection is to be closed",
+    () =>
+      Effect.gen(function* () {
+        const length = 5 * 1024 * 1024
+        const head = [
+          `POST ${chatPath} HTTP/1.1`,
+          "Host: x",
+          "Connection: close",
+          "Authorization: Bearer aus_gw_nobody",
+          "Content-Type: application/json",
+          `Content-Length: ${length}`
+        ]
+        const answer = yield* raw(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`)
+        assert.match(answer, /^HTTP\/1\.1 401 /)
+      })
+  )
+
+  it.effect("behind another of its connection is answered after it", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const body = JSON.stringify({ model: "plain", messages: hello })
+      const call = (last: boolean) =>
+        [
+          `POST ${chatPath} HTTP/1.1`,
+          "Host: x",
+          `Connection: ${last ? "close" : "keep-alive"}`,
+          `Authorization: Bearer ${key}`,
+          `X-Request-Id: ${last ? "second" : "first"}`,
+          "Content-Type: application/json",
+          `Content-Length: ${Buffer.byteLength(body)}`,
+          "",
+          body
+        ].join("\r\n")
+      const answer = yield* raw(call(false) + call(true))
+      assert.deepStrictEqual(
+        [...answer.matchAll(/HTTP\/1\.1 (\d+) |x-request-id: (\w+)/gi)].map(([, status, id]) => status ?? id),
+        ["200", "first", "200", "second"]
+      )
     })
   )
 

@@ -89,10 +89,10 @@ const make = Effect.gen(function* () {
   /** On this replica: what was looked up before the last one may be of a key that is none any more. */
   let revocations = 0
 
-  const remember = (hash: string, key: KnownKey): void => {
+  const remember = (hash: string, key: KnownKey, lookedUpAt: number): void => {
     const now = clock.currentTimeMillisUnsafe()
     known.delete(hash)
-    known.set(hash, { key, until: now + Duration.toMillis(keyTtl) })
+    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl) })
     for (const [oldest, { until }] of known) {
       if (known.size <= keyCapacity && until > now) return
       known.delete(oldest)
@@ -108,8 +108,9 @@ const make = Effect.gen(function* () {
     const key = remembered(hash)
     if (key !== undefined) return key
     const before = revocations
+    const now = clock.currentTimeMillisUnsafe()
     const found = Option.getOrUndefined(yield* lookUpOne(hash))
-    if (found !== undefined && before === revocations) remember(hash, found)
+    if (found !== undefined && before === revocations) remember(hash, found, now)
     return found
   })
 

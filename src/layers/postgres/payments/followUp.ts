@@ -81,11 +81,19 @@ export const makeFollowUp = Effect.fnUntraced(function* (
     yield* forget(checkout.purchase_id)
   })
 
+  /** A fault with one costs the others nothing; it is asked about again. */
+  const asked = (checkout: typeof Awaited.Type) =>
+    Effect.catchDefect(ask(checkout), (defect) =>
+      Effect.logError("a checkout could not be asked about", defect).pipe(
+        Effect.annotateLogs({ purchase_id: checkout.purchase_id, session_id: checkout.session_id })
+      )
+    )
+
   const followUp = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* forgetEnded(now)
     // What is away for one is away for all, and says so in the log once.
-    yield* Effect.forEach(yield* claim(now), ask, { concurrency: atOnce, discard: true }).pipe(
+    yield* Effect.forEach(yield* claim(now), asked, { concurrency: atOnce, discard: true }).pipe(
       Effect.catchTag("PaymentsUnavailable", () => Effect.void)
     )
   }).pipe(Effect.withSpan("Payments.followUp"))
