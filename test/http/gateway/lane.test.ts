@@ -1,4 +1,5 @@
 /** Calls that are answered in front of the router: nobody can tell. */
+import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
@@ -7,7 +8,7 @@ import { layer as http, listening } from "../../../src/http/server.ts"
 import { untraced } from "../../../src/layers/telemetry.ts"
 import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel } from "../../support/gateway.ts"
-import { get, post, raw } from "../../support/server.ts"
+import { get, post, raw, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { until } from "../../support/upstream.ts"
 
@@ -106,7 +107,18 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
           "Content-Type: application/json",
           `Content-Length: ${length}`
         ]
-        const answer = yield* raw(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`)
+        const { port } = yield* TestServer
+        const answer = yield* Effect.callback<string>((resume) => {
+          const received: Array<Buffer> = []
+          const socket = connect(port, "127.0.0.1", () => {
+            // As clients do that send all before they look.
+            socket.pause()
+            socket.write(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`, () => socket.resume())
+          })
+          socket.on("data", (chunk) => received.push(chunk))
+          socket.on("error", (error) => resume(Effect.succeed(error.message)))
+          socket.on("close", () => resume(Effect.succeed(Buffer.concat(received).toString())))
+        })
         assert.match(answer, /^HTTP\/1\.1 401 /)
       })
   )
