@@ -18,6 +18,7 @@ import { gatewayPaths } from "./gatewayPaths.ts"
 import { mediaType } from "./middleware/requestBody.ts"
 import { answerHeaders, largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
 import { NodeServer } from "./NodeServer.ts"
+import { joined } from "./wholeBody.ts"
 
 interface Route {
   readonly path: string
@@ -125,9 +126,13 @@ const make = Effect.gen(function* () {
       const chunks: Array<Buffer> = []
       request.on("data", (chunk: Buffer) => void chunks.push(chunk))
       request.on("end", () => {
-        const [only] = chunks
-        const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
-        const call = { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) }
+        const call = {
+          style,
+          holder,
+          body: joined(chunks),
+          requestId,
+          versionHeaders: versionHeaders(request.headers)
+        }
         leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
       })
     }

@@ -9,6 +9,12 @@ import type { HttpServerRequest } from "effect/http"
 
 type Unread = "too_large" | "broken"
 
+/** What came in pieces, as one; a short body is one already. */
+export const joined = (chunks: ReadonlyArray<Buffer>): Buffer => {
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}
+
 const fromNode = (source: IncomingMessage, largest: number): Effect.Effect<Uint8Array, Unread> =>
   Effect.callback((resume) => {
     const chunks: Array<Buffer> = []
@@ -19,10 +25,7 @@ const fromNode = (source: IncomingMessage, largest: number): Effect.Effect<Uint8
       chunks.push(chunk)
     }
     // The listeners go with the request, and nothing comes after its end that resuming once more would change.
-    const onEnd = () => {
-      const [only] = chunks
-      resume(Effect.succeed(chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)))
-    }
+    const onEnd = () => resume(Effect.succeed(joined(chunks)))
     const onBroken = () => finish(Effect.fail("broken"))
     const stop = () => {
       source.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken)
