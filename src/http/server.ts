@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto"
 import type { ServerOptions } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
+import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
+import type { HttpPlatform } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "./api/Api.ts"
@@ -33,6 +34,7 @@ import * as authentication from "./middleware/authentication.ts"
 import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as idempotency from "./middleware/idempotency.ts"
+import { beginsLean } from "./leanContext.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
@@ -87,6 +89,13 @@ const routes = Layer.mergeAll(
   edge.layer
 )
 
+/** What the routes ask for when a request comes. Ours is not there any more then (`beginsLean`), so it may be Effect's only. */
+type AskedForByRequests = HttpRouter.Request.Only<
+  "Requires" | "GlobalRequires",
+  Layer.Services<typeof routes>
+>
+const leanRoutes: AskedForByRequests extends HttpPlatform.HttpPlatform ? typeof routes : never = routes
+
 /** A span is named by its route, so that a thousand challenges are one line in a trace view. */
 const spanNames = Layer.succeed(
   HttpMiddleware.SpanNameGenerator,
@@ -94,11 +103,12 @@ const spanNames = Layer.succeed(
 )
 
 /** Everything over HTTP; the server to listen with is provided by the composition root. */
-export const layer = HttpRouter.serve(routes, {
+export const layer = HttpRouter.serve(leanRoutes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
 }).pipe(
+  Layer.updateService(HttpServer.HttpServer, beginsLean),
   Layer.provide([spanNames, discretion.layer, sampling.layer]),
   // Beneath it, so that it is at its end when all requests have had the time that they get.
   Layer.provide(callLane.layer)

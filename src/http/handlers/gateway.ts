@@ -1,12 +1,13 @@
 import { Effect, Layer } from "effect"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiSchema } from "effect/http-api"
 import { GatewayUsage } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
+import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-const keys = HttpApiBuilder.group(
+const keys = leanGroup(
   Api,
   "gateway",
   Effect.fnUntraced(function* (handlers) {
@@ -25,7 +26,7 @@ const keys = HttpApiBuilder.group(
   })
 )
 
-const usage = HttpApiBuilder.group(
+const usage = leanGroup(
   Api,
   "gatewayUsage",
   Effect.fnUntraced(function* (handlers) {

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
 import { Api } from "../api/Api.ts"
+import { leanGroup } from "../leanGroup.ts"
 
-export const layer = HttpApiBuilder.group(
+export const layer = leanGroup(
   Api,
   "health",
   Effect.fnUntraced(function* (handlers) {

@@ -1,12 +1,12 @@
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { MacroArena } from "../../services/MacroArena.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Api } from "../api/Api.ts"
+import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = HttpApiBuilder.group(
+export const layer = leanGroup(
   Api,
   "macro",
   Effect.fnUntraced(function* (handlers) {

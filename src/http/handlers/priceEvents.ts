@@ -1,11 +1,11 @@
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Api } from "../api/Api.ts"
+import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = HttpApiBuilder.group(
+export const layer = leanGroup(
   Api,
   "priceEvents",
   Effect.fnUntraced(function* (handlers) {

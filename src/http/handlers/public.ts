@@ -1,5 +1,4 @@
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
@@ -10,8 +9,9 @@ import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
+import { leanGroup } from "../leanGroup.ts"
 
-export const layer = HttpApiBuilder.group(
+export const layer = leanGroup(
   Api,
   "public",
   Effect.fnUntraced(function* (handlers) {

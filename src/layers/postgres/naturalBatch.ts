@@ -84,7 +84,10 @@ export const make = Effect.fnUntraced(function* <In, Out>(
     answers(
       Arr.map(batch, ({ item }) => item),
       sql
-    ).pipe(Effect.provideContext(batch[0].context), Effect.exit)
+    ).pipe(
+      Effect.updateContext<never, never>(() => batch[0].context),
+      Effect.exit
+    )
 
   const serve = (batch: Batch<In, Out>): Effect.Effect<void> =>
     Effect.flatMap(attempt(batch), (exit) => {
