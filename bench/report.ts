@@ -1,7 +1,7 @@
 /** Tables for people, and the ratios beside the aims of the issue. */
 import { boardLine, growthRows } from "./growth/table.ts"
 import type { Machine } from "./machine/describe.ts"
-import { medians, ratio } from "./measurement.ts"
+import { meanOfAll, medians, ratio, ratioBetween } from "./measurement.ts"
 import type { Case, Contender } from "./scenarios/rounds.ts"
 import { contenders } from "./scenarios/rounds.ts"
 import type { FeedCost } from "./scenarios/feed.ts"
@@ -163,11 +163,26 @@ export const settlementSummary = (settled: ReadonlyArray<Settled>): string =>
     )
     .join("\n")
 
-const logRatio = (rounds: Logged["cases"][number]["rounds"], figure: "mean" | "p50" | "p99" | "perSecond") =>
-  fixed(
-    ratio(rounds.on, rounds.off, (round) => round[figure]),
+type LogRounds = Logged["cases"][number]["rounds"]
+
+const logRatio = ({ off, on }: LogRounds, figure: "mean" | "p50" | "p99" | "perSecond") => {
+  const between = ratioBetween(on, off, (round) => round[figure])
+  const middle = fixed(
+    ratio(on, off, (round) => round[figure]),
     3
   )
+  return between === null
+    ? middle
+    : `${middle} (95 %: ${between.map((value) => fixed(value, 3)).join(" to ")})`
+}
+
+const logLine = (load: string, rounds: LogRounds) =>
+  [
+    `on/off at ${load}, ${rounds.on.length} pairs of turns: p50 ${logRatio(rounds, "p50")}`,
+    `mean ${logRatio(rounds, "mean")}, of all requests ${fixed(meanOfAll(rounds.on) / meanOfAll(rounds.off), 3)}`,
+    `p99 ${logRatio(rounds, "p99")}`,
+    `req/s ${logRatio(rounds, "perSecond")} (aim: p50 and mean within 1.05)`
+  ].join("; ")
 
 export const logTable = ({ caughtUpSeconds, cases, sequenced }: Logged): string =>
   [
@@ -189,10 +204,7 @@ export const logTable = ({ caughtUpSeconds, cases, sequenced }: Logged): string 
         })
       )
     ]),
-    ...cases.map(
-      ({ load, rounds }) =>
-        `on/off at ${load}: mean ${logRatio(rounds, "mean")}, p50 ${logRatio(rounds, "p50")}, p99 ${logRatio(rounds, "p99")}, req/s ${logRatio(rounds, "perSecond")} (aim: mean and p50 within 1.05 at the paced load)`
-    ),
+    ...cases.map(({ load, rounds }) => logLine(load, rounds)),
     `after full load everything had its index within ${fixed(caughtUpSeconds, 1)} s`,
     `sequencing alone: ${fixed(sequenced.perSecond, 0)} entries/s, CPU us an entry: ${fixed(sequenced.sequencerMicros, 1)} the service, ${fixed(sequenced.postgresMicros, 1)} PostgreSQL`
   ].join("\n")

@@ -12,13 +12,20 @@ import type { Postgres } from "../machine/database.ts"
 import { BenchFailed, auspex } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import { usedByPostgres } from "../machine/processors.ts"
-import { median } from "../measurement.ts"
+import { median, medians } from "../measurement.ts"
 import type { Measurement } from "../measurement.ts"
 import type { Plan } from "../options.ts"
 import * as Seed from "../seed.ts"
 import { agentPrefix, challengePrefix, epochMillis, reasoning, spreadChallenges, uuidText } from "../world.ts"
 
 const connections = 64
+/**
+ * Turns are short and many: what a machine is capable of drifts by more than the log costs within the minute, and two
+ * turns of a second that follow each other see the same of it.
+ */
+const turnSeconds = 1
+const turnRampSeconds = 0.25
+const pairsPerRound = 4
 const turns = ["on", "off"] as const
 type Turn = (typeof turns)[number]
 
@@ -127,35 +134,33 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
     on: yield* auspex(url, [], roles),
     off: yield* auspex(url, ["--import", "./bench/log/off.ts"], roles)
   }
-  const { rampSeconds, rounds, seconds, warmSeconds } = plan
+  const { rounds, warmSeconds } = plan
   let first = 0
   let confirmed = 0
   const serve = Effect.fnUntraced(function* (turn: Turn, rate: number | null, counted: number) {
     const requests = { kind: "predict", pairs: { kind: "spread" }, first } as const
-    const job = { port: servers[turn].port, connections, rampSeconds, seconds: counted, requests, rate }
+    const { port } = servers[turn]
+    const job = { port, connections, rampSeconds: turnRampSeconds, seconds: counted, requests, rate }
     const measured = yield* generator.run(job, servers[turn])
     first += measured.sent
     if (turn === "on") confirmed += measured.sent
     return measured
   })
 
-  /** One after the other, each first in every second round; what is still to be sequenced is waited for, not measured. */
-  const inTurn = Effect.fnUntraced(function* (
-    load: string,
-    rate: number | null,
-    count: number,
-    counted: number
-  ) {
+  /** One after the other, each first in every second pair of turns; what is still to be sequenced is waited for, not measured. */
+  const inTurn = Effect.fnUntraced(function* (load: string, rate: number | null) {
     const measured: Record<Turn, Array<Measurement>> = { on: [], off: [] }
     const waits: Array<number> = []
-    for (let round = 1; round <= count; round++) {
-      for (const turn of round % 2 === 1 ? turns : turns.toReversed()) {
-        measured[turn].push(yield* serve(turn, rate, counted))
-        if (turn === "on") waits.push(yield* emptied)
+    for (let round = 1; round <= rounds; round++) {
+      for (let pair = 1; pair <= pairsPerRound; pair++) {
+        for (const turn of pair % 2 === 1 ? turns : turns.toReversed()) {
+          measured[turn].push(yield* serve(turn, rate, turnSeconds))
+          if (turn === "on") waits.push(yield* emptied)
+        }
       }
       const said = turns.map((turn) => {
-        const last = measured[turn].at(-1)
-        return `${turn} ${last?.perSecond.toFixed(0)}/s mean ${last?.mean.toFixed(2)} p50 ${last?.p50.toFixed(2)} ms`
+        const { mean, p50, perSecond } = medians(measured[turn].slice(-pairsPerRound))
+        return `${turn} ${perSecond.toFixed(0)}/s mean ${mean.toFixed(2)} p50 ${p50.toFixed(2)} ms`
       })
       yield* Console.log(`  log, ${load}, round ${round}: ${said.join("; ")}`)
     }
@@ -166,11 +171,11 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
   return yield* Effect.gen(function* () {
     for (const turn of turns) yield* serve(turn, null, warmSeconds)
     yield* emptied
-    const full = yield* inTurn("full load", null, rounds, seconds)
+    const full = yield* inTurn("full load", null)
     const capacity = median(full.result.rounds.off.map(({ perSecond }) => perSecond))
     const paced = Effect.fnUntraced(function* (share: number) {
       const rate = Math.round((capacity * share) / 100) * 100
-      return (yield* inTurn(`${rate}/s`, rate, rounds + 1, seconds * 2)).result
+      return (yield* inTurn(`${rate}/s`, rate)).result
     })
     const cases = [yield* paced(0.1), yield* paced(0.25), full.result]
     yield* verified(confirmed)
