@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Console, Effect, Redacted, Schedule, Schema } from "effect"
+import { Console, Duration, Effect, Redacted, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { makeSequence } from "../../src/layers/postgres/log/sequencer.ts"
 import { client } from "../../src/layers/postgres/Database.ts"
@@ -156,6 +156,8 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
         for (const turn of pair % 2 === 1 ? turns : turns.toReversed()) {
           measured[turn].push(yield* serve(turn, rate, turnSeconds))
           if (turn === "on") waits.push(yield* emptied)
+          // Whoever comes next begins after a pause as long, whose turn it was before.
+          else yield* Effect.sleep(Duration.seconds(waits.at(-1) ?? 0))
         }
       }
       const said = turns.map((turn) => {

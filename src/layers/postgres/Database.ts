@@ -8,6 +8,7 @@ import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
+import * as LogConnection from "./log/LogConnection.ts"
 import { migrations } from "./migrations/index.ts"
 import * as Patient from "./Patient.ts"
 
@@ -72,15 +73,21 @@ const connectionTo = (url: Redacted.Redacted) => ({
   }
 })
 
+type Clients =
+  | PgClient.PgClient
+  | SqlClient.SqlClient
+  | Pipelined
+  | Patient.Patient
+  | LogConnection.LogConnection
+
 /** All clients of one database. */
-export const client = (
-  url: Redacted.Redacted
-): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient | Pipelined | Patient.Patient, SqlError.SqlError> =>
-  Layer.merge(
+export const client = (url: Redacted.Redacted): Layer.Layer<Clients, SqlError.SqlError> =>
+  Layer.mergeAll(
     Layer.effect(Pipelined, PgClient.make({ ...connectionTo(url), ...pipelines })).pipe(
       Layer.provide(Reactivity.layer)
     ),
-    Patient.layer(connectionTo(url))
+    Patient.layer(connectionTo(url)),
+    LogConnection.layer(connectionTo(url))
   ).pipe(Layer.provideMerge(PgClient.layer({ ...connectionTo(url), maxConnections: poolSize })))
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */

@@ -1,8 +1,10 @@
+import { getPriority } from "node:os"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
+import { lowered } from "../../../src/layers/node/serverPriority.ts"
 import { rootOf, leafHash } from "../../../src/layers/postgres/log/frontier.ts"
 import { times } from "../../support/atOnce.ts"
 import {
@@ -42,6 +44,20 @@ layer(testServices())("Sequencing", (it) => {
       assert.deepStrictEqual(
         (yield* checkpoints).map(({ size }) => size),
         [4]
+      )
+    })
+  )
+
+  it.effect.runIf(process.platform === "linux")("gives way to those who predict meanwhile", () =>
+    Effect.gen(function* () {
+      yield* sequence
+      const sql = yield* SqlClient.SqlClient
+      const those = yield* sql`
+        select pid from pg_stat_activity where datname = current_database() and query like '%from log_state s%cross join%'
+           and pid <> pg_backend_pid()`.values
+      assert.deepStrictEqual(
+        those.map(([pid]) => getPriority(Number(pid))),
+        [lowered]
       )
     })
   )

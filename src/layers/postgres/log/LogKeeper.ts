@@ -2,8 +2,9 @@ import { Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore 
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
-import { maybe, one, run } from "../query.ts"
+import { maybe, one, orDefect, run } from "../query.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
+import { LogConnection } from "./LogConnection.ts"
 import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
@@ -23,7 +24,8 @@ const mostCounted = 100_000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { sequence } = yield* makeSequence
+  const { client, giveWay } = yield* LogConnection
+  const { sequence } = yield* Effect.provideService(makeSequence, SqlClient.SqlClient, client)
   const { publish, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
   const { failing, watched } = yield* makePasses
@@ -63,7 +65,7 @@ const make = Effect.gen(function* () {
     verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
       Effect.withSpan("LogKeeper.verifyAtStart")
     ),
-    sequence: refusing(sequence, 0).pipe(
+    sequence: refusing(Effect.andThen(orDefect(giveWay), sequence), 0).pipe(
       watched("give entries their place"),
       Effect.withSpan("LogKeeper.sequence")
     ),
