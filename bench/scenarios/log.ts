@@ -21,11 +21,11 @@ import { agentPrefix, challengePrefix, epochMillis, reasoning, spreadChallenges,
 const connections = 64
 /**
  * Turns are short and many: what a machine is capable of drifts by more than the log costs within the minute, and two
- * turns of a second that follow each other see the same of it.
+ * turns that follow each other see about the same of it.
  */
-const turnSeconds = 1
-const turnRampSeconds = 0.25
-const pairsPerRound = 4
+const turnSeconds = 2
+const turnRampSeconds = 0.5
+const pairsPerRound = 3
 const turns = ["on", "off"] as const
 type Turn = (typeof turns)[number]
 
