@@ -50,6 +50,13 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
+interface Known {
+  readonly key: KnownKey
+  readonly until: number
+  /** Its time is nearly over and it is in use: once it is to be looked up again. */
+  isAging: boolean
+}
+
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
@@ -88,10 +95,10 @@ const make = Effect.gen(function* () {
   const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
   const clock = yield* Clock.Clock
   /** Those that were looked up lately, by their hash, the oldest look first. What nobody has is not remembered. */
-  const known = new Map<string, { readonly key: KnownKey; readonly until: number }>()
+  const known = new Map<string, Known>()
 
-  /** Of these, the ones whose time is nearly over and that are in use. */
-  const aging = new Set<string>()
+  /** Of these, the ones that are to be looked up again. */
+  const aging: Array<string> = []
   const someAge = Latch.makeUnsafe(false)
 
   /** On this replica: what was looked up before the last one may be of a key that is none any more. */
@@ -100,7 +107,7 @@ const make = Effect.gen(function* () {
   const remember = (hash: string, key: KnownKey, lookedUpAt: number): void => {
     const now = clock.currentTimeMillisUnsafe()
     known.delete(hash)
-    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl) })
+    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl), isAging: false })
     for (const [oldest, { until }] of known) {
       if (known.size <= keyCapacity && until > now) return
       known.delete(oldest)
@@ -111,8 +118,9 @@ const make = Effect.gen(function* () {
     const found = known.get(hash)
     const left = found === undefined ? 0 : found.until - clock.currentTimeMillisUnsafe()
     if (found === undefined || left <= 0) return undefined
-    if (left <= Duration.toMillis(keyRenewal)) {
-      aging.add(hash)
+    if (left <= Duration.toMillis(keyRenewal) && !found.isAging) {
+      found.isAging = true
+      aging.push(hash)
       someAge.openUnsafe()
     }
     return found.key
@@ -120,8 +128,7 @@ const make = Effect.gen(function* () {
 
   /** Keys in use are looked up together before they have to be, so that hardly a call waits for it. */
   const renew = Effect.gen(function* () {
-    const hashes = [...aging]
-    aging.clear()
+    const hashes = aging.splice(0)
     someAge.closeUnsafe()
     const before = revocations
     const now = clock.currentTimeMillisUnsafe()
