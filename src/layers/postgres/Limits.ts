@@ -216,21 +216,20 @@ const make = Effect.gen(function* () {
        where r.key = w.key`)
 
   /** Of those that come steadily, counted before they come. */
-  const fill = Effect.fnUntraced(function* (wanted: ReadonlyArray<Wanted<Subject>>, now: number) {
-    const uses = wanted.map((each): Use => ({ ...each.of, uses: each.uses, now }))
-    for (const some of Arr.chunksOf(uses, settings.largestBatch)) {
-      for (const [index, taken] of (yield* takeAll(some, sql)).entries()) {
-        const use = some[index]
-        if (use !== undefined) leases.fill(taken.moment, taken.granted, isHalfFull(use, taken))
+  const fill = Effect.fnUntraced(function* (wanted: ReadonlyArray<Wanted<Subject>>) {
+    const now = yield* Clock.currentTimeMillis
+    for (const some of Arr.chunksOf(wanted, settings.largestBatch)) {
+      const uses = Arr.map(some, (each): Use => ({ ...each.of, uses: each.uses, now }))
+      for (const [use, taken] of Arr.zip(uses, yield* takeAll(uses, sql))) {
+        leases.fill(taken.moment, taken.granted, isHalfFull(use, taken))
       }
     }
   })
 
   const tidied = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const { unused, wanted } = leases.look(now)
+    const { unused, wanted } = leases.look(yield* Clock.currentTimeMillis)
     if (Arr.isReadonlyArrayNonEmpty(unused)) yield* giveBack(unused)
-    yield* fill(wanted, now)
+    yield* fill(wanted)
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("unused leases were lost", cause)))
   yield* Effect.forkScoped(Effect.forever(Effect.delay(leases.busy.whenOpen(tidied), leaseDuration)))
 

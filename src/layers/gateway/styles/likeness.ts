@@ -99,6 +99,9 @@ const writtenOf = (
   return written && aroundProbe(written)
 }
 
+/** What is usual in a stream is short; of longer ones parsing several more would be felt. */
+const largestLearned = 16 * 1024
+
 /** A frame has few texts that are the same as the one that was generated. */
 const mostPlaces = 4
 
@@ -113,6 +116,7 @@ export const likenessOf = (
   newUnderstanding: () => Understanding,
   write: Writer["write"]
 ): Likeness | undefined => {
+  if (bytes.length > largestLearned) return undefined
   const literal = Buffer.from(`"${text}"`)
   // A frame that ends in a carriage return may go on in a line feed.
   if (text === "" || bytes.at(-1) !== lineFeed || bytes.includes(probe)) return undefined

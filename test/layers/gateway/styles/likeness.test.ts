@@ -104,6 +104,7 @@ describe("A frame is recognised by the one before it", () => {
     ["finishes", delta({ content: "a" }, "stop"), "a"],
     ["reports usage", chunk({ choices: [{ index: 0, delta: { content: "a" } }], usage: chatUsage }), "a"],
     ["generates several texts", delta({ content: "a", reasoning: "b" }), "ab"],
+    ["is long", said("a".repeat(20_000)), "a".repeat(20_000)],
     ["ends in a carriage return", said("a").replaceAll("\n", "\r"), "a"]
   ]
   for (const [why, frame, text] of teachers) {
