@@ -71,6 +71,24 @@ layer(hundred)("Leases of a limit", (it) => {
     })
   )
 
+  it.effect("of what comes steadily are filled up before they are asked for, and given back after it", () =>
+    Effect.gen(function* () {
+      const limits = yield* Limits
+      assert.strictEqual(yield* taken("often", 5, 1), 5)
+      yield* TestClock.adjust("500 millis")
+      yield* until(Effect.map(counted("often"), (count) => count === 5))
+      assert.strictEqual(yield* taken("often", 5, 1), 5)
+      yield* TestClock.adjust("500 millis")
+      // A twentieth of the limit, whatever was left before.
+      yield* until(Effect.map(counted("often"), (count) => count === 15))
+      yield* until(Effect.sync(() => limits.takeLeased("gateway_calls", "often")))
+      yield* TestClock.adjust("500 millis")
+      yield* until(Effect.map(counted("often"), (count) => count === 11))
+      assert.strictEqual(yield* counted("often"), 11)
+      assert.isFalse(limits.takeLeased("gateway_calls", "often"))
+    })
+  )
+
   it.effect("never add up to more than the limit on two replicas", () =>
     Effect.gen(function* () {
       const here = yield* Limits

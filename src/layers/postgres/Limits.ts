@@ -10,7 +10,7 @@ import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { leaseDuration, makeLeases } from "./leases.ts"
-import type { Unused } from "./leases.ts"
+import type { Unused, Wanted } from "./leases.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, run } from "./query.ts"
 
@@ -64,11 +64,15 @@ const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elap
   return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
 }
 
-/** Uses that are asked for. */
-interface Use {
+/** What is counted, and against what. */
+interface Subject {
   readonly name: LimitName
   readonly subject: string
   readonly limit: RateLimit
+}
+
+/** Uses that are asked for. */
+interface Use extends Subject {
   readonly now: number
   readonly uses: number
 }
@@ -87,11 +91,14 @@ const Window = Schema.Struct({
   granted: Schema.Int
 })
 
-const locate = ({ limit, name, subject }: Omit<Use, "now" | "uses">, now: number): Moment => {
+const locate = ({ limit, name, subject }: Subject, now: number): Moment => {
   const window = Duration.toMillis(limit.window)
   const bucket = Math.floor(now / window)
   return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
 }
+
+const isHalfFull = ({ limit }: Subject, { counts, moment }: Taken): boolean =>
+  2 * weight(counts, moment) > limit.count * moment.window
 
 const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
   const seconds = retryAfter(limit, counts, moment)
@@ -181,7 +188,7 @@ const make = Effect.gen(function* () {
 
   const takeOne = yield* naturalBatch.make({ run: takeAll, largest: settings.largestBatch })
 
-  const leases = makeLeases()
+  const leases = makeLeases<Subject>()
 
   /** What was leased and not used is free again, in whichever bucket it is counted by now. */
   const giveBack = (unused: Arr.NonEmptyReadonlyArray<Unused>) =>
@@ -208,9 +215,21 @@ const make = Effect.gen(function* () {
                order by w.key for update of o) w
        where r.key = w.key`)
 
+  /** Of those that come steadily, counted before they come. */
+  const fill = Effect.fnUntraced(function* (wanted: ReadonlyArray<Wanted<Subject>>) {
+    const now = yield* Clock.currentTimeMillis
+    for (const some of Arr.chunksOf(wanted, settings.largestBatch)) {
+      const uses = Arr.map(some, (each): Use => ({ ...each.of, uses: each.uses, now }))
+      for (const [use, taken] of Arr.zip(uses, yield* takeAll(uses, sql))) {
+        leases.fill(taken.moment, taken.granted, isHalfFull(use, taken))
+      }
+    }
+  })
+
   const tidied = Effect.gen(function* () {
-    const unused = leases.expired(yield* Clock.currentTimeMillis)
+    const { unused, wanted } = leases.look(yield* Clock.currentTimeMillis)
     if (Arr.isReadonlyArrayNonEmpty(unused)) yield* giveBack(unused)
+    yield* fill(wanted)
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("unused leases were lost", cause)))
   yield* Effect.forkScoped(Effect.forever(Effect.delay(leases.busy.whenOpen(tidied), leaseDuration)))
 
@@ -238,8 +257,7 @@ const make = Effect.gen(function* () {
       const taken = yield* takeOne(use)
       if (taken.granted === 0) return yield* refuse(use, taken)
       if (isLeased) {
-        const isHalfFull = 2 * weight(taken.counts, taken.moment) > limit.count * taken.moment.window
-        leases.keep(taken.moment, now, taken.granted - 1, isHalfFull)
+        leases.keep({ name, subject, limit }, taken.moment, now, taken.granted - 1, isHalfFull(use, taken))
       }
     }
   }, hotSpan("Limits.take"))

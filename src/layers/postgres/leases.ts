@@ -12,13 +12,17 @@ const largestLease = 64
 /** A lease is at most this part of a limit. */
 const leastShare = 20
 
+/** Uses between one look and the next. So many twice in a row: as many are to come. */
+const steadyUses = 4
+
 /** Where a window is, and in which of its buckets. */
 interface Place {
   readonly key: string
   readonly bucket: number
 }
 
-interface Lease {
+interface Lease<Of> {
+  readonly of: Of
   bucket: number
   left: number
   /** Uses since the last look at it, and between the two before. */
@@ -33,17 +37,46 @@ export interface Unused extends Place {
   readonly uses: number
 }
 
-export const makeLeases = () => {
-  const leases = new Map<string, Lease>()
+/** Uses to be asked for ahead, of what was leased. */
+export interface Wanted<Of> {
+  readonly of: Of
+  readonly uses: number
+}
+
+interface Looked<Of> {
+  readonly unused: ReadonlyArray<Unused>
+  readonly wanted: ReadonlyArray<Wanted<Of>>
+}
+
+/** The most that is leased of a limit. */
+const largestOf = (limit: number): number => Math.min(largestLease, Math.floor(limit / leastShare))
+
+/** Of windows that are told apart by their keys; what is leased is kept with them. */
+export const makeLeases = <Of extends { readonly limit: { readonly count: number } }>() => {
+  const leases = new Map<string, Lease<Of>>()
   /** Open while there are leases: without any, no time is counted. */
   const busy = Latch.makeUnsafe(false)
   const millis = Duration.toMillis(leaseDuration)
   const outlived: Array<Unused> = []
 
-  const end = (key: string, lease: Lease) => {
-    if (lease.left > 0) outlived.push({ key, bucket: lease.bucket, uses: lease.left })
-    lease.left = 0
+  const giveBack = (key: string, lease: Lease<Of>, uses: number) => {
+    if (uses <= 0) return
+    outlived.push({ key, bucket: lease.bucket, uses })
+    lease.left -= uses
   }
+
+  const add = (key: string, lease: Lease<Of>, bucket: number, granted: number, isHalfFull: boolean) => {
+    if (lease.bucket !== bucket) giveBack(key, lease, lease.left)
+    lease.bucket = bucket
+    lease.left += granted
+    lease.isHalfFull = isHalfFull
+  }
+
+  /** What a lease is to hold until it is looked at again: of what comes now and then nothing. */
+  const toHold = ({ isHalfFull, of, used, usedBefore }: Lease<Of>): number =>
+    isHalfFull || Math.min(used, usedBefore) < steadyUses
+      ? 0
+      : Math.min(Math.ceil(used * 1.25), largestOf(of.limit.count))
 
   return {
     busy,
@@ -67,33 +100,40 @@ export const makeLeases = () => {
       const lease = leases.get(key)
       if (lease === undefined || lease.isHalfFull) return 1
       const expected = Math.max(lease.used, lease.usedBefore)
-      return Math.max(1, Math.min(expected, largestLease, Math.floor(limit / leastShare)))
+      return Math.max(1, Math.min(expected, largestOf(limit)))
     },
 
     /** Keeps what was granted beyond the use that asked. */
-    keep: ({ bucket, key }: Place, now: number, granted: number, isHalfFull: boolean): void => {
-      const lease = leases.get(key) ?? { bucket, left: 0, used: 0, usedBefore: 0, since: now, isHalfFull }
-      if (lease.bucket !== bucket) end(key, lease)
+    keep: (of: Of, { bucket, key }: Place, now: number, granted: number, isHalfFull: boolean): void => {
+      const lease = leases.get(key) ?? { of, bucket, left: 0, used: 0, usedBefore: 0, since: now, isHalfFull }
       leases.set(key, lease)
-      lease.bucket = bucket
-      lease.left += granted
+      add(key, lease, bucket, granted, isHalfFull)
       lease.used += 1
-      lease.isHalfFull = isHalfFull
       busy.openUnsafe()
     },
 
-    /** Those that were not used up in time, no longer to be taken. */
-    expired: (now: number): ReadonlyArray<Unused> => {
+    /** Keeps what was granted to fill it up. */
+    fill: ({ bucket, key }: Place, granted: number, isHalfFull: boolean): void => {
+      const lease = leases.get(key)
+      if (lease !== undefined) add(key, lease, bucket, granted, isHalfFull)
+      else if (granted > 0) outlived.push({ key, bucket, uses: granted })
+    },
+
+    /** What was not used up in time, no longer to be taken; and what more of others will be. */
+    look: (now: number): Looked<Of> => {
+      const wanted: Array<Wanted<Of>> = []
       for (const [key, lease] of leases) {
         if (now - lease.since < millis) continue
-        end(key, lease)
+        const most = toHold(lease)
+        giveBack(key, lease, lease.left - most)
         if (lease.used === 0) leases.delete(key)
+        if (lease.left < most) wanted.push({ of: lease.of, uses: most - lease.left })
         lease.since = now
         lease.usedBefore = lease.used
         lease.used = 0
       }
       if (leases.size === 0) busy.closeUnsafe()
-      return outlived.splice(0)
+      return { unused: outlived.splice(0), wanted }
     }
   }
 }

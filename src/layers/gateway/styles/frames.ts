@@ -21,6 +21,8 @@ export interface FrameSplitter {
   readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
   /** What was left behind the last blank line, taken as a frame if there is anything in it. */
   readonly end: () => ReadonlyArray<Frame>
+  /** Nothing is kept of a frame that has begun: what comes next begins one. */
+  readonly isBetween: () => boolean
   /** A frame has outgrown what is kept of one; no more comes. */
   readonly overflown: () => boolean
 }
@@ -118,6 +120,7 @@ export const frameSplitter = (): FrameSplitter => {
 
   return {
     push,
+    isBetween: () => pendingBytes === 0 && lineIsEmpty && !afterReturn,
     overflown: () => overflown,
     end: () => (pendingBytes === 0 || overflown ? [] : [take(Buffer.from("\n\n"))])
   }

@@ -3,6 +3,8 @@ import { malformed } from "./faults.ts"
 import { frameSplitter } from "./frames.ts"
 import type { Frame } from "./frames.ts"
 import { parsedJson } from "./json.ts"
+import { likenessOf } from "./likeness.ts"
+import type { Likeness } from "./likeness.ts"
 import { nativeChat, nativeMessages } from "./nativeStream.ts"
 import { chatStream } from "./translation/chatStream.ts"
 import { messagesStream } from "./translation/messagesStream.ts"
@@ -20,27 +22,45 @@ const writerFor = (options: ReaderOptions): Writer => {
   return options.providerStyle === "anthropic" ? native(nativeMessages(options)) : messagesStream(options)
 }
 
+const newUnderstanding = ({ providerStyle }: ReaderOptions, choices: number): Understanding =>
+  providerStyle === "openai" ? chatUnderstanding(choices) : messagesUnderstanding()
+
+/** So often it is looked for what frames of a stream have in common. */
+const mostLooks = 8
+
 /** Frames of the client out of frames of the provider, whatever cuts its bytes come in. */
 export const streamReader = (options: ReaderOptions): StreamReader => {
   const splitter = frameSplitter()
-  const understanding: Understanding =
-    options.providerStyle === "openai" ? chatUnderstanding(options.choices) : messagesUnderstanding()
+  const understanding = newUnderstanding(options, options.choices)
   const writer = writerFor(options)
+  const isNative = options.clientStyle === options.providerStyle
   let content = false
   let finished = false
   let fault: StreamFault | undefined
+  let likeness: Likeness | undefined
+  let looks = 0
 
-  const piece = (frames: ReadonlyArray<Frame>): Piece => {
-    const written: Array<Buffer> = []
+  const looked = (frame: Frame, text: string): Likeness | undefined => {
+    looks += 1
+    return likenessOf(frame, text, () => newUnderstanding(options, 1), writer.write)
+  }
+
+  const piece = (frames: ReadonlyArray<Frame>, written: Array<Buffer> = []): Piece => {
+    const alike = written.length
     const add = (writing: Writing) => {
       if (writing !== undefined) written.push(typeof writing === "string" ? Buffer.from(writing) : writing)
     }
     for (const frame of frames) {
       if (fault !== undefined) break
+      const heard = understanding.generated().length
       const said = understanding.read(frame)
       // an error behind the end changes nothing about an answer that is complete
       if (said.fault !== undefined && finished) continue
       fault = said.fault
+      // not of the first content, which is waited for
+      if (content && said.content && isNative && looks < mostLooks) {
+        likeness = looked(frame, understanding.generated().slice(heard)) ?? likeness
+      }
       content ||= said.content
       finished ||= said.finished
       if (fault === undefined) add(writer.write(frame, said))
@@ -48,11 +68,25 @@ export const streamReader = (options: ReaderOptions): StreamReader => {
     if (fault === undefined && splitter.overflown() && !finished) fault = malformed("a frame without an end")
     const [only] = written
     const bytes = written.length === 1 && only !== undefined ? only : Buffer.concat(written)
-    return { bytes, frames: frames.length, content, finished, fault }
+    return { bytes, frames: alike + frames.length, content, finished, fault }
+  }
+
+  const push = (chunk: Uint8Array): Piece => {
+    if (likeness === undefined || fault !== undefined || !splitter.isBetween())
+      return piece(splitter.push(chunk))
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const written: Array<Buffer> = []
+    let at = 0
+    for (let alike = likeness(bytes, 0); alike !== undefined; alike = likeness(bytes, at)) {
+      understanding.hear(alike.text)
+      written.push(alike.bytes)
+      at = alike.end
+    }
+    return piece(at === bytes.length ? [] : splitter.push(bytes.subarray(at)), written)
   }
 
   return {
-    push: (chunk) => piece(splitter.push(chunk)),
+    push,
     end: () => {
       // some providers leave out the last blank line; half a frame says nothing
       const last = piece(splitter.end().filter(({ data }) => data !== undefined && isWhole(data)))

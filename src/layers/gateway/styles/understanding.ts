@@ -22,6 +22,8 @@ export interface Understanding {
   readonly usage: () => Usage | undefined
   readonly promptTokens: () => number | undefined
   readonly generated: () => string
+  /** Of a frame that is known to generate this text and to say nothing else. */
+  readonly hear: (text: string) => void
 }
 
 const nothing: Said = { body: undefined, content: false, finished: false, fault: undefined }
@@ -77,7 +79,10 @@ export const chatUnderstanding = (choices: number): Understanding => {
       frame.data?.trim() === "[DONE]" ? { ...nothing, finished: true } : read(frame, ofChunk),
     usage: () => usage,
     promptTokens: () => usage?.prompt,
-    generated: () => generated
+    generated: () => generated,
+    hear: (text) => {
+      generated += text
+    }
   }
 }
 
@@ -130,6 +135,9 @@ export const messagesUnderstanding = (): Understanding => {
     read: (frame) => read(frame, ofEvent),
     usage: () => (prompt === undefined || completion === undefined ? undefined : { prompt, completion }),
     promptTokens: () => prompt,
-    generated: () => generated
+    generated: () => generated,
+    hear: (text) => {
+      generated += text
+    }
   }
 }

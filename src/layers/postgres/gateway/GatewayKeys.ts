@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Array as Arr, Clock, DateTime, Duration, Effect, Latch, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -24,6 +24,10 @@ import { disabledReason, Standing, standingColumns } from "./standing.ts"
 
 /** A revoked key is dead on every replica within a second, the time of the look included. */
 const keyTtl = Duration.millis(500)
+/** A key that is used when so much of its time is left is looked up again, with all others, before that is over. */
+const keyRenewal = Duration.millis(250)
+/** In which others come together with the first. */
+const keyGathering = Duration.millis(20)
 const keyCapacity = 100_000
 
 const KeyRow = Schema.Struct({
@@ -45,6 +49,13 @@ const KnownKey = Schema.Struct({
 })
 
 type KnownKey = typeof KnownKey.Type
+
+interface Known {
+  readonly key: KnownKey
+  readonly until: number
+  /** Its time is nearly over and it is in use: once it is to be looked up again. */
+  isAging: boolean
+}
 
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
@@ -84,7 +95,11 @@ const make = Effect.gen(function* () {
   const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
   const clock = yield* Clock.Clock
   /** Those that were looked up lately, by their hash, the oldest look first. What nobody has is not remembered. */
-  const known = new Map<string, { readonly key: KnownKey; readonly until: number }>()
+  const known = new Map<string, Known>()
+
+  /** Of these, the ones that are to be looked up again. */
+  const aging: Array<string> = []
+  const someAge = Latch.makeUnsafe(false)
 
   /** On this replica: what was looked up before the last one may be of a key that is none any more. */
   let revocations = 0
@@ -92,7 +107,7 @@ const make = Effect.gen(function* () {
   const remember = (hash: string, key: KnownKey, lookedUpAt: number): void => {
     const now = clock.currentTimeMillisUnsafe()
     known.delete(hash)
-    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl) })
+    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl), isAging: false })
     for (const [oldest, { until }] of known) {
       if (known.size <= keyCapacity && until > now) return
       known.delete(oldest)
@@ -101,8 +116,34 @@ const make = Effect.gen(function* () {
 
   const remembered = (hash: string): KnownKey | undefined => {
     const found = known.get(hash)
-    return found === undefined || found.until <= clock.currentTimeMillisUnsafe() ? undefined : found.key
+    const left = found === undefined ? 0 : found.until - clock.currentTimeMillisUnsafe()
+    if (found === undefined || left <= 0) return undefined
+    if (left <= Duration.toMillis(keyRenewal) && !found.isAging) {
+      found.isAging = true
+      aging.push(hash)
+      someAge.openUnsafe()
+    }
+    return found.key
   }
+
+  /** Keys in use are looked up together before they have to be, so that hardly a call waits for it. */
+  const renew = Effect.gen(function* () {
+    const hashes = aging.splice(0)
+    someAge.closeUnsafe()
+    const before = revocations
+    const now = clock.currentTimeMillisUnsafe()
+    for (const some of Arr.chunksOf(hashes, settings.largestBatch)) {
+      if (!Arr.isReadonlyArrayNonEmpty(some)) continue
+      const found = yield* lookUp(some, sql)
+      if (before !== revocations) return
+      for (const [index, hash] of some.entries()) {
+        const key = Option.getOrUndefined(found[index] ?? Option.none())
+        if (key === undefined) known.delete(hash)
+        else remember(hash, key, now)
+      }
+    }
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("gateway keys could not be looked up again", cause)))
+  yield* Effect.forkScoped(Effect.forever(someAge.whenOpen(Effect.delay(renew, keyGathering))))
 
   const find = Effect.fnUntraced(function* (hash: string) {
     const key = remembered(hash)
