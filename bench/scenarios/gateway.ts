@@ -138,7 +138,7 @@ export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Pl
   const call = yield* caller(postgres.pid)
   for (const target of Object.values(all)) {
     for (const load of [loads[1], loads[4]]) {
-      if (load !== undefined) yield* call(jobOf(target, load, plan, plan.warmSeconds / 2), target.server)
+      if (load !== undefined) yield* call(jobOf(target, load, plan, plan.warmSeconds), target.server)
     }
   }
   const cases: Array<GatewayCase> = []

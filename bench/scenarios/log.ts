@@ -153,7 +153,7 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
     const waits: Array<number> = []
     for (let round = 1; round <= rounds; round++) {
       for (let pair = 1; pair <= pairsPerRound; pair++) {
-        for (const turn of pair % 2 === 1 ? turns : turns.toReversed()) {
+        for (const turn of (round * pairsPerRound + pair) % 2 === 1 ? turns : turns.toReversed()) {
           measured[turn].push(yield* serve(turn, rate, turnSeconds))
           if (turn === "on") waits.push(yield* emptied)
           // Whoever comes next begins after a pause as long, whose turn it was before.

@@ -8,7 +8,10 @@ import { HttpServer } from "effect/http"
 
 const isOurs = (key: string) => key.startsWith("auspex/services/") || key.startsWith("auspex/layers/")
 
-/** A context without our services; what HTTP brings along, and Effect's own, stays. */
+/**
+ * A context without our services; what HTTP brings along, and Effect's own, stays. The compiler finds whoever asks for one of
+ * ours in a request (`server.ts`), but not a `Reference`, which would have its default there: what requests read is named otherwise.
+ */
 export const lean = <R>(context: Context.Context<R>): Context.Context<R> =>
   Context.makeUnsafe(new Map([...context.mapUnsafe].filter(([key]) => !isOurs(key))))
 

@@ -36,7 +36,7 @@ export const freshDatabase = Effect.suspend(() => copyOf(inject("templateDatabas
 export const emptyDatabase = copyOf("template0")
 
 /** The pool looks for idle connections every few seconds: under a test clock, for each of those that a test skips. */
-const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
+export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 
 /** A pool on this database. */
 export const poolOn = (url: Redacted.Redacted) => Database.client(url).pipe(Layer.provide(realTime))

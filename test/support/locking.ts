@@ -27,15 +27,17 @@ export const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<
   }
 })
 
-const someoneWaits = countOf(
+const waiting = countOf(
   (sql) => sql`
     select count(*)::int as count from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock'`
-).pipe(Effect.repeat({ until: (waiting) => waiting > 0 }))
+)
 
-/** Starts the effect, and goes on once it waits for a lock, or has ended without. */
+/** Starts the effect, and goes on once one more than before waits for a lock, or it has ended without. */
 export const meeting = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const before = yield* waiting
   const fiber = yield* Effect.forkChild(effect)
-  yield* Effect.raceFirst(someoneWaits, Fiber.await(fiber))
+  const oneMore = Effect.repeat(waiting, { until: (now) => now > before })
+  yield* Effect.raceFirst(oneMore, Fiber.await(fiber))
   return fiber
 })

@@ -33,18 +33,22 @@ const isServing = ({ clientPort, pid }: ServerProcess): boolean => {
 
 /**
  * Linux may share processors out among sessions first, and only then among the processes of each (`autogroup`). Each
- * server process of PostgreSQL is a session of its own, so its priority alone would change nothing.
+ * server process of PostgreSQL is a session of its own, so its priority alone would change nothing. Whether it is done.
  */
-const lowerSession = (pid: number) => {
+const lowerSession = (pid: number): boolean => {
   const [, , , session] = readFileSync(`/proc/${pid}/stat`, "latin1")
     .replace(/^.*\) /s, "")
     .split(" ")
-  if (session !== String(pid)) return
+  if (session !== String(pid)) return true
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(lowered))
+    return true
   } catch (cause) {
-    // Without the file this kernel knows no such groups; EAGAIN: another was changed a moment ago, this one is next time.
-    if (codeOf(cause) !== "ENOENT" && codeOf(cause) !== "EAGAIN") throw cause
+    // Another was changed a moment ago, so this one is to be next time.
+    if (codeOf(cause) === "EAGAIN") return false
+    // Without the file this kernel knows no such groups.
+    if (codeOf(cause) !== "ENOENT") throw cause
+    return true
   }
 }
 
@@ -58,8 +62,7 @@ export const lower = (server: ServerProcess): Effect.Effect<void, PriorityKept> 
       try: () => {
         // An operator may have PostgreSQL give way further than that.
         if (getPriority(server.pid) >= lowered) return
-        setPriority(server.pid, lowered)
-        lowerSession(server.pid)
+        if (lowerSession(server.pid)) setPriority(server.pid, lowered)
       },
       catch: (cause) => new PriorityKept({ reason: cause instanceof Error ? cause.message : String(cause) })
     })

@@ -228,9 +228,13 @@ const make = Effect.gen(function* () {
 
   const tidied = Effect.gen(function* () {
     const { unused, wanted } = leases.look(yield* Clock.currentTimeMillis)
-    if (Arr.isReadonlyArrayNonEmpty(unused)) yield* giveBack(unused)
-    yield* fill(wanted)
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("unused leases were lost", cause)))
+    if (Arr.isReadonlyArrayNonEmpty(unused)) {
+      yield* Effect.catchCause(giveBack(unused), (cause) =>
+        Effect.logWarning("unused leases were lost", cause)
+      )
+    }
+    yield* Effect.catchCause(fill(wanted), (cause) => Effect.logWarning("leases were not filled up", cause))
+  })
   yield* Effect.forkScoped(Effect.forever(Effect.delay(leases.busy.whenOpen(tidied), leaseDuration)))
 
   const read = ({ bucket, key }: Moment) =>

@@ -115,8 +115,13 @@ export const makeLeases = <Of extends { readonly limit: { readonly count: number
     /** Keeps what was granted to fill it up. */
     fill: ({ bucket, key }: Place, granted: number, isHalfFull: boolean): void => {
       const lease = leases.get(key)
-      if (lease !== undefined) add(key, lease, bucket, granted, isHalfFull)
-      else if (granted > 0) outlived.push({ key, bucket, uses: granted })
+      if (lease === undefined) {
+        if (granted > 0) outlived.push({ key, bucket, uses: granted })
+        return
+      }
+      add(key, lease, bucket, granted, isHalfFull)
+      // Somebody may have asked for more while this was on its way.
+      giveBack(key, lease, lease.left - largestOf(lease.of.limit.count))
     },
 
     /** What was not used up in time, no longer to be taken; and what more of others will be. */

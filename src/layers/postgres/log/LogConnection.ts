@@ -17,11 +17,19 @@ export class LogConnection extends Context.Service<
   }
 >()("auspex/layers/postgres/LogConnection") {}
 
+/** Where everybody wants the processors, a pass that gives way may take much longer than it does by itself. */
+const patience = { statement_timeout: "30000" }
+
 /** Beside the ordinary client of the same database. */
 export const layer = (connection: PgClient.PgPoolConfig) =>
   Layer.effect(
     LogConnection,
-    Effect.map(PgClient.make({ ...connection, maxConnections: 1 }), (client) =>
-      LogConnection.of({ client, giveWay: givingWay(client, "the public log") })
+    Effect.map(
+      PgClient.make({
+        ...connection,
+        maxConnections: 1,
+        startupParameters: { ...connection.startupParameters, ...patience }
+      }),
+      (client) => LogConnection.of({ client, giveWay: givingWay(client, "the public log") })
     )
   ).pipe(Layer.provide(Reactivity.layer))
