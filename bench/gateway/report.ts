@@ -54,13 +54,23 @@ const rowOf = (each: GatewayCase, contender: GatewayContender): ReadonlyArray<Re
   ]
 }
 
+/** What money adds to a call, in times of the two transactions alone, of the same round. */
+const addedBy = (
+  { rounds: { free = [], paid = [] } }: GatewayCase,
+  alone: ReadonlyArray<number>
+): number | null => {
+  const each = alone.flatMap((perSecond, round) => {
+    const [off, on] = [free[round], paid[round]]
+    return off === undefined || on === undefined ? [] : [(1 / on.perSecond - 1 / off.perSecond) * perSecond]
+  })
+  return each.length === 0 ? null : median(each)
+}
+
 const ledgerLine = ({ cases, ledger }: Gatewayed): ReadonlyArray<string> =>
   ledger.map(({ connections, perSecond }) => {
     const found = cases.find((each) => each.load === "plain" && each.connections === connections)
-    const paid = middle(found?.rounds.paid ?? [], "perSecond")
-    const free = middle(found?.rounds.free ?? [], "perSecond")
-    const added = paid === null || free === null ? null : (1 / paid - 1 / free) * perSecond
-    return `the two ledger transactions alone, ${connections} at once: ${fixed(perSecond, 0)}/s; money adds ${fixed(added, 2)} of their time to a call (aim: at most 1.3)`
+    const added = found === undefined ? null : addedBy(found, perSecond)
+    return `the two ledger transactions alone, ${connections} at once: ${fixed(median(perSecond), 0)}/s; money adds ${fixed(added, 2)} of their time to a call (aim: at most 1.3)`
   })
 
 export const gatewayTable = (gatewayed: Gatewayed): string =>

@@ -40,8 +40,11 @@ export interface Endurance {
 
 export interface Gatewayed {
   readonly cases: ReadonlyArray<GatewayCase>
-  /** Reservations and settlements alone, in the bench's own process: calls/s by connections. */
-  readonly ledger: ReadonlyArray<{ readonly connections: number; readonly perSecond: number }>
+  /** Reservations and settlements alone, in the bench's own process: calls/s in the rounds of so many connections. */
+  readonly ledger: ReadonlyArray<{
+    readonly connections: number
+    readonly perSecond: ReadonlyArray<number>
+  }>
   readonly endurance: Endurance
 }
 
@@ -141,9 +144,12 @@ export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Pl
       if (load !== undefined) yield* call(jobOf(target, load, plan, plan.warmSeconds), target.server)
     }
   }
+  yield* ledgerAlone(url, 16, plan.warmSeconds)
   const cases: Array<GatewayCase> = []
+  const ledger: Array<Gatewayed["ledger"][number]> = []
   for (const load of loads) {
     const rounds: Partial<Record<GatewayContender, Array<CallMeasurement>>> = {}
+    const alone: Array<number> = []
     for (let round = 1; round <= plan.rounds; round++) {
       const said: Array<string> = []
       for (const name of gatewayContenders) {
@@ -153,15 +159,14 @@ export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Pl
         rounds[name] = [...(rounds[name] ?? []), measured]
         said.push(`${name} ${Math.round(measured.perSecond)}/s first ${measured.first50.toFixed(2)} ms`)
       }
+      if (load.name === "plain") alone.push(yield* ledgerAlone(url, load.connections, plan.seconds))
       yield* Console.log(
         `  gateway ${load.name}, ${load.connections} connections, round ${round}: ${said.join("; ")}`
       )
     }
     cases.push({ load: load.name, connections: load.connections, rounds })
+    if (alone.length > 0) ledger.push({ connections: load.connections, perSecond: alone })
   }
-  const ledger = yield* Effect.forEach([1, 16, 64], (connections) =>
-    Effect.map(ledgerAlone(url, connections, plan.seconds), (perSecond) => ({ connections, perSecond }))
-  )
   const enduring = all.paid
   const endurance =
     enduring === undefined ? { calls: 0, memory: [] } : yield* endure(call, enduring, plan.endured)
