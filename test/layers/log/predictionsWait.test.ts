@@ -72,12 +72,12 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       assert.strictEqual(yield* started.sequence, 1)
       assert.strictEqual(yield* keeper.sequence, 0)
       assert.deepStrictEqual(yield* loggedCommits, [commitOf(early), commitOf(receipt)])
-      // That of the one that was rolled back is forgotten once no transaction can bring it.
-      for (let round = 0; round < 4; round++) {
+      // That of the one that was rolled back is forgotten once no transaction can bring it. Those of other databases of the
+      // same server count as well, so how many rounds that takes is not for this test to say; that it ends, is.
+      while ((yield* takenState).late !== "{}") {
         yield* predict(yield* claimedAgent(), yield* newChallenge())
         yield* keeper.sequence
       }
-      assert.strictEqual((yield* takenState).late, "{}")
       yield* keeper.publish
       yield* oneTree
     })
