@@ -11,13 +11,13 @@ import type { LimitName, RateLimit } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { leaseDuration, makeLeases } from "./leases.ts"
 import type { Unused, Wanted } from "./leases.ts"
+import { Counts, isHalfFull, locate, retryAfter, weight } from "./limitWindows.ts"
+import type { Moment, Subject, Taken, Use } from "./limitWindows.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, run } from "./query.ts"
 
 /** Those whose subjects come often enough for a statement each to be the largest part of what a request costs. */
 const leased: ReadonlySet<LimitName> = new Set(["gateway_calls"])
-
-const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -40,65 +40,12 @@ const what: Record<LimitName, string> = {
   log_reads: "reads of the log"
 }
 
-/** A moment in a window, in milliseconds: whole numbers, so that waiting as long as was said is enough to the digit. */
-interface Moment {
-  readonly key: string
-  readonly bucket: number
-  readonly window: number
-  /** Since the bucket began. */
-  readonly elapsed: number
-}
-
-/** Uses times milliseconds: what lies within the window now. */
-const weight = (counts: typeof Counts.Type, { window, elapsed }: Moment): number =>
-  counts.previous * (window - elapsed) + counts.current * window
-
-/** Seconds until one more use fits, when nothing else is counted meanwhile. */
-const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elapsed }: Moment): number => {
-  const room = limit.count - 1
-  // In this bucket only the previous count fades; in the next one the current count is the previous.
-  const wait =
-    counts.current <= room
-      ? window - elapsed - ((room - counts.current) * window) / Math.max(counts.previous, 1)
-      : window - elapsed + window - (room * window) / counts.current
-  return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
-}
-
-/** What is counted, and against what. */
-interface Subject {
-  readonly name: LimitName
-  readonly subject: string
-  readonly limit: RateLimit
-}
-
-/** Uses that are asked for. */
-interface Use extends Subject {
-  readonly now: number
-  readonly uses: number
-}
-
-/** What became of them, by the counts of their window. */
-interface Taken {
-  readonly granted: number
-  readonly counts: typeof Counts.Type
-  readonly moment: Moment
-}
-
 const Window = Schema.Struct({
   ...Counts.fields,
   key: Schema.String,
   bucket: Schema.Int,
   granted: Schema.Int
 })
-
-const locate = ({ limit, name, subject }: Subject, now: number): Moment => {
-  const window = Duration.toMillis(limit.window)
-  const bucket = Math.floor(now / window)
-  return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
-}
-
-const isHalfFull = ({ limit }: Subject, { counts, moment }: Taken): boolean =>
-  2 * weight(counts, moment) > limit.count * moment.window
 
 const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
   const seconds = retryAfter(limit, counts, moment)

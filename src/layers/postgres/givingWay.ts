@@ -21,7 +21,7 @@ export const givingWay = (
     Result: ServerProcess,
     execute: () => client`select pg_backend_pid() as pid, inet_client_port() as "clientPort"`
   })
-  return Effect.suspend(() => ownProcess()).pipe(
+  return ownProcess().pipe(
     Effect.flatMap(serverPriority.lower),
     Effect.catchTags({
       NoSuchElementError: Effect.die,
