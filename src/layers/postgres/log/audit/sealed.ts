@@ -1,5 +1,6 @@
 /** What of a prediction its reveal is compared with, whether that is in the log or waits. */
 import type { SqlClient } from "effect/sql"
+import { canonicalJson } from "../../../canonicalJson.ts"
 
 export interface Sealed {
   readonly challenge_id: string
@@ -18,6 +19,10 @@ export const revealOf = (row: Sealed, committed: number) => ({
   commit_index: committed,
   salt: Buffer.from(row.salt).toString("hex")
 })
+
+/** Whether an entry is this reveal, byte for byte. */
+export const isPlainReveal = (entry: Uint8Array, reveal: ReturnType<typeof revealOf>): boolean =>
+  Buffer.from(canonicalJson({ ...reveal, type: "prediction.reveal" })).equals(entry)
 
 export const revealedTooSoon = "it is revealed, and log_reveals says that it is not"
 

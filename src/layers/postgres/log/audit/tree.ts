@@ -60,6 +60,11 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
   const open = new Map<string, Commits>()
   const rotations: Array<Rotation> = []
   const wrongHeads: Array<number> = []
+  /** The roots that were signed, by size: those that have been read, and that the tree has not come to. */
+  const signed = new Map<number, string>()
+  const lastRead = { size: -1, isLast: false }
+  /** Nodes that are to be compared with those that are kept, many at once: a statement waits until the next page is read. */
+  const full: Array<FullNode> = []
   let next = 0
   let count = 0
   let nodeCount = 0
@@ -116,6 +121,17 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
     }
   })
 
+  const readHeads = Effect.fnUntraced(function* (upTo: number) {
+    while (lastRead.size < upTo && !lastRead.isLast) {
+      const page = yield* heads(sql`
+        select size::float8 as size, encode(root, 'hex') as root from log_checkpoints
+         where size > ${BigInt(lastRead.size)}::int8 order by size limit ${pageSize}`)
+      for (const { root, size } of page) signed.set(size, root)
+      lastRead.size = page.at(-1)?.size ?? lastRead.size
+      lastRead.isLast = page.length < pageSize
+    }
+  })
+
   const read = (after: typeof LoggedEntry.Type | undefined) =>
     entries(sql`
       select index::float8 as index, ${entryColumns(sql)} from log_entries
@@ -126,16 +142,10 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
     pageSize,
     read,
     Effect.fnUntraced(function* (page) {
-      const upTo = (page.at(-1)?.index ?? next) + 1
-      const signed = hasGap
-        ? []
-        : yield* heads(sql`
-            select size::float8 as size, encode(root, 'hex') as root from log_checkpoints
-             where size > ${BigInt(count === 0 ? -1 : next)}::int8 and size <= ${BigInt(upTo)}::int8`)
-      const bySize = new Map(signed.map(({ root, size }) => [size, root]))
-      const full: Array<FullNode> = []
+      if (!hasGap) yield* readHeads((page.at(-1)?.index ?? next) + 1)
       const checkHead = () => {
-        const root = bySize.get(tree.size)
+        const root = signed.get(tree.size)
+        signed.delete(tree.size)
         if (root !== undefined && root !== hex(tree.root())) wrongHeads.push(tree.size)
       }
       if (count === 0) checkHead()
@@ -152,13 +162,15 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
         next = entry.index + 1
         count += 1
         if (hasGap) continue
-        full.push(...tree.append(leafHash(entry.entry)))
+        const completed = tree.append(leafHash(entry.entry))
+        full.push(...completed)
+        nodeCount += completed.length
         checkHead()
       }
-      if (!hasGap && full.length > 0) yield* checkNodes(full)
-      nodeCount += full.length
+      if (full.length >= pageSize) yield* checkNodes(full.splice(0))
     })
   )
+  if (full.length > 0) yield* checkNodes(full)
 
   const [wrongHead] = wrongHeads
   if (wrongHead !== undefined) {
