@@ -16,7 +16,7 @@ import { durationOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from 
 import { sentCredential } from "./gatewayCredential.ts"
 import { gatewayPaths } from "./gatewayPaths.ts"
 import { mediaType } from "./middleware/requestBody.ts"
-import { answerHeaders, largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
+import { largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
 import { NodeServer } from "./NodeServer.ts"
 import { joined } from "./wholeBody.ts"
 
@@ -43,12 +43,15 @@ const onceRead = (request: IncomingMessage, answer: () => void): void => {
   request.resume()
 }
 
+const json = "application/json"
+const mostBytes = Number(largestBody)
+
 /** A body of JSON that says how long it is, and is not too long; whoever asks whether to go on is told so by the router. */
 const isUsual = ({ headers }: IncomingMessage): boolean =>
   headers.expect === undefined &&
   headers["content-length"] !== undefined &&
-  Number(headers["content-length"]) <= Number(largestBody) &&
-  mediaType(headers["content-type"]) === "application/json"
+  Number(headers["content-length"]) <= mostBytes &&
+  (headers["content-type"] === json || mediaType(headers["content-type"]) === json)
 
 const write = (response: ServerResponse, requestId: string, { body, headers, status }: Answer): void => {
   if (response.destroyed) return
@@ -133,7 +136,7 @@ const make = Effect.gen(function* () {
           requestId,
           versionHeaders: versionHeaders(request.headers)
         }
-        leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
+        leave = gateway.begin(call, recipientOf(response, style, requestId), context, ended)
       })
     }
 

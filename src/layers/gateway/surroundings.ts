@@ -20,29 +20,45 @@ export interface Surroundings {
   readonly annotate: (attributes: Record<string, string>) => void
 }
 
-export const surroundings = (context: Context.Context<never>, requestId: string): Surroundings => {
+const make = (context: Context.Context<never>) => {
   const clock = Context.get(context, Clock.Clock)
   const random = Context.get(context, Random.Random)
   const isTraced = Context.get(context, References.TracerEnabled)
   const runExit = Effect.runPromiseExitWith(context)
-  const run: Surroundings["run"] = (effect) => runExit(Effect.annotateLogs(effect, "request_id", requestId))
-  return {
-    now: () => clock.currentTimeMillisUnsafe(),
-    random: () => random.nextDoubleUnsafe(),
-    metrics: context,
-    run,
-    inSpan: (name, work, attributes) =>
-      isTraced
-        ? Effect.runPromiseWith(context)(
-            Effect.withSpan(
-              Effect.tap(Effect.promise(work), (done) => Effect.annotateCurrentSpan(attributes(done))),
-              name(),
-              { captureStackTrace: false }
-            )
+  const inTracedSpan = Effect.runPromiseWith(context)
+  const nowOf = () => clock.currentTimeMillisUnsafe()
+  const randomOf = () => random.nextDoubleUnsafe()
+  const inSpan: Surroundings["inSpan"] = (name, work, attributes) =>
+    isTraced
+      ? inTracedSpan(
+          Effect.withSpan(
+            Effect.tap(Effect.promise(work), (done) => Effect.annotateCurrentSpan(attributes(done))),
+            name(),
+            { captureStackTrace: false }
           )
-        : work(),
-    annotate: (attributes) => {
-      if (isTraced) void run(Effect.annotateCurrentSpan(attributes))
-    }
+        )
+      : work()
+  const annotate: Surroundings["annotate"] = (attributes) => {
+    if (isTraced) void runExit(Effect.annotateCurrentSpan(attributes))
   }
+
+  return (requestId: string): Surroundings => ({
+    now: nowOf,
+    random: randomOf,
+    metrics: context,
+    run: (effect) => runExit(Effect.annotateLogs(effect, "request_id", requestId)),
+    inSpan,
+    annotate
+  })
+}
+
+const known = new WeakMap<Context.Context<never>, ReturnType<typeof make>>()
+
+/** Of calls within this context, by their requests: all calls of the lane are within one. */
+export const surroundingsIn = (context: Context.Context<never>): ReturnType<typeof make> => {
+  const found = known.get(context)
+  if (found !== undefined) return found
+  const made = make(context)
+  known.set(context, made)
+  return made
 }
