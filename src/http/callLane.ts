@@ -12,7 +12,7 @@ import { GatewayKeys } from "../services/GatewayKeys.ts"
 import type { KeyHolder } from "../services/GatewayKeys.ts"
 import { Health } from "../services/Health.ts"
 import { Limits } from "../services/Limits.ts"
-import { durationOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from "./everyRequest.ts"
+import { durationsOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from "./everyRequest.ts"
 import { sentCredential } from "./gatewayCredential.ts"
 import { gatewayPaths } from "./gatewayPaths.ts"
 import { mediaType } from "./middleware/requestBody.ts"
@@ -20,13 +20,12 @@ import { largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
 import { NodeServer } from "./NodeServer.ts"
 import { joined } from "./wholeBody.ts"
 
-interface Route {
-  readonly path: string
-  readonly style: Style
-}
+const routeTo = (path: string, style: Style) => ({ path, style, durations: durationsOf("POST", path) })
 
-const chat: Route = { path: gatewayPaths.chat, style: "openai" }
-const messages: Route = { path: gatewayPaths.messages, style: "anthropic" }
+type Route = ReturnType<typeof routeTo>
+
+const chat = routeTo(gatewayPaths.chat, "openai")
+const messages = routeTo(gatewayPaths.messages, "anthropic")
 
 const routeOf = ({ method, url = "" }: IncomingMessage): Route | undefined => {
   if (method !== "POST") return undefined
@@ -97,7 +96,7 @@ const make = Effect.gen(function* () {
   }
 
   const serve = (
-    { path, style }: Route,
+    { durations, style }: Route,
     credential: string,
     request: IncomingMessage,
     response: ServerResponse
@@ -108,7 +107,7 @@ const make = Effect.gen(function* () {
 
     const count = () => {
       const elapsed = Number(clock.currentTimeNanosUnsafe() - started) / 1e9
-      durationOf("POST", path, response.statusCode).updateUnsafe(elapsed, context)
+      durations(response.statusCode).updateUnsafe(elapsed, context)
     }
 
     const ended = (exit: Exit.Exit<void, CallError>) => {
