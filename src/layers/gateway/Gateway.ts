@@ -16,7 +16,7 @@ import { badCall, configuredOnly, noGateway, unknownModel } from "./letIn.ts"
 import { refusal } from "./refusal.ts"
 import { makeRouting } from "./routing.ts"
 import { admitCount } from "./styles/index.ts"
-import { surroundingsIn } from "./surroundings.ts"
+import { makeSurroundings } from "./surroundings.ts"
 import { countedPrompt } from "./verdict.ts"
 
 /** How often it is said of long calls that they are under way. */
@@ -85,6 +85,7 @@ const make = Effect.gen(function* () {
     record: billing.record
   })
 
+  const surroundings = makeSurroundings()
   /** Under way. */
   let calls = 0
   const none = yield* Latch.make(true)
@@ -106,7 +107,7 @@ const make = Effect.gen(function* () {
       if (calls === 0) none.openUnsafe()
       ended(exit)
     }
-    const around = surroundingsIn(within)(asked.requestId)
+    const around = surroundings(within, asked.requestId)
     void conduct(lent.value.inForce, asked, recipient, around, leaving).then(end, (defect) =>
       end(Exit.die(defect))
     )

@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly annotate: (attributes: Record<string, string>) => void
 }
 
-const make = (context: Context.Context<never>) => {
+const within = (context: Context.Context<never>) => {
   const clock = Context.get(context, Clock.Clock)
   const random = Context.get(context, Random.Random)
   const isTraced = Context.get(context, References.TracerEnabled)
@@ -52,13 +52,11 @@ const make = (context: Context.Context<never>) => {
   })
 }
 
-const known = new WeakMap<Context.Context<never>, ReturnType<typeof make>>()
-
-/** Of calls within this context, by their requests: all calls of the lane are within one. */
-export const surroundingsIn = (context: Context.Context<never>): ReturnType<typeof make> => {
-  const found = known.get(context)
-  if (found !== undefined) return found
-  const made = make(context)
-  known.set(context, made)
-  return made
+/** Of a request within a context. All calls of the lane are within one, so what is made of the last is kept for the next. */
+export const makeSurroundings = () => {
+  let last: { readonly context: Context.Context<never>; readonly of: ReturnType<typeof within> } | undefined
+  return (context: Context.Context<never>, requestId: string): Surroundings => {
+    if (last?.context !== context) last = { context, of: within(context) }
+    return last.of(requestId)
+  }
 }
