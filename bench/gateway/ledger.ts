@@ -1,5 +1,5 @@
 /** The two ledger transactions of a call alone: reserved and settled as the service does it, without HTTP and provider. */
-import { Clock, DateTime, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Effect, Layer, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { many } from "../../src/layers/postgres/query.ts"
@@ -39,7 +39,7 @@ export const ledgerAlone = Effect.fnUntraced(
           style: "openai" as const,
           stream: false,
           reserved: 1000n,
-          createdAt: yield* DateTime.now
+          createdAt: yield* Clock.currentTimeMillis
         }
         yield* billing.reserve(call)
         yield* billing.settle({

@@ -12,21 +12,20 @@ import { GatewayKeys } from "../services/GatewayKeys.ts"
 import type { KeyHolder } from "../services/GatewayKeys.ts"
 import { Health } from "../services/Health.ts"
 import { Limits } from "../services/Limits.ts"
-import { durationOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from "./everyRequest.ts"
+import { durationsOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from "./everyRequest.ts"
 import { sentCredential } from "./gatewayCredential.ts"
 import { gatewayPaths } from "./gatewayPaths.ts"
 import { mediaType } from "./middleware/requestBody.ts"
-import { answerHeaders, largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
+import { largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
 import { NodeServer } from "./NodeServer.ts"
 import { joined } from "./wholeBody.ts"
 
-interface Route {
-  readonly path: string
-  readonly style: Style
-}
+const routeTo = (path: string, style: Style) => ({ path, style, durations: durationsOf("POST", path) })
 
-const chat: Route = { path: gatewayPaths.chat, style: "openai" }
-const messages: Route = { path: gatewayPaths.messages, style: "anthropic" }
+type Route = ReturnType<typeof routeTo>
+
+const chat = routeTo(gatewayPaths.chat, "openai")
+const messages = routeTo(gatewayPaths.messages, "anthropic")
 
 const routeOf = ({ method, url = "" }: IncomingMessage): Route | undefined => {
   if (method !== "POST") return undefined
@@ -43,12 +42,15 @@ const onceRead = (request: IncomingMessage, answer: () => void): void => {
   request.resume()
 }
 
+const json = "application/json"
+const mostBytes = Number(largestBody)
+
 /** A body of JSON that says how long it is, and is not too long; whoever asks whether to go on is told so by the router. */
 const isUsual = ({ headers }: IncomingMessage): boolean =>
   headers.expect === undefined &&
   headers["content-length"] !== undefined &&
-  Number(headers["content-length"]) <= Number(largestBody) &&
-  mediaType(headers["content-type"]) === "application/json"
+  Number(headers["content-length"]) <= mostBytes &&
+  (headers["content-type"] === json || mediaType(headers["content-type"]) === json)
 
 const write = (response: ServerResponse, requestId: string, { body, headers, status }: Answer): void => {
   if (response.destroyed) return
@@ -94,7 +96,7 @@ const make = Effect.gen(function* () {
   }
 
   const serve = (
-    { path, style }: Route,
+    { durations, style }: Route,
     credential: string,
     request: IncomingMessage,
     response: ServerResponse
@@ -105,7 +107,7 @@ const make = Effect.gen(function* () {
 
     const count = () => {
       const elapsed = Number(clock.currentTimeNanosUnsafe() - started) / 1e9
-      durationOf("POST", path, response.statusCode).updateUnsafe(elapsed, context)
+      durations(response.statusCode).updateUnsafe(elapsed, context)
     }
 
     const ended = (exit: Exit.Exit<void, CallError>) => {
@@ -133,7 +135,7 @@ const make = Effect.gen(function* () {
           requestId,
           versionHeaders: versionHeaders(request.headers)
         }
-        leave = gateway.begin(call, recipientOf(response, answerHeaders(style, requestId)), context, ended)
+        leave = gateway.begin(call, recipientOf(response, style, requestId), context, ended)
       })
     }
 

@@ -20,19 +20,31 @@ const requestDuration = (attributes: Record<string, string>) =>
     attributes
   })
 
-const durations = new Map<string, ReturnType<typeof requestDuration>>()
+type Duration = ReturnType<typeof requestDuration>
 
 /**
- * The histogram of one kind of request, made with its attributes: given to it with each update they would be written as
- * text each time, which costs more than counting.
+ * The histograms of one route by status, made with their attributes: given to them with each update these would be written
+ * as text each time, which costs more than counting.
  */
-export const durationOf = (method: string, route: string, status: number) => {
-  const key = `${method} ${route} ${status}`
-  const known = durations.get(key)
-  if (known !== undefined) return known
-  const made = requestDuration({ method, route, status: String(status) })
-  durations.set(key, made)
-  return made
+export const durationsOf = (method: string, route: string) => {
+  const durations = new Map<number, Duration>()
+  return (status: number): Duration => {
+    const known = durations.get(status)
+    if (known !== undefined) return known
+    const made = requestDuration({ method, route, status: String(status) })
+    durations.set(status, made)
+    return made
+  }
+}
+
+const routes = new Map<string, ReturnType<typeof durationsOf>>()
+
+/** The histogram of one kind of request. */
+export const durationOf = (method: string, route: string, status: number): Duration => {
+  const key = `${method} ${route}`
+  const durations = routes.get(key) ?? durationsOf(method, route)
+  routes.set(key, durations)
+  return durations(status)
 }
 
 export interface Refusal {

@@ -8,34 +8,38 @@ export const largestBody = ByteSize.mebibytes(10)
 
 type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
+const noVersions = {}
+
 export const versionHeaders = (headers: Headers): Readonly<Record<string, string>> => {
   const version = headers["anthropic-version"]
   const beta = headers["anthropic-beta"]
+  if (version === undefined && beta === undefined) return noVersions
   return {
     ...(typeof version === "string" && { "anthropic-version": version }),
     ...(typeof beta === "string" && { "anthropic-beta": beta })
   }
 }
 
-export const answerHeaders = (style: Style, requestId: string): Readonly<Record<string, string>> => ({
-  ...securityHeaders,
-  "x-request-id": requestId,
-  ...(style === "anthropic" && { "request-id": requestId }),
-  "cache-control": "no-store"
-})
+const sameForAll = [...Object.entries(securityHeaders).flat(), "cache-control", "no-store"]
+
+/** Names and values in turn: what Node writes as it stands. */
+const headersOf = (style: Style, requestId: string, contentType: string): Array<string> => {
+  const headers = [...sameForAll, "x-request-id", requestId, "content-type", contentType]
+  if (style === "anthropic") headers.push("request-id", requestId)
+  return headers
+}
 
 /** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
-export const recipientOf = (
-  response: ServerResponse,
-  headers: Readonly<Record<string, string>>
-): Recipient => ({
+export const recipientOf = (response: ServerResponse, style: Style, requestId: string): Recipient => ({
   whole: (contentType, bytes) => {
     if (response.destroyed) return
-    response.writeHead(200, { ...headers, "content-type": contentType, "content-length": bytes.length })
+    const headers = headersOf(style, requestId, contentType)
+    headers.push("content-length", String(bytes.length))
+    response.writeHead(200, headers)
     response.end(bytes)
   },
   begin: (contentType) => {
-    if (!response.destroyed) response.writeHead(200, { ...headers, "content-type": contentType })
+    if (!response.destroyed) response.writeHead(200, headersOf(style, requestId, contentType))
   },
   write: (bytes) => response.destroyed || response.write(bytes),
   whenDrained: (proceed) => void response.once("drain", proceed),

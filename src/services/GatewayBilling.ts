@@ -3,7 +3,7 @@
  * afterwards, so that calls at once never spend more than there is, and a call that failed costs nothing.
  */
 import { Context } from "effect"
-import type { DateTime, Effect } from "effect"
+import type { Effect } from "effect"
 import type { CreditTooLow, Style } from "./Gateway.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 
@@ -18,7 +18,8 @@ export interface OpenCall {
   readonly stream: boolean
   /** The most it can cost, in micro-credits; 0: nothing is reserved, and nothing charged. */
   readonly reserved: bigint
-  readonly createdAt: DateTime.Utc
+  /** In milliseconds since 1970. */
+  readonly createdAt: number
 }
 
 /** How a call ended. */

@@ -13,7 +13,7 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
 import { mediaType } from "../middleware/requestBody.ts"
 import { gatewayPaths } from "../gatewayPaths.ts"
-import { answerHeaders, largestBody, recipientOf, versionHeaders } from "../modelCalls.ts"
+import { largestBody, recipientOf, versionHeaders } from "../modelCalls.ts"
 import { wholeBody } from "../wholeBody.ts"
 
 const noKey = () =>
@@ -125,7 +125,7 @@ export const layer = HttpRouter.use(
           const { requestId } = yield* CurrentRequest
           const { body, holder } = yield* letIn(request)
           const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-          const recipient = recipientOf(response, answerHeaders(style, requestId))
+          const recipient = recipientOf(response, style, requestId)
           yield* gateway.call(
             { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
             recipient

@@ -1,12 +1,12 @@
 /** The gateway: lets a call in, reserves, routes, settles, and says what happened in the style it was called in. */
-import { Clock, DateTime, Duration, Effect, Exit, Latch, Layer, Option, Result, Schedule } from "effect"
-import { SecureRandom } from "effect/crypto"
+import { Clock, Duration, Effect, Exit, Latch, Layer, Option, Result, Schedule } from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import type { CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { hotSpan } from "../hotSpan.ts"
+import { makeCallIds } from "./callIds.ts"
 import { makeConduct } from "./conduct.ts"
 import { modelNamed } from "./configuration.ts"
 import { Configured } from "./Configured.ts"
@@ -16,7 +16,7 @@ import { badCall, configuredOnly, noGateway, unknownModel } from "./letIn.ts"
 import { refusal } from "./refusal.ts"
 import { makeRouting } from "./routing.ts"
 import { admitCount } from "./styles/index.ts"
-import { surroundings } from "./surroundings.ts"
+import { makeSurroundings } from "./surroundings.ts"
 import { countedPrompt } from "./verdict.ts"
 
 /** How often it is said of long calls that they are under way. */
@@ -30,9 +30,7 @@ const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 const make = Effect.gen(function* () {
   const configured = yield* Configured
   const billing = yield* GatewayBilling
-  const random = yield* SecureRandom.SecureRandom
   const scope = yield* Effect.scope
-  const context = yield* Effect.context<never>()
   /** Calls with a reservation, by when they began. */
   const underWay = new Map<string, number>()
   /** Open while there may be such calls: without any, nothing is asked and no time is counted. */
@@ -76,17 +74,18 @@ const make = Effect.gen(function* () {
 
   const reserve = (open: OpenCall) =>
     Effect.tap(billing.reserve(open), () => {
-      underWay.set(open.callId, DateTime.toEpochMillis(open.createdAt))
+      underWay.set(open.callId, open.createdAt)
       return busy.open
     })
 
   const conduct = makeConduct(makeRouting(makeCooldown()), {
-    newCallId: () => Effect.runSyncWith(context)(random.uuidV7()),
+    newCallId: makeCallIds(),
     reserve,
     settleSurely,
     record: billing.record
   })
 
+  const surroundings = makeSurroundings()
   /** Under way. */
   let calls = 0
   const none = yield* Latch.make(true)

@@ -3,7 +3,7 @@
  * takes part but what waits for the database: a call is a few dozen microseconds of work, and fibers were as much again
  * (decision 24). Whatever the client does, it comes to its end: leaving only gives up what a provider was asked for.
  */
-import { Cause, DateTime, Effect, Exit } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { costOf } from "../../scoring/tokenPrices.ts"
 import type { Call, CallError, Recipient } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
@@ -21,7 +21,7 @@ import type { Verdict } from "./verdict.ts"
 
 /** Where calls are paid. */
 interface Till {
-  readonly newCallId: () => string
+  readonly newCallId: (now: number) => string
   readonly reserve: (open: OpenCall) => Effect.Effect<void, CallError>
   /** The call is charged in the end, also where the database is away just now. */
   readonly settleSurely: (ended: EndedCall) => Effect.Effect<void>
@@ -49,7 +49,7 @@ const endedCall = (
   { error, estimated, status, usage }: Verdict,
   now: number
 ): EndedCall => {
-  const since = DateTime.toEpochMillis(open.createdAt)
+  const since = open.createdAt
   const { firstByteAt } = course.progress
   return {
     ...open,
@@ -108,15 +108,16 @@ export const makeConduct = (route: Route, { newCallId, record, reserve, settleSu
     if (Exit.isFailure(admission)) return admission
     const allowed = admission.value
     around.annotate({ "gateway.model": allowed.model.name, "gateway.style": asked.style })
+    const createdAt = around.now()
     const open: OpenCall = {
-      callId: newCallId(),
+      callId: newCallId(createdAt),
       holder: asked.holder,
       requestId: asked.requestId,
       model: allowed.admitted.model,
       style: asked.style,
       stream: allowed.admitted.stream,
       reserved: allowed.atMost,
-      createdAt: DateTime.makeUnsafe(around.now())
+      createdAt
     }
     if (open.reserved > 0n) {
       const reserved = await around.run(reserve(open))

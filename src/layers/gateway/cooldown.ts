@@ -22,22 +22,24 @@ export const routeId = ({ model, provider }: RouteSetting): string => `${provide
 const trialMillis = 30_000
 
 export const makeCooldown = () => {
+  /** Those that failed last: hardly ever any. */
   const routes = new Map<string, Health>()
+  const healthOf = (route: RouteSetting) => (routes.size === 0 ? undefined : routes.get(routeId(route)))
 
   return {
     /** Whether the route goes to the end just now. */
     isCooling: (route: RouteSetting, now: number): boolean => {
-      const health = routes.get(routeId(route))
+      const health = healthOf(route)
       if (health === undefined || health.until === 0) return false
       return now < health.until || now - health.trialSince < trialMillis
     },
     /** A call is made by it: of those whose time is over, the first is the trial. */
     begin: (route: RouteSetting, now: number): void => {
-      const health = routes.get(routeId(route))
+      const health = healthOf(route)
       if (health !== undefined && health.until !== 0 && now >= health.until) health.trialSince = now
     },
     succeeded: (route: RouteSetting): void => {
-      routes.delete(routeId(route))
+      if (routes.size > 0) routes.delete(routeId(route))
     },
     failed: (route: RouteSetting, now: number, retryAfterMillis: number | undefined): void => {
       const id = routeId(route)

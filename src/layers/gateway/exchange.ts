@@ -152,7 +152,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200 || this.#isOver) return
     this.#status = status
-    this.#retryAfter = retryAfterMillis(headers["retry-after"], this.#exchange.now())
+    this.#retryAfter = retryAfterMillis(headers["retry-after"], this.#exchange.now)
     if (status >= 300) {
       if (!isRefusal(status)) this.#failWithStatus()
       return
@@ -186,6 +186,12 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#size += bytes.length
   }
 
+  /** As one; a short answer is one already. */
+  #received(): Uint8Array {
+    const [only] = this.#chunks
+    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks)
+  }
+
   #deliver(piece: Piece, received: number): void {
     const { progress } = this.#exchange
     this.#isFinished = piece.finished
@@ -210,8 +216,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#idle(), upstream.provider.idleTimeout)
     recipient.begin("text/event-stream; charset=utf-8")
-    const [only] = this.#chunks
-    this.#write(this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks))
+    this.#write(this.#received())
     this.#chunks.length = 0
   }
 
@@ -237,7 +242,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.#isOver) clearTimeout(this.#timer)
     else if (reader !== undefined) this.#endStream(reader)
     else if (isRefusal(this.#status)) {
-      this.#finish({ outcome: "refused", status: this.#status, body: Buffer.concat(this.#chunks) })
+      this.#finish({ outcome: "refused", status: this.#status, body: this.#received() })
     } else this.#endWhole()
   }
 
@@ -257,7 +262,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #endWhole(): void {
     const { now, progress, reading } = this.#exchange
-    const read = readAnswer(Buffer.concat(this.#chunks), reading)
+    const read = readAnswer(this.#received(), reading)
     if (Result.isFailure(read)) return this.#fail("malformed")
     progress.firstByteAt = now()
     this.#finish({ outcome: "whole", answer: read.success })

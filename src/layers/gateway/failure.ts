@@ -13,11 +13,11 @@ export interface Failure {
 export const failure = (kind: FailureKind): Failure => ({ kind, status: null, retryAfterMillis: undefined })
 
 /** RFC 9110 10.2.3: seconds, or a date. */
-export const retryAfterMillis = (header: unknown, now: number): number | undefined => {
+export const retryAfterMillis = (header: unknown, now: () => number): number | undefined => {
   if (typeof header !== "string") return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
   const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now())
 }
 
 const shortestWait = 1

@@ -32,25 +32,37 @@ const tokens = (attributes: Attributes) =>
     attributes
   })
 
+const tokensOfKind = (model: string, kind: "prompt" | "completion") => tokens({ model, kind })
+
 /**
- * A metric is made once with its attributes: given to it with each update they would be written as text each time, which
- * costs more than counting.
+ * Metrics are made once with their attributes: given to them with each update these would be written as text each time,
+ * which costs more than counting. They are found by words that are there already, for a text that is put together for it
+ * would cost as much.
  */
-const kept = <M>(make: (attributes: Attributes) => M) => {
-  const known = new Map<string, M>()
-  return (key: string, attributes: Attributes): M => {
+const kept = <Key, Made>(make: (key: Key) => Made) => {
+  const known = new Map<Key, Made>()
+  return (key: Key): Made => {
     const found = known.get(key)
     if (found !== undefined) return found
-    const made = make(attributes)
+    const made = make(key)
     known.set(key, made)
     return made
   }
 }
 
-const attemptsOf = kept(attempts)
-const durationOf = kept(duration)
-const firstByteOf = kept(firstByte)
-const tokensOf = kept(tokens)
+/** Each of them gives the next: there are as many as there are providers, models and routes. */
+const attemptsOf = kept((provider: string) =>
+  kept((model: string) =>
+    kept((route: string) => kept((outcome: string) => attempts({ provider, model, route, outcome })))
+  )
+)
+
+const callsOf = kept((model: string) => ({
+  duration: kept((outcome: string) => duration({ model, outcome })),
+  firstByte: firstByte({ model }),
+  prompt: tokensOfKind(model, "prompt"),
+  completion: tokensOfKind(model, "completion")
+}))
 
 export const countAttempt = (
   attributes: {
@@ -62,7 +74,7 @@ export const countAttempt = (
   context: Context.Context<never>
 ): void => {
   const { model, outcome, provider, route } = attributes
-  attemptsOf(`${provider} ${model} ${route} ${outcome}`, attributes).updateUnsafe(1, context)
+  attemptsOf(provider)(model)(route)(outcome).updateUnsafe(1, context)
 }
 
 export const countCall = (
@@ -76,11 +88,10 @@ export const countCall = (
   },
   context: Context.Context<never>
 ): void => {
-  const { completion, firstByteMs, latencyMs, model, outcome, prompt } = call
-  durationOf(`${model} ${outcome}`, { model, outcome }).updateUnsafe(latencyMs / 1000, context)
-  if (firstByteMs !== null) firstByteOf(model, { model }).updateUnsafe(firstByteMs / 1000, context)
-  if (prompt > 0) tokensOf(`${model} prompt`, { model, kind: "prompt" }).updateUnsafe(prompt, context)
-  if (completion > 0) {
-    tokensOf(`${model} completion`, { model, kind: "completion" }).updateUnsafe(completion, context)
-  }
+  const { firstByteMs, latencyMs, outcome } = call
+  const { completion, duration, firstByte, prompt } = callsOf(call.model)
+  duration(outcome).updateUnsafe(latencyMs / 1000, context)
+  if (firstByteMs !== null) firstByte.updateUnsafe(firstByteMs / 1000, context)
+  if (call.prompt > 0) prompt.updateUnsafe(call.prompt, context)
+  if (call.completion > 0) completion.updateUnsafe(call.completion, context)
 }

@@ -20,29 +20,43 @@ export interface Surroundings {
   readonly annotate: (attributes: Record<string, string>) => void
 }
 
-export const surroundings = (context: Context.Context<never>, requestId: string): Surroundings => {
+const within = (context: Context.Context<never>) => {
   const clock = Context.get(context, Clock.Clock)
   const random = Context.get(context, Random.Random)
   const isTraced = Context.get(context, References.TracerEnabled)
   const runExit = Effect.runPromiseExitWith(context)
-  const run: Surroundings["run"] = (effect) => runExit(Effect.annotateLogs(effect, "request_id", requestId))
-  return {
-    now: () => clock.currentTimeMillisUnsafe(),
-    random: () => random.nextDoubleUnsafe(),
-    metrics: context,
-    run,
-    inSpan: (name, work, attributes) =>
-      isTraced
-        ? Effect.runPromiseWith(context)(
-            Effect.withSpan(
-              Effect.tap(Effect.promise(work), (done) => Effect.annotateCurrentSpan(attributes(done))),
-              name(),
-              { captureStackTrace: false }
-            )
+  const inTracedSpan = Effect.runPromiseWith(context)
+  const nowOf = () => clock.currentTimeMillisUnsafe()
+  const randomOf = () => random.nextDoubleUnsafe()
+  const inSpan: Surroundings["inSpan"] = (name, work, attributes) =>
+    isTraced
+      ? inTracedSpan(
+          Effect.withSpan(
+            Effect.tap(Effect.promise(work), (done) => Effect.annotateCurrentSpan(attributes(done))),
+            name(),
+            { captureStackTrace: false }
           )
-        : work(),
-    annotate: (attributes) => {
-      if (isTraced) void run(Effect.annotateCurrentSpan(attributes))
-    }
+        )
+      : work()
+  const annotate: Surroundings["annotate"] = (attributes) => {
+    if (isTraced) void runExit(Effect.annotateCurrentSpan(attributes))
+  }
+
+  return (requestId: string): Surroundings => ({
+    now: nowOf,
+    random: randomOf,
+    metrics: context,
+    run: (effect) => runExit(Effect.annotateLogs(effect, "request_id", requestId)),
+    inSpan,
+    annotate
+  })
+}
+
+/** Of a request within a context. All calls of the lane are within one, so what is made of the last is kept for the next. */
+export const makeSurroundings = () => {
+  let last: { readonly context: Context.Context<never>; readonly of: ReturnType<typeof within> } | undefined
+  return (context: Context.Context<never>, requestId: string): Surroundings => {
+    if (last?.context !== context) last = { context, of: within(context) }
+    return last.of(requestId)
   }
 }

@@ -50,15 +50,19 @@ export const connect = (provider: ProviderSetting): Upstream => {
     headersTimeout: 0,
     bodyTimeout: 0
   })
+  const whole = headersOf(provider, false, {})
+  const streamed = headersOf(provider, true, {})
+  /** Calls add to those of one style only. */
+  const headersFor = (stream: boolean, versionHeaders: Readonly<Record<string, string>>) => {
+    if (style === "anthropic") return headersOf(provider, stream, versionHeaders)
+    return stream ? streamed : whole
+  }
   const path =
     baseUrl.pathname.replace(/\/+$/, "") + (style === "openai" ? "/chat/completions" : "/v1/messages")
   return {
     provider,
     dispatch: ({ body, stream, versionHeaders }, handler) => {
-      pool.dispatch(
-        { path, method: "POST", headers: headersOf(provider, stream, versionHeaders), body },
-        handler
-      )
+      pool.dispatch({ path, method: "POST", headers: headersFor(stream, versionHeaders), body }, handler)
     },
     close: () => {
       pool.close().catch(() => {})

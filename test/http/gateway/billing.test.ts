@@ -1,6 +1,6 @@
 /** What calls cost: reserved before, settled once after, and never more than there is. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Credits } from "../../../src/services/Credits.ts"
@@ -189,7 +189,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
         style: "openai" as const,
         stream: true,
         reserved: 4_000_000n,
-        createdAt: yield* DateTime.now
+        createdAt: yield* Clock.currentTimeMillis
       }
       yield* billing.reserve(open)
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 10_000_000n, held: 4_000_000n })

@@ -278,7 +278,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
       style: "openai",
       stream: false,
       reserved: 0n,
-      createdAt: start,
+      createdAt: DateTime.toEpochMillis(start),
       provider: "north",
       promptTokens: 25,
       completionTokens: 9,

@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer"
 import { Result } from "effect"
 import { jsonFault } from "../../../services/strictJson.ts"
-import { isAbsent, isObject, members, parsedJson, textOf } from "./json.ts"
+import { bufferOf, isAbsent, isObject, members, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { outlineOf } from "./jsonOutline.ts"
 import type { Outline } from "./jsonOutline.ts"
@@ -121,7 +121,7 @@ interface Parsed {
 
 /** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
 const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
-  const bytes = Buffer.from(received.buffer, received.byteOffset, received.byteLength)
+  const bytes = bufferOf(received)
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()

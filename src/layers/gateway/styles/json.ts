@@ -26,6 +26,10 @@ export const parsedJson = (text: string): unknown => {
   }
 }
 
+/** The same bytes, as Node reads and copies them. */
+export const bufferOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
 /** Only the members that are there. */
 export const present = (members: { readonly [name: string]: Json | undefined }): JsonObject => {
   const object: Record<string, Json> = {}

@@ -4,13 +4,13 @@
  * the outline is without meaning.
  */
 
-import { parsedJson, textOf } from "./json.ts"
+import { bufferOf, parsedJson } from "./json.ts"
 
 /** A member of the outermost object: `[keyStart, valueEnd)` is the whole of it. */
 export interface Member {
-  /** As parsed: escapes in it are undone, so `"\u006dodel"` is `model`. */
-  readonly name: string
   readonly keyStart: number
+  /** Behind the quote that ends its key. */
+  readonly keyEnd: number
   readonly valueStart: number
   readonly valueEnd: number
 }
@@ -40,8 +40,16 @@ const closeBrace = 0x7d
 /** JSON has no other characters up to the space but those of white space. */
 const isSpace = (byte: number | undefined): boolean => byte !== undefined && byte <= 0x20
 
+/** Most strings end within so many bytes, and are looked through faster than anything is called. */
+const shortString = 32
+
 /** Behind the quote that ends the string whose first quote is at `start`. */
 const behindString = (bytes: Buffer, start: number): number => {
+  const near = Math.min(start + shortString, bytes.length)
+  for (let at = start + 1; at < near; at++) {
+    if (bytes[at] === backslash) break
+    if (bytes[at] === quote) return at + 1
+  }
   let end = bytes.indexOf(quote, start + 1)
   while (end !== -1) {
     let before = end - 1
@@ -52,10 +60,18 @@ const behindString = (bytes: Buffer, start: number): number => {
   return bytes.length
 }
 
-const keyOf = (bytes: Buffer, start: number, end: number): string => {
-  const plain = bytes.toString("utf8", start + 1, end - 1)
-  if (!plain.includes("\\")) return plain
-  return textOf(parsedJson(bytes.toString("utf8", start, end)))
+/** Whether this is its name, of letters that are a byte each. Escapes in a key are undone: `"\u006dodel"` is `model`. */
+const isNamed = (bytes: Buffer, { keyEnd, keyStart }: Member, name: string): boolean => {
+  let same = 0
+  while (same < name.length && bytes[keyStart + 1 + same] === name.charCodeAt(same)) same += 1
+  if (keyStart + same + 2 === keyEnd) return same === name.length
+  const hasEscape = bytes[keyStart + 1 + same] === backslash
+  return hasEscape && parsedJson(bytes.toString("utf8", keyStart, keyEnd)) === name
+}
+
+export const memberNamed = (json: Uint8Array, { members }: Outline, name: string): Member | undefined => {
+  const bytes = bufferOf(json)
+  return members.find((member) => isNamed(bytes, member, name))
 }
 
 const trimmedEnd = (bytes: Buffer, end: number): number => {
@@ -66,31 +82,36 @@ const trimmedEnd = (bytes: Buffer, end: number): number => {
 
 /** The outline of a JSON text; without members when it is no object. It ends behind the member of that name, if one is asked for. */
 export const outlineOf = (json: Uint8Array, until?: string): Outline => {
-  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
+  const bytes = bufferOf(json)
   const members: Array<Member> = []
   let memberCount = 0
   let depth = 0
   let inside = 0
-  let key: { readonly name: string; readonly start: number } | undefined
+  /** Of the member that is being read, or -1. */
+  let keyStart = -1
+  let keyEnd = -1
   let valueStart = -1
-  let lastString: readonly [start: number, end: number] = [0, 0]
-  const isObject = bytes[bytes.findIndex((byte) => !isSpace(byte))] === openBrace
+  /** Of the last string. */
+  let stringStart = 0
+  let stringEnd = 0
 
   const close = (at: number) => {
-    if (key === undefined || valueStart === -1) return
-    members.push({ name: key.name, keyStart: key.start, valueStart, valueEnd: trimmedEnd(bytes, at) })
-    key = undefined
+    if (valueStart === -1) return
+    members.push({ keyStart, keyEnd, valueStart, valueEnd: trimmedEnd(bytes, at) })
+    keyStart = -1
     valueStart = -1
   }
 
   let at = 0
+  while (isSpace(bytes[at])) at += 1
+  const isObject = bytes[at] === openBrace
   while (at < bytes.length) {
     const byte = bytes[at]
-    if (key !== undefined && valueStart === -1 && !isSpace(byte) && byte !== colon) valueStart = at
+    if (keyStart !== -1 && valueStart === -1 && !isSpace(byte) && byte !== colon) valueStart = at
     if (byte === quote) {
-      const end = behindString(bytes, at)
-      lastString = [at, end]
-      at = end
+      stringStart = at
+      stringEnd = behindString(bytes, at)
+      at = stringEnd
       continue
     }
     if (byte === openBrace || byte === openBracket) {
@@ -103,12 +124,13 @@ export const outlineOf = (json: Uint8Array, until?: string): Outline => {
     } else if (byte === colon) {
       memberCount += 1
       if (depth === 1 && isObject) {
-        const [start, end] = lastString
-        key = { name: keyOf(bytes, start, end), start }
+        keyStart = stringStart
+        keyEnd = stringEnd
       }
     } else if (byte === comma && depth === 1) {
       close(at)
-      if (until !== undefined && members.at(-1)?.name === until) break
+      const last = members.at(-1)
+      if (until !== undefined && last !== undefined && isNamed(bytes, last, until)) break
     }
     at += 1
   }
@@ -124,19 +146,23 @@ export interface Edit {
 
 /** The bytes with the edits made, which are in order and do not overlap. */
 export const spliced = (bytes: Uint8Array, edits: ReadonlyArray<Edit>): Buffer => {
-  const pieces: Array<Uint8Array> = []
-  let from = 0
+  const source = bufferOf(bytes)
+  let length = source.length
+  for (const { end, start, text } of edits) length += Buffer.byteLength(text) - (end - start)
+  const made = Buffer.allocUnsafe(length)
+  let [from, to] = [0, 0]
   for (const { end, start, text } of edits) {
-    pieces.push(bytes.subarray(from, start), Buffer.from(text))
+    to += source.copy(made, to, from, start)
+    to += made.write(text, to)
     from = end
   }
-  pieces.push(bytes.subarray(from))
-  return Buffer.concat(pieces)
+  source.copy(made, to, from)
+  return made
 }
 
 /** The bytes of a JSON object with another value for the member at this path, which is there. */
 export const withMember = (json: Buffer, [name, ...rest]: ReadonlyArray<string>, value: string): Buffer => {
-  const found = outlineOf(json, name).members.find((member) => member.name === name)
+  const found = name === undefined ? undefined : memberNamed(json, outlineOf(json, name), name)
   if (found === undefined) return json
   const { valueEnd, valueStart } = found
   const text =

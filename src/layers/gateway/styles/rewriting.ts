@@ -1,6 +1,6 @@
 /** A client's body as a provider of the same style is to get it: other bytes only where something has to be another. */
 import { isObject } from "./json.ts"
-import { outlineOf, spliced } from "./jsonOutline.ts"
+import { memberNamed, outlineOf, spliced } from "./jsonOutline.ts"
 import type { Edit } from "./jsonOutline.ts"
 import type { Admitted } from "./types.ts"
 
@@ -8,14 +8,15 @@ const usageAsked = '"include_usage":true'
 
 /** `stream_options.include_usage` switched on, whatever stands there. */
 const usageEdit = ({ body, bytes, outline }: Admitted): Edit => {
-  const options = outline.members.find(({ name }) => name === "stream_options")
+  const options = memberNamed(bytes, outline, "stream_options")
   if (options === undefined) {
     return { start: outline.inside, end: outline.inside, text: `"stream_options":{${usageAsked}},` }
   }
   const { valueEnd, valueStart } = options
   if (!isObject(body.stream_options)) return { start: valueStart, end: valueEnd, text: `{${usageAsked}}` }
-  const within = outlineOf(bytes.subarray(valueStart, valueEnd))
-  const asked = within.members.find(({ name }) => name === "include_usage")
+  const value = bytes.subarray(valueStart, valueEnd)
+  const within = outlineOf(value)
+  const asked = memberNamed(value, within, "include_usage")
   if (asked !== undefined) {
     return { start: valueStart + asked.valueStart, end: valueStart + asked.valueEnd, text: "true" }
   }
@@ -30,7 +31,7 @@ const usageEdit = ({ body, bytes, outline }: Admitted): Edit => {
 export const nativeBody = (admitted: Admitted, model: string): Uint8Array => {
   const { asksUsage, bytes, outline, stream, style } = admitted
   const edits: Array<Edit> = []
-  const named = outline.members.find(({ name }) => name === "model")
+  const named = memberNamed(bytes, outline, "model")
   if (named !== undefined && model !== admitted.model) {
     edits.push({ start: named.valueStart, end: named.valueEnd, text: JSON.stringify(model) })
   }

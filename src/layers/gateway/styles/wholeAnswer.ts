@@ -1,7 +1,7 @@
 /** Answers that are no stream: what they used, and how the client gets them. */
 import { Result } from "effect"
 import { faultOf } from "./faults.ts"
-import { isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
+import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { withMember } from "./jsonOutline.ts"
 import { chatAnswer, messageAnswer } from "./translation/answers.ts"
@@ -36,7 +36,7 @@ export const readAnswer = (
   received: Uint8Array,
   options: ReaderOptions
 ): Result.Result<WholeAnswer, string> => {
-  const bytes = Buffer.from(received.buffer, received.byteOffset, received.byteLength)
+  const bytes = bufferOf(received)
   const body = parsedJson(bytes.toString())
   if (!isObject(body)) return Result.fail(`an answer of ${bytes.length} bytes that is no JSON object`)
   if (!isAbsent(body.error)) return Result.fail(`an error in an answer: ${faultOf(body.error).message}`)

@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
           style: row.style,
           stream: row.stream,
           reserved: row.amount,
-          createdAt: row.created_at,
+          createdAt: DateTime.toEpochMillis(row.created_at),
           provider: null,
           promptTokens: 0,
           completionTokens: 0,

@@ -2,7 +2,7 @@
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EndedCall } from "../../../services/GatewayBilling.ts"
-import { at, column } from "../query.ts"
+import { column } from "../query.ts"
 
 /** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
 const mostTokens = 2_147_483_647
@@ -46,7 +46,7 @@ export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonly
                   )},
                   ${column(
                     "timestamptz",
-                    calls.map(({ createdAt }) => at(createdAt))
+                    calls.map(({ createdAt }) => createdAt)
                   )})
            as a (call_id, key_id, agent_id, request_id, model, provider, style, stream, prompt_tokens, completion_tokens,
                  cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at)`

@@ -46,7 +46,7 @@ export const makeReserve = () =>
                       )},
                       ${column(
                         "timestamptz",
-                        calls.map(({ createdAt }) => at(createdAt))
+                        calls.map(({ createdAt }) => createdAt)
                       )})
                with ordinality as a (call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, place)
       ),
