@@ -11,6 +11,7 @@ import type { Site } from "../../services/Settings.ts"
 import * as LogConnection from "./log/LogConnection.ts"
 import { migrations } from "./migrations/index.ts"
 import * as Patient from "./Patient.ts"
+import { keepTexts } from "./preparedStatements.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
@@ -87,7 +88,8 @@ export const client = (url: Redacted.Redacted): Layer.Layer<Clients, SqlError.Sq
       Layer.provide(Reactivity.layer)
     ),
     Patient.layer(connectionTo(url)),
-    LogConnection.layer(connectionTo(url))
+    LogConnection.layer(connectionTo(url)),
+    Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, keepTexts))
   ).pipe(Layer.provideMerge(PgClient.layer({ ...connectionTo(url), maxConnections: poolSize })))
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */

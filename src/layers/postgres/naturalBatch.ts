@@ -2,7 +2,7 @@
  * Natural batching: a lone request starts at once; those that arrive while statements run go together in the next one.
  * So it costs no time when idle, and under load one statement serves many requests.
  */
-import { Array as Arr, Context, Deferred, Effect, Exit, Option, Queue } from "effect"
+import { Array as Arr, Context, Deferred, Effect, Exit, Option } from "effect"
 import type { Cause, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { storeUnavailableIn } from "../../services/errors.ts"
@@ -67,7 +67,21 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 ): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient | Pipelined> {
   const sql = yield* SqlClient.SqlClient
   const pipelined = yield* Pipelined
-  const queue = yield* Queue.unbounded<Waiting<In, Out>>()
+  const queue: Array<Waiting<In, Out>> = []
+  /** Workers without work, each by what wakes it. */
+  const idle: Array<(wake: Effect.Effect<void>) => void> = []
+  let isWaking = false
+
+  /** One worker, when all that arrives at this moment has arrived. */
+  const wake = () => {
+    if (isWaking || queue.length === 0) return
+    const resume = idle.pop()
+    if (resume === undefined) return
+    isWaking = true
+    resume(Effect.yieldNow)
+  }
+
+  const woken = Effect.callback<void>((resume) => void idle.push(resume))
 
   const answers = (items: Arr.NonEmptyReadonlyArray<In>, client: SqlClient.SqlClient) =>
     Effect.suspend(() => options.run(items, client)).pipe(
@@ -105,19 +119,21 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       return Effect.void
     })
 
-  const work = Effect.uninterruptibleMask((interruptible) =>
-    Effect.gen(function* () {
-      let next: ReadonlyArray<Waiting<In, Out>> = yield* interruptible(
-        Queue.takeBetween(queue, 1, options.largest)
-      )
-      while (Arr.isReadonlyArrayNonEmpty(next)) {
-        const { later, now } =
-          options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
-        yield* interruptible(serve(now))
-        next = later
-      }
-    })
-  )
+  // One function for all turns: V8 keeps what belongs to a generator function until all memory is collected.
+  const work = Effect.gen(function* () {
+    while (queue.length === 0) {
+      yield* woken
+      isWaking = false
+    }
+    let next: ReadonlyArray<Waiting<In, Out>> = queue.splice(0, options.largest)
+    wake()
+    while (Arr.isReadonlyArrayNonEmpty(next)) {
+      const { later, now } =
+        options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
+      yield* serve(now)
+      next = later
+    }
+  })
 
   for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
 
@@ -126,7 +142,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       if (Option.isSome(Context.getOption(context, sql.transactionService))) return alone(item, sql)
       if (options.largest === 1) return alone(item, pipelined)
       const waiting = { item, answer: Deferred.makeUnsafe<Out>(), context }
-      Queue.offerUnsafe(queue, waiting)
+      queue.push(waiting)
+      wake()
       return Deferred.await(waiting.answer)
     })
 })
