@@ -3,7 +3,7 @@
  * A real headless Chromium. On Linux (x64) it comes out of an npm package, together with the libraries and the font it
  * needs, so that nothing has to be installed; elsewhere the machine's own Chrome is used.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -17,6 +17,13 @@ export class Chromium extends Context.Service<Chromium, Browser>()("auspex/test/
 const packed = (file: string) =>
   fileURLToPath(new URL(`../bin/${file}`, import.meta.resolve("@sparticuz/chromium")))
 
+/** The package's own configuration looks for the font in `/tmp`; where it finds none, and the machine has none either, pages crash. */
+const fontconfigOf = (fonts: string) =>
+  `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${fonts}</dir><cachedir>${join(fonts, "cache")}</cachedir></fontconfig>
+`
+
 /** The package unpacks into the temporary directory, under fixed names: where runs and accounts would collide. */
 const unpackInto = async (directory: string): Promise<LaunchOptions> => {
   const usual = process.env["TMPDIR"]
@@ -26,11 +33,13 @@ const unpackInto = async (directory: string): Promise<LaunchOptions> => {
     const [executable = "", fonts = "", libraries = ""] = await Promise.all(
       files.map((file) => inflate(packed(file)))
     )
+    const fontconfig = join(fonts, "fonts.conf")
+    writeFileSync(fontconfig, fontconfigOf(fonts))
     return {
       executablePath: executable,
       // It shows our own pages only, and a sandbox is to be had neither by root nor in most containers.
       args: ["--no-sandbox"],
-      env: { LD_LIBRARY_PATH: join(libraries, "lib"), FONTCONFIG_PATH: fonts }
+      env: { LD_LIBRARY_PATH: join(libraries, "lib"), FONTCONFIG_FILE: fontconfig }
     }
   } finally {
     if (usual === undefined) delete process.env["TMPDIR"]
