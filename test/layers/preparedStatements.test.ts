@@ -6,7 +6,7 @@ import { Reactivity } from "effect/reactivity"
 import { keepTexts } from "../../src/layers/postgres/preparedStatements.ts"
 import { freshDatabase, realTime } from "../support/database.ts"
 
-/** A client of one connection that keeps two statements. */
+/** A client of one connection that keeps three statements. */
 const narrow = Effect.gen(function* () {
   const client = yield* PgClient.make({
     url: yield* freshDatabase,
