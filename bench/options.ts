@@ -42,7 +42,7 @@ const usual: Plan = {
   connections: [32, 64],
   rounds: 3,
   rampSeconds: 0.5,
-  seconds: 1.75,
+  seconds: 1.25,
   warmSeconds: 5,
   settled: [100_000, 1_000_000],
   staked: 100_000,
