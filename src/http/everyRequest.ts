@@ -42,9 +42,11 @@ const routes = new Map<string, ReturnType<typeof durationsOf>>()
 /** The histogram of one kind of request. */
 export const durationOf = (method: string, route: string, status: number): Duration => {
   const key = `${method} ${route}`
-  const durations = routes.get(key) ?? durationsOf(method, route)
-  routes.set(key, durations)
-  return durations(status)
+  const known = routes.get(key)
+  if (known !== undefined) return known(status)
+  const made = durationsOf(method, route)
+  routes.set(key, made)
+  return made(status)
 }
 
 export interface Refusal {
