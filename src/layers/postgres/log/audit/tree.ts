@@ -1,9 +1,8 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
-import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { column, many, maybe, one } from "../../query.ts"
-import { Frontier, leafHash } from "../frontier.ts"
+import { emptyRoot, Frontier, leafHash } from "../frontier.ts"
 import type { FullNode } from "../frontier.ts"
 import { StoredEntry, checkColumns, entryColumns, isPlainCommit, recordedType } from "./entry.ts"
 import type { Members } from "./entry.ts"
@@ -37,7 +36,7 @@ const checkClose = (findings: Findings, index: number, members: Members, commits
   const expected = {
     commits: commits?.count ?? 0,
     last_index: commits?.lastIndex ?? null,
-    root: hex(commits?.tree.root() ?? createHash("sha256").digest())
+    root: hex(commits?.tree.root() ?? emptyRoot)
   }
   for (const name of ["commits", "last_index", "root"] as const) {
     if (members[name] !== expected[name]) {
@@ -95,19 +94,19 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
     }
   }
 
-  const checkNodes = Effect.fnUntraced(function* (full: ReadonlyArray<FullNode>) {
+  const checkNodes = Effect.fnUntraced(function* (made: ReadonlyArray<FullNode>) {
     const kept = yield* nodes(sql`
       select w.level, w.n::float8 as n, encode(k.hash, 'hex') as hash
         from unnest(${column(
           "int4",
-          full.map(({ level }) => level)
+          made.map(({ level }) => level)
         )}, ${column(
           "int8",
-          full.map(({ n }) => BigInt(n))
+          made.map(({ n }) => BigInt(n))
         )}) with ordinality as w (level, n, position)
         left join log_nodes k on k.level = w.level and k.n = w.n
        order by w.position`)
-    for (const [position, { hash, level, n }] of full.entries()) {
+    for (const [position, { hash, level, n }] of made.entries()) {
       const width = 256 ** level
       const covered = `entries ${n * width} to ${(n + 1) * width - 1}`
       const found = kept[position]?.hash ?? null
