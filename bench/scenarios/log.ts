@@ -1,4 +1,4 @@
-/** What the public log costs: predicting with it and without it in turn, and how fast what waits is sequenced. */
+/** What the public log costs: predicting with it and without it in turn, in one process, and how fast what waits is sequenced. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,7 +10,6 @@ import type { Generator } from "../load/load.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
 import { BenchFailed, auspex } from "../machine/processes.ts"
-import type { Server } from "../machine/processes.ts"
 import { usedByPostgres } from "../machine/processors.ts"
 import { median, medians } from "../measurement.ts"
 import type { Measurement } from "../measurement.ts"
@@ -26,6 +25,8 @@ const connections = 64
 const turnSeconds = 2
 const turnRampSeconds = 0.5
 const pairsPerRound = 3
+/** Until a signal has arrived. */
+const switching = Duration.millis(100)
 const turns = ["on", "off"] as const
 type Turn = (typeof turns)[number]
 
@@ -130,18 +131,27 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
   const url = yield* Database.create(postgres, "bench_log")
   yield* Seed.predictWorld.pipe(Effect.provide(Database.patient(url)))
   const roles = { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporary }
-  const servers: Readonly<Record<Turn, Server>> = {
-    on: yield* auspex(url, [], roles),
-    off: yield* auspex(url, ["--import", "./bench/log/off.ts"], roles)
-  }
+  const server = yield* auspex(url, ["--import", "./bench/log/switch.ts"], roles)
   const { rounds, warmSeconds } = plan
   let first = 0
   let confirmed = 0
+  let switched: Turn = "on"
   const serve = Effect.fnUntraced(function* (turn: Turn, rate: number | null, counted: number) {
+    if (switched !== turn) {
+      process.kill(server.pid, "SIGUSR2")
+      switched = turn
+      yield* Effect.sleep(switching)
+    }
     const requests = { kind: "predict", pairs: { kind: "spread" }, first } as const
-    const { port } = servers[turn]
-    const job = { port, connections, rampSeconds: turnRampSeconds, seconds: counted, requests, rate }
-    const measured = yield* generator.run(job, servers[turn])
+    const job = {
+      port: server.port,
+      connections,
+      rampSeconds: turnRampSeconds,
+      seconds: counted,
+      requests,
+      rate
+    }
+    const measured = yield* generator.run(job, server)
     first += measured.sent
     if (turn === "on") confirmed += measured.sent
     return measured
@@ -171,7 +181,7 @@ export const log = Effect.fnUntraced(function* (postgres: Postgres, generator: G
   })
 
   return yield* Effect.gen(function* () {
-    for (const turn of turns) yield* serve(turn, null, warmSeconds)
+    for (const turn of turns.toReversed()) yield* serve(turn, null, warmSeconds)
     yield* emptied
     const full = yield* inTurn("full load", null)
     const capacity = median(full.result.rounds.off.map(({ perSecond }) => perSecond))
