@@ -1,4 +1,5 @@
 /** Batching: no wait for a lone request, one statement for those that arrive meanwhile, and an answer for each. */
+import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -32,24 +33,75 @@ const gated = Effect.fnUntraced(function* (options: {
   return { asked, begun, open: Deferred.succeed(gate, undefined) }
 })
 
+/** Real time, for a statement takes no other. */
+const waited = (isSo: () => boolean) =>
+  Effect.promise(() => setTimeout(5)).pipe(Effect.repeat({ until: isSo, times: 400 }))
+
 const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
 
 layer(database)("natural batching", (it) => {
-  it.effect("a lone request starts at once; those that arrive while two statements run go together", () =>
+  it.effect(
+    "a lone request starts at once; those that arrive while its statement runs go together in the next",
+    () =>
+      Effect.gen(function* () {
+        const { asked, begun, open } = yield* gated({ largest: 500 })
+        const first = yield* asked([1])
+        const rest = [...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
+        assert.deepStrictEqual(begun, [[1]])
+        yield* open
+        assert.deepStrictEqual(
+          yield* answers([...first, ...rest]),
+          [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
+        )
+        assert.deepStrictEqual(begun, [[1], [2, 3, 4, 5]])
+      })
+  )
+
+  it.effect("beside a statement that takes long there is a second one, but never a third", () =>
     Effect.gen(function* () {
       const { asked, begun, open } = yield* gated({ largest: 500 })
-      const first = yield* asked([1])
-      assert.deepStrictEqual(begun, [[1]])
-      const second = yield* asked([2])
-      assert.deepStrictEqual(begun, [[1], [2]])
-      const rest = yield* asked([3, 4, 5])
-      assert.deepStrictEqual(begun, [[1], [2]])
+      const fibers = [...(yield* asked([1])), ...(yield* asked([2, 3]))]
+      yield* waited(() => begun.length === 2)
+      assert.deepStrictEqual(begun, [[1], [2, 3]])
+      fibers.push(...(yield* asked([4])))
+      yield* Effect.promise(() => setTimeout(100))
+      assert.deepStrictEqual(begun, [[1], [2, 3]])
       yield* open
-      assert.deepStrictEqual(
-        yield* answers([...first, ...second, ...rest]),
-        [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
-      )
-      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
+      yield* answers(fibers)
+      assert.deepStrictEqual(begun, [[1], [2, 3], [4]])
+    })
+  )
+
+  it.effect("while one statement takes long, those that arrive are served one batch after the other", () =>
+    Effect.gen(function* () {
+      const stuck = yield* Deferred.make<void>()
+      const ask = yield* naturalBatch.make({
+        run: (items: Arr.NonEmptyReadonlyArray<number>) =>
+          Effect.as(items.includes(0) ? Deferred.await(stuck) : Effect.void, items),
+        largest: 500
+      })
+      const waiting = yield* Effect.forkChild(ask(0))
+      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
+      for (let turn = 1; turn <= 3; turn++) {
+        const items = [turn, turn + 10, turn + 20]
+        assert.deepStrictEqual(yield* Effect.forEach(items, ask, { concurrency: "unbounded" }), items)
+      }
+      yield* Deferred.succeed(stuck, undefined)
+      assert.strictEqual(yield* Fiber.join(waiting), 0)
+      assert.strictEqual(yield* ask(4), 4)
+    })
+  )
+
+  it.effect("what does not fit into a batch does not wait for it", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({ largest: 2 })
+      const fibers = yield* asked([1, 2, 3, 4])
+      assert.deepStrictEqual(begun, [
+        [1, 2],
+        [3, 4]
+      ])
+      yield* open
+      yield* answers(fibers)
     })
   )
 
@@ -83,11 +135,11 @@ layer(database)("natural batching", (it) => {
         answer: (items) =>
           items.includes(4) ? Effect.die("four") : Effect.succeed(items.map((item) => `answer ${item}`))
       })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
+      const fibers = [...(yield* asked([1])), ...(yield* asked([3, 4, 5]))]
       yield* open
       const exits = yield* Effect.forEach(fibers, Fiber.await)
-      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, true, false, true])
-      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5], [3], [4], [5]])
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, true])
+      assert.deepStrictEqual(begun, [[1], [3, 4, 5], [3], [4], [5]])
     })
   )
 
@@ -111,11 +163,11 @@ layer(database)("natural batching", (it) => {
         largest: 500,
         answer: () => Effect.die(new StoreUnavailable({ cause: "away" }))
       })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
+      const fibers = [...(yield* asked([1])), ...(yield* asked([3, 4, 5]))]
       yield* open
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       assert.isTrue(exits.every(Exit.isFailure))
-      assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
+      assert.deepStrictEqual(begun, [[1], [3, 4, 5]])
     })
   )
 

@@ -1,6 +1,7 @@
 /**
- * Natural batching: a lone request starts at once; those that arrive while statements run go together in the next one.
- * So it costs no time when idle, and under load one statement serves many requests.
+ * Natural batching: a lone request starts at once; those that arrive while a statement runs go together in the next one.
+ * So it costs no time when idle, and under load one statement serves many requests. One that waits for a lock holds up
+ * nobody for long.
  */
 import { Array as Arr, Context, Deferred, Effect, Exit, Option } from "effect"
 import type { Cause, Scope } from "effect"
@@ -29,8 +30,14 @@ export interface Options<In, Out> {
   readonly largest: number
 }
 
-/** While the disk writes what one batch did, the next one is computed; a third would only make the batches smaller. */
+/** A second statement goes beside one that takes long; a third would only make the batches smaller. */
 const inFlight = 2
+
+/**
+ * For so long a request waits for the statement before it. It is several times what one takes: two at once, each half as
+ * large, cost everybody more than that they overlap (docs/performance.md).
+ */
+const patienceMillis = 10
 
 /** What one item of a batch may have waited for in vain. */
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
@@ -71,17 +78,31 @@ export const make = Effect.fnUntraced(function* <In, Out>(
   /** Workers without work, each by what wakes it. */
   const idle: Array<(wake: Effect.Effect<void>) => void> = []
   let isWaking = false
+  let busy = 0
+  let impatience: NodeJS.Timeout | undefined
 
   /** One worker, when all that arrives at this moment has arrived. */
-  const wake = () => {
-    if (isWaking || queue.length === 0) return
-    const resume = idle.pop()
+  const start = () => {
+    const resume = isWaking || queue.length === 0 ? undefined : idle.pop()
     if (resume === undefined) return
     isWaking = true
     resume(Effect.yieldNow)
   }
 
-  const woken = Effect.callback<void>((resume) => void idle.push(resume))
+  const wake = () => {
+    if (busy === 0 || queue.length >= options.largest) start()
+    else {
+      impatience ??= setTimeout(() => {
+        impatience = undefined
+        start()
+      }, patienceMillis)
+    }
+  }
+
+  const woken = Effect.callback<void>((resume) => {
+    idle.push(resume)
+    if (queue.length > 0) wake()
+  })
 
   const answers = (items: Arr.NonEmptyReadonlyArray<In>, client: SqlClient.SqlClient) =>
     Effect.suspend(() => options.run(items, client)).pipe(
@@ -121,18 +142,22 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 
   // One function for all turns: V8 keeps what belongs to a generator function until all memory is collected.
   const work = Effect.gen(function* () {
-    while (queue.length === 0) {
+    if (queue.length === 0 || busy > 0) {
       yield* woken
       isWaking = false
     }
     let next: ReadonlyArray<Waiting<In, Out>> = queue.splice(0, options.largest)
-    wake()
+    clearTimeout(impatience)
+    impatience = undefined
+    busy++
+    if (queue.length > 0) wake()
     while (Arr.isReadonlyArrayNonEmpty(next)) {
       const { later, now } =
         options.exclusive === undefined ? { now: next, later: [] } : apart(next, options.exclusive)
       yield* serve(now)
       next = later
     }
+    busy--
   })
 
   for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
