@@ -82,9 +82,9 @@ export const help = `npm run bench -- [SCENARIO] [options]
                        10 000, 100 000 and 1 000 000 predictions), feed (a page of the feed among
                        100 000 agents and 2 000 000 comments), gateway (calls of models: directly,
                        through a bare proxy, through Portkey's gateway, and through ours); may be repeated
-  --rounds N           rounds of each contender (3)
-  --seconds N          counted seconds of each round (1.75)
-  --connections N,N    32,64
+  --rounds N           rounds of each contender (${usual.rounds})
+  --seconds N          counted seconds of each round (${usual.seconds})
+  --connections N,N    ${usual.connections.join(",")}
   --json FILE          writes every round and all ratios
   --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)
   --profile FOLDER     instead: a .cpuprofile of the server under predict load, and of the plain one under leaderboard
