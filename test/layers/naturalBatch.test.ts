@@ -1,5 +1,5 @@
 /** Batching: no wait for a lone request, one statement for those that arrive meanwhile, and an answer for each. */
-import { setTimeout } from "node:timers/promises"
+import { setImmediate, setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -7,10 +7,14 @@ import * as naturalBatch from "../../src/layers/postgres/naturalBatch.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { database } from "../support/database.ts"
 
+/** Longer than any test. */
+const forever = 600_000
+
 /** Batches that each wait until they are let go, in the order in which they began. */
 const gated = Effect.fnUntraced(function* (options: {
   readonly largest: number
   readonly exclusive?: (item: number) => string
+  readonly patience?: number
   readonly answer?: (items: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>>
 }) {
   const begun: Array<ReadonlyArray<number>> = []
@@ -23,6 +27,7 @@ const gated = Effect.fnUntraced(function* (options: {
         return yield* options.answer?.(items) ?? Effect.succeed(items.map((item) => `answer ${item}`))
       }),
     largest: options.largest,
+    patience: options.patience ?? forever,
     ...(options.exclusive !== undefined && { exclusive: options.exclusive })
   })
   const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
@@ -59,12 +64,12 @@ layer(database)("natural batching", (it) => {
 
   it.effect("beside a statement that takes long there is a second one, but never a third", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ largest: 500 })
+      const { asked, begun, open } = yield* gated({ largest: 500, patience: 5 })
       const fibers = [...(yield* asked([1])), ...(yield* asked([2, 3]))]
       yield* waited(() => begun.length === 2)
       assert.deepStrictEqual(begun, [[1], [2, 3]])
       fibers.push(...(yield* asked([4])))
-      yield* Effect.promise(() => setTimeout(100))
+      yield* Effect.promise(() => setTimeout(50))
       assert.deepStrictEqual(begun, [[1], [2, 3]])
       yield* open
       yield* answers(fibers)
@@ -72,23 +77,63 @@ layer(database)("natural batching", (it) => {
     })
   )
 
-  it.effect("while one statement takes long, those that arrive are served one batch after the other", () =>
+  it.effect("while one statement takes long, the others go one after the other, each as soon as it may", () =>
     Effect.gen(function* () {
-      const stuck = yield* Deferred.make<void>()
+      const begun: Array<ReadonlyArray<number>> = []
+      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const patience = 150
+      const ask = yield* naturalBatch.make({
+        run: (items: Arr.NonEmptyReadonlyArray<number>) => {
+          begun.push(items)
+          const gate = gates[items[0]]
+          return Effect.as(gate === undefined ? Effect.void : Deferred.await(gate), items)
+        },
+        largest: 500,
+        patience
+      })
+      const asked = (item: number) =>
+        Effect.tap(Effect.forkChild(ask(item)), () => Effect.repeat(Effect.yieldNow, { times: 10 }))
+      const [stuck, second] = [yield* asked(0), yield* asked(1)]
+      yield* waited(() => begun.length === 2)
+      // It loses its patience while both are busy, and waits no longer than until one of them is not.
+      const third = yield* asked(2)
+      yield* Effect.promise(() => setTimeout(patience + 50))
+      assert.deepStrictEqual(begun, [[0], [1]])
+      yield* Deferred.succeed(gates[1] ?? (yield* Effect.die("no gate")), undefined)
+      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
+      assert.deepStrictEqual(begun, [[0], [1], [2]])
+      for (const gate of gates) yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(yield* answers([stuck, second, third]), [0, 1, 2])
+    })
+  )
+
+  it.effect("callers that ask again soon share the next statement, and begin no second one", () =>
+    Effect.gen(function* () {
+      let [under, most, statements] = [0, 0, 0]
       const ask = yield* naturalBatch.make({
         run: (items: Arr.NonEmptyReadonlyArray<number>) =>
-          Effect.as(items.includes(0) ? Deferred.await(stuck) : Effect.void, items),
-        largest: 500
+          Effect.promise(async () => {
+            statements += 1
+            most = Math.max(most, ++under)
+            await setTimeout(1)
+            under -= 1
+            return items
+          }),
+        largest: 500,
+        patience: forever
       })
-      const waiting = yield* Effect.forkChild(ask(0))
-      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
-      for (let turn = 1; turn <= 3; turn++) {
-        const items = [turn, turn + 10, turn + 20]
-        assert.deepStrictEqual(yield* Effect.forEach(items, ask, { concurrency: "unbounded" }), items)
+      const run = Effect.runPromiseWith(yield* Effect.context<never>())
+      const [callers, times] = [32, 150]
+      const caller = async (which: number) => {
+        for (let time = 0; time < times; time++) {
+          await run(ask(which))
+          if ((which + time) % 3 === 0) await setImmediate()
+          else if ((which + time) % 3 === 1) await setTimeout(time % 4)
+        }
       }
-      yield* Deferred.succeed(stuck, undefined)
-      assert.strictEqual(yield* Fiber.join(waiting), 0)
-      assert.strictEqual(yield* ask(4), 4)
+      yield* Effect.promise(() => Promise.all(Arr.range(1, callers).map(caller)))
+      assert.strictEqual(most, 1)
+      assert.isBelow(statements, (callers * times) / 2)
     })
   )
 

@@ -28,16 +28,18 @@ export interface Options<In, Out> {
   readonly exclusive?: (item: In) => string
   /** The largest batch; 1 turns batching off. */
   readonly largest: number
+  /** For so many milliseconds a request waits for the statement before it; usually `usualPatience`. */
+  readonly patience?: number
 }
 
 /** A second statement goes beside one that takes long; a third would only make the batches smaller. */
 const inFlight = 2
 
 /**
- * For so long a request waits for the statement before it. It is several times what one takes: two at once, each half as
- * large, cost everybody more than that they overlap (docs/performance.md).
+ * Several times what a statement takes where PostgreSQL is near: two at once, each half as large, cost everybody more than
+ * that they overlap (docs/performance.md).
  */
-const patienceMillis = 10
+const usualPatience = 10
 
 /** What one item of a batch may have waited for in vain. */
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
@@ -80,6 +82,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(
   let isWaking = false
   let busy = 0
   let impatience: NodeJS.Timeout | undefined
+  /** A request has lost its patience while both workers were busy: the first that is not any more begins. */
+  let isOverdue = false
 
   /** One worker, when all that arrives at this moment has arrived. */
   const start = () => {
@@ -90,12 +94,12 @@ export const make = Effect.fnUntraced(function* <In, Out>(
   }
 
   const wake = () => {
-    if (busy === 0 || queue.length >= options.largest) start()
+    if (busy === 0 || isOverdue || queue.length >= options.largest) start()
     else {
       impatience ??= setTimeout(() => {
-        impatience = undefined
+        isOverdue = true
         start()
-      }, patienceMillis)
+      }, options.patience ?? usualPatience)
     }
   }
 
@@ -149,6 +153,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(
     let next: ReadonlyArray<Waiting<In, Out>> = queue.splice(0, options.largest)
     clearTimeout(impatience)
     impatience = undefined
+    isOverdue = false
     busy++
     if (queue.length > 0) wake()
     while (Arr.isReadonlyArrayNonEmpty(next)) {
@@ -157,10 +162,13 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       yield* serve(now)
       next = later
     }
+    // Those that were answered ask again first, while this worker counts as busy: they would wake the other one.
+    yield* Effect.yieldNow
     busy--
   })
 
-  for (let worker = 0; worker < inFlight; worker++) yield* Effect.forkScoped(Effect.forever(work))
+  for (let worker = 0; worker < inFlight; worker++)
+    yield* Effect.forkScoped(Effect.forever(work, { disableYield: true }))
 
   return (item) =>
     Effect.contextWith((context: Context.Context<never>) => {
