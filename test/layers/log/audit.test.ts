@@ -5,6 +5,8 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
+import { Findings } from "../../../src/layers/postgres/log/audit/findings.ts"
+import { auditTree } from "../../../src/layers/postgres/log/audit/tree.ts"
 import { one } from "../../../src/layers/postgres/query.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { Amendments } from "../../../src/services/Amendments.ts"
@@ -413,6 +415,39 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         }
         assert.deepStrictEqual(unnamed, [])
         assert.deepStrictEqual(yield* differences, [])
+      })
+    )
+
+    it.effect.each([2, 7])("looks at every signed head and kept hash, %i at a time", (pageSize) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { heads, hashes } = yield* one(
+          Schema.Struct({ heads: Schema.Array(Schema.Finite), hashes: Schema.Array(Schema.Finite) })
+        )(sql`
+          select (select array_agg(size::float8 order by size) from log_checkpoints) as heads,
+                 (select array_agg(n::float8 order by n) from log_nodes where level = 1) as hashes`)
+        const found = Effect.gen(function* () {
+          const findings = new Findings()
+          yield* auditTree(findings, pageSize)
+          return findings.lines
+        })
+        assert.deepStrictEqual(yield* found, [])
+        for (const size of heads) {
+          yield* sql`update log_checkpoints set root = sha256(root) where size = ${BigInt(size)}::int8`
+          const lines = yield* found
+          assert.strictEqual(lines.length, 1, lines.join("\n"))
+          assert.include(lines[0], `checkpoint of size ${size}: its root`)
+          yield* restored("log_checkpoints")
+        }
+        for (const n of hashes) {
+          yield* sql`update log_nodes set hash = sha256(hash) where level = 1 and n = ${BigInt(n)}::int8`
+          const lines = yield* found
+          assert.isTrue(
+            lines.some((line) => line.includes(`level 1, n ${n})`)),
+            lines.join("\n")
+          )
+          yield* restored("log_nodes")
+        }
       })
     )
 

@@ -9,7 +9,7 @@ import type { Members } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
-const pageSize = 4096
+const usualPage = 4096
 
 const LoggedEntry = Schema.Struct({ ...StoredEntry.fields, index: Schema.Finite })
 const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
@@ -47,7 +47,8 @@ const checkClose = (findings: Findings, index: number, members: Members, commits
   }
 }
 
-export const auditTree = Effect.fnUntraced(function* (findings: Findings) {
+/** `pageSize`: how many entries, signed heads and kept nodes are read at a time; what is found is the same with any. */
+export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSize: number = usualPage) {
   const sql = yield* SqlClient.SqlClient
   const entries = many(LoggedEntry)
   const heads = many(Head)
