@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
+import { Pipelined } from "../../src/layers/postgres/Database.ts"
 import { forgetTexts } from "../../src/layers/postgres/statementTexts.ts"
 import { database } from "../support/database.ts"
 
@@ -11,12 +12,13 @@ const compilerOf = (statement: unknown) =>
     : undefined
 
 layer(database)("texts of statements", (it) => {
-  it.effect("the client is one whose texts are forgotten, and the service's are", () =>
+  it.effect("the clients are such whose texts are forgotten, and those of the service are", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      assert.isDefined(compilerOf(sql`select 1`))
-      assert.notInstanceOf(compilerOf(sql`select 1`), WeakMap)
-      assert.isTrue(yield* forgetTexts(sql))
+      for (const sql of [yield* SqlClient.SqlClient, yield* Pipelined]) {
+        assert.isDefined(compilerOf(sql`select 1`))
+        assert.notInstanceOf(compilerOf(sql`select 1`), WeakMap)
+        assert.isTrue(yield* forgetTexts(sql))
+      }
     })
   )
 

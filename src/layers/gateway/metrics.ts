@@ -89,9 +89,9 @@ export const countCall = (
   context: Context.Context<never>
 ): void => {
   const { firstByteMs, latencyMs, outcome } = call
-  const { completion, duration, firstByte, prompt } = callsOf(call.model)
-  duration(outcome).updateUnsafe(latencyMs / 1000, context)
-  if (firstByteMs !== null) firstByte.updateUnsafe(firstByteMs / 1000, context)
-  if (call.prompt > 0) prompt.updateUnsafe(call.prompt, context)
-  if (call.completion > 0) completion.updateUnsafe(call.completion, context)
+  const calls = callsOf(call.model)
+  calls.duration(outcome).updateUnsafe(latencyMs / 1000, context)
+  if (firstByteMs !== null) calls.firstByte.updateUnsafe(firstByteMs / 1000, context)
+  if (call.prompt > 0) calls.prompt.updateUnsafe(call.prompt, context)
+  if (call.completion > 0) calls.completion.updateUnsafe(call.completion, context)
 }

@@ -2,7 +2,7 @@
  * The client keeps what a connection has prepared in a `Map`, by its text, in the order of its last use: with each use it takes the
  * entry out and puts it in again, by a text of some kilobytes that was made for this use. A `Map` of V8 that is full goes on in
  * another table, and the one it leaves still holds these texts and points to the next: once one of them is old, those of all
- * uses since stay until all memory is collected. They were half of what outlived a small collection (docs/performance.md).
+ * uses since stay until all memory is collected. They were half of what outlived two small collections (docs/performance.md).
  *
  * Here an entry goes back by the text that it was first put in by. Nothing else changes: neither what is found nor what is given up first.
  */

@@ -4,7 +4,8 @@
  * statement, some kilobytes each, was copied by the next one, which takes as long as what it copies. They were two thirds
  * of what outlived a small collection (docs/performance.md).
  *
- * A statement is made, compiled and sent, once. So the compiler keeps the last one only.
+ * A statement is made, compiled and sent, once. So the compiler keeps the last one only. Clients that send a few statements
+ * a second (settlements, the log's) are left as they are.
  */
 import { Effect, Predicate } from "effect"
 import type { SqlClient } from "effect/sql"
