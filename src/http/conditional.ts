@@ -29,16 +29,21 @@ export const tagged = (
     ? HttpServerResponse.setHeaders(response, { ...headers, etag: etagOf(response.body.body) })
     : response
 
-/** The tagged response, or that whoever asks has it already. */
+/** They tell of a body, and there is none. */
+const ofBodies: ReadonlySet<string> = new Set(["content-type", "content-length"])
+
+/**
+ * The tagged response, or that whoever asks has it already: with all its headers, for those of a 304 take the place of
+ * those that a browser has kept (RFC 9111 3.2). A page is read by the rules of the last answer.
+ */
 export const unlessKnown = (
   request: HttpServerRequest.HttpServerRequest,
-  response: HttpServerResponse.HttpServerResponse,
-  headers: Readonly<Record<string, string>>
+  response: HttpServerResponse.HttpServerResponse
 ): HttpServerResponse.HttpServerResponse => {
   const { etag } = response.headers
-  return etag !== undefined && hasAlready(request.headers["if-none-match"], etag)
-    ? HttpServerResponse.empty({ status: 304, headers: { ...headers, etag } })
-    : response
+  if (etag === undefined || !hasAlready(request.headers["if-none-match"], etag)) return response
+  const headers = Object.entries(response.headers).filter(([name]) => !ofBodies.has(name))
+  return HttpServerResponse.empty({ status: 304, headers: Object.fromEntries(headers) })
 }
 
 /** What many ask alike. Later pages, and parameters that mean nothing, would only fill the memory. */

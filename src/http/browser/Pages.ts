@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
           Effect.provideContext(context)
         )
         const response = yield* isUsual(request.url, filters) ? cache.get(request.url, made) : made
-        return unlessKnown(request, response, { ...site.headers, ...kept })
+        return unlessKnown(request, response)
       })
     )
 

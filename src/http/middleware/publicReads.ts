@@ -31,7 +31,7 @@ export const layer = Layer.effect(
               Effect.contextWith((context) => Effect.provideContext(made, context))
             )
           : made
-        return unlessKnown(request, response, headers)
+        return unlessKnown(request, response)
       })
     )
   })

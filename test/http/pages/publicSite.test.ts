@@ -346,6 +346,20 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
     })
   )
 
+  it.effect.each(["/verify", "/challenges", "/leaderboard"])(
+    "%s that is known already has the headers of the page, whose scripts run by them",
+    (path) =>
+      Effect.gen(function* () {
+        const before = yield* get(path)
+        assert.strictEqual(before.status, 200)
+        const known = yield* get(path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } })
+        assert.strictEqual(known.status, 304)
+        const own = new Set(["content-type", "content-length", "date", "x-request-id"])
+        const headersOf = ({ headers }: typeof before) => [...headers].filter(([name]) => !own.has(name))
+        assert.deepStrictEqual(headersOf(known), headersOf(before))
+      })
+  )
+
   it.effect("that do not exist are not kept, nor what nobody else asks for", () =>
     Effect.gen(function* () {
       yield* freshWeek

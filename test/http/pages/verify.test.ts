@@ -60,6 +60,24 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
     }).pipe(Effect.scoped)
   )
 
+  it.effect("whoever comes back, or loads the page again, finds it as it was", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* settledWorld()
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        for (const visit of ["first", "second", "third"]) {
+          await page.goto(`/challenges/${challenge.id}`)
+          await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
+          assert.include(await outcomeOf(page), "The proof holds.", visit)
+          // What was kept of it is asked for again.
+          await page.waitForTimeout(1100)
+          await page.reload()
+          assert.include(await outcomeOf(page), "The proof holds.", `${visit}, again`)
+        }
+      })
+    }).pipe(Effect.scoped)
+  )
+
   it.effect(
     "a proof that is pasted or chosen is checked; one changed character fails, and says which check",
     () =>
