@@ -282,10 +282,7 @@ const main = Effect.gen(function* () {
   const format = Option.getOrElse(config.logFormat, () =>
     process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
   )
-  const observed = Layer.merge(
-    telemetry.logs({ format, level: config.logLevel }),
-    Option.match(config.otlpEndpoint, { onNone: () => telemetry.untraced, onSome: telemetry.otlp })
-  )
+  const observed = telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint })
   return yield* Layer.launch(application(config)).pipe(
     Effect.provide(observed),
     Effect.tapCause((cause) =>
