@@ -161,6 +161,7 @@ export type UsagePage = typeof UsagePage.Type
 export const UsageDay = Schema.Struct({
   day: Schema.String.annotate({ description: "UTC, YYYY-MM-DD" }),
   key_id: GatewayKeyId,
+  key_name: Schema.String,
   model: Schema.String,
   ...UsageTotals.fields
 })

@@ -22,7 +22,7 @@ export type GatewayKeyId = typeof GatewayKeyId.Type
 export const NewGatewayKey = Schema.Struct({
   name: Schema.optional(text({ minimum: 1, maximum: 100 })).annotate({ description: 'default "default"' }),
   expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
-    description: "the key is refused from then on; null or absent: never"
+    description: "in the future: the key is refused from then on; null or absent: never"
   }),
   credit_limit: Schema.optional(Schema.NullOr(CreditAmount)).annotate({
     description: "credit that the key may spend in all; null or absent: what the agent has"
@@ -90,7 +90,10 @@ export interface KeyHolder {
 export class GatewayKeys extends Context.Service<
   GatewayKeys,
   {
-    /** Makes a key that spends the credit of this agent, which is the asking one or owned by who asks. */
+    /**
+     * Makes a key that spends the credit of this agent, which is the asking one or owned by who asks. One that would have
+     * expired already is not made.
+     */
     readonly create: (
       by: Holder,
       agentId: string,

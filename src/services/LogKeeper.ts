@@ -38,7 +38,7 @@ export class LogKeeper extends Context.Service<
     readonly revealDue: Effect.Effect<number>
     /** Thins out old checkpoints: of what is older than a day, one an hour stays. */
     readonly trim: Effect.Effect<void>
-    /** Measures how much waits for its index, and how old the newest checkpoint is. */
+    /** Measures how much waits for its index, how old the newest checkpoint is, and whether the log has a fault. */
     readonly measure: Effect.Effect<void>
     /** The newest key that checkpoints are signed with, once the log has one. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>

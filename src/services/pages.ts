@@ -15,11 +15,13 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 }
 
 export const accountPage = "/account"
-/** An owner's keys of the language-model gateway, and what they were used for: of one key, or one model. */
-export const apiKeysPage = (of: { readonly key?: string; readonly model?: string } = {}) => {
-  const query = new URLSearchParams({ ...of }).toString()
-  return query === "" ? "/account/api-keys" : `/account/api-keys?${query}`
-}
+/**
+ * An owner's keys of the language-model gateway, and what they were used for: of one key, or one model. `cursor` is that of
+ * the page of the list.
+ */
+export const apiKeysPage = (
+  of: { readonly key?: string; readonly model?: string; readonly cursor?: string | undefined } = {}
+) => withQuery("/account/api-keys", of)
 /** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
 export const creditPage = (purchase?: string) =>
   `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`

@@ -73,6 +73,36 @@ layer(testServer())("npm run admin -- log audit", (it) => {
   )
 })
 
+layer(testServer())("a fault of the log", (it) => {
+  it.effect("is a gauge of its own, which tells of it also while nothing waits for its place", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keeper = yield* LogKeeper
+      const audit = LogAudit.use((each) => each.audit)
+      const gauge = Effect.fnUntraced(function* (name: string) {
+        yield* keeper.measure
+        return new RegExp(`^auspex_${name} (.*)$`, "m").exec((yield* get("/metrics")).text)?.[1]
+      })
+      yield* newChallenge()
+      yield* keeper.sequence
+      yield* keeper.publish
+      assert.deepStrictEqual((yield* audit).differences, [])
+      assert.strictEqual(yield* gauge("log_fault"), "0")
+
+      yield* sql`alter table challenges disable trigger user`
+      yield* sql`update challenges set question = question || '?'`
+      assert.isAbove((yield* audit).difference_count, 0)
+      assert.strictEqual(yield* gauge("log_fault"), "1")
+      assert.strictEqual(yield* gauge("log_pending_entries"), "0")
+      assert.strictEqual(yield* gauge("log_standstill_seconds"), "0")
+
+      yield* sql`update challenges set question = left(question, -1)`
+      assert.deepStrictEqual((yield* audit).differences, [])
+      assert.strictEqual(yield* gauge("log_fault"), "0")
+    })
+  )
+})
+
 const report: LogAuditReport = {
   entries: 1,
   waiting: 0,

@@ -54,7 +54,7 @@ const agentName = (own: Account, agentId: string): Html => {
   return agent === undefined ? html`<code>${agentId}</code>` : named(agent.name)
 }
 
-const oneKey = (frame: Frame, own: Account, key: GatewayKey) => {
+const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | undefined) => {
   const [tone, word] = statuses[key.status]
   return html`<article class="panel">
     <header>
@@ -75,7 +75,7 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey) => {
       ["Expires", key.expires_at === null ? null : at(key.expires_at)],
       ["Revoked", key.revoked_at === null ? null : at(key.revoked_at)]
     ])}
-    <p><a href=${frame.at(apiKeysPage({ key: key.key_id }))}>What it was used for</a></p>
+    <p><a href=${frame.at(apiKeysPage({ key: key.key_id, cursor }))}>What it was used for</a></p>
     ${
       key.status === "active"
         ? html`<details>
@@ -187,7 +187,12 @@ const sumTable = (
   </div>`
 
 const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usage) => {
-  const keyName = (id: string) => keys.find(({ key_id }) => key_id === id)?.name ?? `${id.slice(0, 8)}…`
+  const names = new Map<string, string>([
+    ...keys.map(({ key_id, name }) => [key_id, name] as const),
+    ...usage.rows.map(({ key_id, key_name }) => [key_id, key_name] as const)
+  ])
+  /** What is asked for may be no key of theirs at all. */
+  const keyName = (id: string) => names.get(id) ?? id.slice(0, 36)
   const shown = usage.rows.filter(
     ({ key_id, model }) =>
       (usage.key === undefined || key_id === usage.key) &&
@@ -229,6 +234,8 @@ export const apiKeys = (
   of: {
     readonly own: Account
     readonly keys: PageOf<GatewayKey>
+    /** Where that page of the list begins; undefined: with the newest key. */
+    readonly cursor: string | undefined
     readonly usage: Usage
     readonly base: string
     readonly refused?: RefusedKey
@@ -251,7 +258,7 @@ export const apiKeys = (
       ${
         of.keys.items.length === 0
           ? html`<p class="quiet">There are none yet.</p>`
-          : of.keys.items.map((key) => oneKey(frame, of.own, key))
+          : of.keys.items.map((key) => oneKey(frame, of.own, key, of.cursor))
       }
       ${nextPage(frame, apiKeysPage(), of.keys.next_cursor)}
     </section>

@@ -68,6 +68,25 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
+  it.effect("that would have expired already is not made", () =>
+    Effect.gen(function* () {
+      const { agentId, owner, token } = yield* enabled
+      const now = yield* DateTime.now
+      for (const expires_at of ["1970-01-01T00:00:00Z", DateTime.formatIso(now)]) {
+        const refused = yield* post(keysPath, { token, json: { expires_at } })
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.deepStrictEqual(wrongFields(refused), ["expires_at"])
+        assert.include(refused.text, "expires_at: Expected a time in the future")
+      }
+      const keys = yield* GatewayKeys
+      const byOwner = keys.create({ kind: "owner", id: owner }, agentId, { expires_at: now })
+      assert.strictEqual((yield* Effect.flip(byOwner))._tag, "InvalidRequest")
+      assert.deepStrictEqual((yield* get(keysPath, { token })).json["items"], [])
+      const next = DateTime.formatIso(DateTime.add(now, { seconds: 1 }))
+      assert.strictEqual((yield* post(keysPath, { token, json: { expires_at: next } })).status, 201)
+    })
+  )
+
   it.effect("is revoked at once, and on another replica within a second", () =>
     Effect.gen(function* () {
       const { token } = yield* enabled

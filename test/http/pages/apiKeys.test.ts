@@ -11,7 +11,7 @@ import { Observed, observed, spanText } from "../../support/observed.ts"
 import { get, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { agentOf, fundOwnerOf } from "../../support/topUps.ts"
-import { formsOf, makeVisitor, textOf } from "../../support/visitor.ts"
+import { formsOf, makeVisitor, textOf, unescaped } from "../../support/visitor.ts"
 
 const page = "/account/api-keys"
 
@@ -224,6 +224,38 @@ layer(testServer())("What keys were used for", (it) => {
       const [, link = ""] = /href="([^"]*key=[^"]*)">What it was used for/.exec(all.text) ?? []
       assert.include((yield* visitor.open(link)).text, "0.25 credits for 1 call in 30 days")
       assert.include(textOf(yield* visitor.open(`${page}?key=x&model=%00`)), "No calls in the last 30 days.")
+    })
+  )
+
+  it.effect("is said with the name of the key, also of one that another page of keys shows", () =>
+    Effect.gen(function* () {
+      const { agentId, visitor } = yield* owner()
+      const sql = yield* SqlClient.SqlClient
+      const now = DateTime.toDateUtc(yield* DateTime.now)
+      // Made in one moment, so that their ids begin alike.
+      yield* sql`
+        insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+        select ('01a2026c-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, id, owner_id, 'key ' || n, 'aus_gw_key',
+               sha256(n::text::bytea), ${now}
+          from agents cross join generate_series(1, 60) n where id = ${agentId}::uuid`
+      yield* used("key 1", "swift-1", 2, 0)
+      yield* used("key 2", "swift-1", 1, 0)
+      const first = yield* visitor.open(page)
+      assert.notInclude(textOf(first), "key 10 Active")
+      assert.include(textOf(first), "Key Calls Credits key 1 1 2 key 2 1 1")
+      const [, link = ""] = /<a href="([^"]*key=[^"]*)"><bdi>key 2</.exec(first.text) ?? []
+      const ofOne = textOf(yield* visitor.open(link))
+      assert.include(ofOne, "Of key 2 only.")
+      assert.include(ofOne, "Key Calls Credits key 2 1 1")
+      // One without use is named by the page that shows it, which stays.
+      const [, next = ""] = /href="([^"]*cursor=[^"]*)"\s*>Next page/.exec(first.text) ?? []
+      const second = yield* visitor.open(unescaped(next))
+      assert.include(textOf(second), "key 10 Active")
+      const [, unused = ""] = /href="([^"]*)">What it was used for/.exec(second.text) ?? []
+      const ofNone = textOf(yield* visitor.open(unescaped(unused)))
+      assert.include(ofNone, "Of key 10 only.")
+      assert.include(ofNone, "No calls in the last 30 days.")
+      assert.include(ofNone, "key 10 Active")
     })
   )
 })

@@ -451,6 +451,22 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
+    it.effect("says of a close whose bytes name no challenge that they do not, and never undefined", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`
+          update log_entries
+             set entry = convert_to(replace(convert_from(entry, 'UTF8'), '"challenge_id"', '"challenge_ie"'), 'UTF8')
+           where index = (select min(index) from log_entries where type = 'challenge.close')`
+        const found = yield* differences
+        const said = found.join("\n")
+        assert.match(said, /^entry \d+ closes a challenge, and does not say which$/m)
+        assert.match(said, /^entry \d+: its column challenge_id is not what its bytes say$/m)
+        assert.notInclude(said, "undefined")
+        yield* restored("log_entries")
+      })
+    )
+
     it.effect(
       "names a prediction that neither is in the log nor waits, and one that waits although it is",
       () =>

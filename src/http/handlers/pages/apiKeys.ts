@@ -43,9 +43,11 @@ export const layer = HttpRouter.use(
       )
       const since = DateTime.subtract(today, { days: shownDays - 1 })
       const asked = yield* query
+      const listed = yield* listPage
       const view = views.apiKeys(frame, {
         own: yield* operators.account(operator.operatorId),
-        keys: yield* keys.list(holder, yield* listPage),
+        keys: yield* keys.list(holder, listed),
+        cursor: listed.cursor,
         usage: {
           days,
           rows: yield* usage.days(holder, { since, until: undefined }),

@@ -3,7 +3,7 @@ import { Array as Arr, Clock, DateTime, Duration, Effect, Latch, Layer, Option, 
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { NotFound } from "../../../services/errors.ts"
+import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import {
   GatewayDisabled,
   GatewayKey,
@@ -183,6 +183,11 @@ const make = Effect.gen(function* () {
   const create: GatewayKeys["Service"]["create"] = Effect.fn("GatewayKeys.create")(
     function* (by, agentId, asked) {
       if (!isUuid(agentId)) return yield* noAgent(agentId)
+      const now = yield* DateTime.now
+      const expiresAt = asked.expires_at ?? null
+      if (expiresAt !== null && DateTime.isLessThanOrEqualTo(expiresAt, now)) {
+        return yield* InvalidRequest.of("expires_at", "Expected a time in the future")
+      }
       const found = yield* agentRow(sql`
       select a.owner_id::text, ${standingColumns(sql)}
         from agents a left join operators o on o.id = a.owner_id
@@ -191,10 +196,8 @@ const make = Effect.gen(function* () {
       const reason = disabledReason(found.value)
       if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
       const id = GatewayKeyId.make(yield* random.uuidV7())
-      const now = yield* DateTime.now
       const { key, prefix } = makeGatewayKey()
       const name = asked.name ?? "default"
-      const expiresAt = asked.expires_at ?? null
       const creditLimit = asked.credit_limit ?? null
       yield* run(sql`
       insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)

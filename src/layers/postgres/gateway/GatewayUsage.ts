@@ -83,13 +83,18 @@ const make = Effect.gen(function* () {
 
   const days: GatewayUsage["Service"]["days"] = Effect.fn("GatewayUsage.days")((of, { since, until }) =>
     dayRows(sql`
-      select to_char(day, 'YYYY-MM-DD') as day, key_id::text, model, sum(calls)::int as calls, sum(failed_calls)::int as failed_calls,
-             sum(prompt_tokens)::float8 as prompt_tokens, sum(completion_tokens)::float8 as completion_tokens, sum(cost)::int8 as cost
-        from gateway_days
-       where ${own(of)} and day >= ${at(since === undefined ? earliest : startOfDay(since))}::date
-         and day < ${at(until === undefined ? latest : nextDay(until))}::date
-       group by day, key_id, model
-       order by day, key_id, model`)
+      select to_char(d.day, 'YYYY-MM-DD') as day, d.key_id::text, k.name as key_name, d.model, d.calls, d.failed_calls,
+             d.prompt_tokens, d.completion_tokens, d.cost
+        from (
+          select day, key_id, model, sum(calls)::int as calls, sum(failed_calls)::int as failed_calls,
+                 sum(prompt_tokens)::float8 as prompt_tokens, sum(completion_tokens)::float8 as completion_tokens,
+                 sum(cost)::int8 as cost
+            from gateway_days
+           where ${own(of)} and day >= ${at(since === undefined ? earliest : startOfDay(since))}::date
+             and day < ${at(until === undefined ? latest : nextDay(until))}::date
+           group by day, key_id, model) d
+        join gateway_keys k on k.id = d.key_id
+       order by d.day, d.key_id, d.model`)
   )
 
   return GatewayUsage.of({ list, days })

@@ -20,6 +20,9 @@ const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
 const standstillGauge = Metric.gauge("log_standstill_seconds", {
   description: "How long something has waited while nothing got its place in the public log, in seconds"
 })
+const faultGauge = Metric.gauge("log_fault", {
+  description: "1 while the public log has a fault, and so nothing is added to it or signed; else 0"
+})
 const mostCounted = 100_000
 
 const make = Effect.gen(function* () {
@@ -80,7 +83,9 @@ const make = Effect.gen(function* () {
         select ${waitingCount(sql, mostCounted)} as waiting,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
       yield* Metric.update(waitingGauge, waiting)
-      yield* Metric.update(standstillGauge, (yield* standstill).seconds)
+      const { fault, seconds } = yield* standstill
+      yield* Metric.update(standstillGauge, seconds)
+      yield* Metric.update(faultGauge, fault === null ? 0 : 1)
       if (signed_at !== null) {
         const now = yield* Clock.currentTimeMillis
         yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)

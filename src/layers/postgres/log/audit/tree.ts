@@ -32,7 +32,12 @@ export interface Rotation {
 }
 
 /** A close says how many commits there were, which the last was, and the root over them. */
-const checkClose = (findings: Findings, index: number, members: Members, commits: Commits | undefined) => {
+const checkClose = (
+  findings: Findings,
+  { challenge, index }: { readonly challenge: string; readonly index: number },
+  members: Members,
+  commits: Commits | undefined
+) => {
   const expected = {
     commits: commits?.count ?? 0,
     last_index: commits?.lastIndex ?? null,
@@ -41,7 +46,7 @@ const checkClose = (findings: Findings, index: number, members: Members, commits
   for (const name of ["commits", "last_index", "root"] as const) {
     if (members[name] !== expected[name]) {
       findings.add(
-        `entry ${index} closes challenge ${String(members["challenge_id"])}: its ${name} is not that of the commits before it`
+        `entry ${index} closes challenge ${challenge}: its ${name} is not that of the commits before it`
       )
     }
   }
@@ -89,8 +94,12 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
     if (type === "key.rotate")
       rotations.push({ place: `entry ${entry.index}`, old: members["old"], new: members["new"] })
     if (type === "challenge.close") {
-      const challenge = String(members["challenge_id"])
-      checkClose(findings, entry.index, members, open.get(challenge))
+      const challenge = members["challenge_id"]
+      if (typeof challenge !== "string") {
+        findings.add(`entry ${entry.index} closes a challenge, and does not say which`)
+        return
+      }
+      checkClose(findings, { challenge, index: entry.index }, members, open.get(challenge))
       open.delete(challenge)
     }
   }
