@@ -88,11 +88,15 @@ const make = Effect.gen(function* () {
     )
   }
 
-  const failed = async (response: ServerResponse, requestId: string, cause: Cause.Cause<CallError>) => {
+  const failed = async (
+    style: Style,
+    response: ServerResponse,
+    requestId: string,
+    cause: Cause.Cause<CallError>
+  ) => {
     const refused = refusalOf(cause).pipe(Effect.annotateLogs("request_id", requestId))
-    const { headers, status, ...body } = await Effect.runPromiseWith(context)(refused)
-    const type = { "content-type": "application/json; charset=utf-8" }
-    write(response, requestId, { status, headers: { ...type, ...headers }, body: JSON.stringify(body) })
+    const why = await Effect.runPromiseWith(context)(refused)
+    write(response, requestId, gateway.inStyle(style, why, requestId))
   }
 
   const serve = (
@@ -119,7 +123,7 @@ const make = Effect.gen(function* () {
       // What was delivered must not be taken for the whole.
       if (response.headersSent) return void response.destroy()
       const error = Cause.findErrorOption(exit.cause)
-      if (Option.isNone(error)) return void failed(response, requestId, exit.cause).then(count)
+      if (Option.isNone(error)) return void failed(style, response, requestId, exit.cause).then(count)
       write(response, requestId, gateway.refusal(style, error.value, requestId))
       count()
     }

@@ -1,7 +1,8 @@
 /** What a call of a model is read from and written to, whoever takes it: the router's handler, or the lane in front of it. */
 import type { ServerResponse } from "node:http"
 import { ByteSize } from "effect"
-import type { Recipient, Style } from "../services/Gateway.ts"
+import { HttpServerResponse } from "effect/http"
+import type { Answer, Recipient, Style } from "../services/Gateway.ts"
 import { securityHeaders } from "./everyRequest.ts"
 
 export const largestBody = ByteSize.mebibytes(10)
@@ -28,6 +29,10 @@ const headersOf = (style: Style, requestId: string, contentType: string): Array<
   if (style === "anthropic") headers.push("request-id", requestId)
   return headers
 }
+
+/** An error, for those who answer with what the router knows. */
+export const responseOf = ({ body, headers, status }: Answer) =>
+  HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] })
 
 /** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
 export const recipientOf = (response: ServerResponse, style: Style, requestId: string): Recipient => ({

@@ -184,11 +184,19 @@ export interface ModelOffer {
   readonly since: DateTime.Utc
 }
 
-/** What is answered instead of a stream: the whole of it. */
+/** An error as it is answered: the whole of it. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | string
+  readonly body: string
+}
+
+/** A request that was refused before it was known to be a call, or for no fault of its own. */
+export interface RefusedRequest {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export class Gateway extends Context.Service<
@@ -214,6 +222,8 @@ export class Gateway extends Context.Service<
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
     /** An error as clients of that style read it. */
     readonly refusal: (style: Style, error: CallError, requestId: string) => Answer
+    /** The same of what is no call's error: nothing is at the path, or the instance cannot serve just now. */
+    readonly inStyle: (style: Style, refused: RefusedRequest, requestId: string) => Answer
   }
 >()("auspex/services/Gateway") {}
 

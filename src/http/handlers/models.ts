@@ -12,16 +12,12 @@ import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
 import { mediaType } from "../middleware/requestBody.ts"
-import { gatewayPaths } from "../gatewayPaths.ts"
-import { largestBody, recipientOf, versionHeaders } from "../modelCalls.ts"
+import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
+import { largestBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
 import { wholeBody } from "../wholeBody.ts"
 
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
-
-/** What clients of the messages style say, and only they. */
-const styleOf = ({ headers }: HttpServerRequest.HttpServerRequest): Style =>
-  headers["anthropic-version"] === undefined ? "openai" : "anthropic"
 
 const readBody = (request: HttpServerRequest.HttpServerRequest) =>
   mediaType(request.headers["content-type"]) === "application/json"
@@ -97,16 +93,7 @@ export const layer = HttpRouter.use(
       Effect.matchEffect(response, {
         onSuccess: Effect.succeed,
         onFailure: (error) =>
-          Effect.map(CurrentRequest, ({ requestId }) => {
-            const { body, headers, status } = gateway.refusal(style, error, requestId)
-            return typeof body === "string"
-              ? HttpServerResponse.text(body, {
-                  status,
-                  headers,
-                  contentType: "application/json; charset=utf-8"
-                })
-              : HttpServerResponse.uint8Array(body, { status, headers })
-          })
+          Effect.map(CurrentRequest, ({ requestId }) => responseOf(gateway.refusal(style, error, requestId)))
       })
 
     /** "authentication, rate limit, body" */
@@ -176,7 +163,7 @@ export const layer = HttpRouter.use(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const { requestId } = yield* CurrentRequest
-        const style = styleOf(request)
+        const style = styleSaid(request.headers)
         const models = Effect.andThen(reader(request), gateway.models)
         const response = yield* answered(
           style,

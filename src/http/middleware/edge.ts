@@ -13,6 +13,7 @@ import {
   HttpServerResponse
 } from "effect/http"
 import { IpNetwork } from "effect/net"
+import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
@@ -32,6 +33,8 @@ import {
   unavailable
 } from "../everyRequest.ts"
 import type { Refusal } from "../everyRequest.ts"
+import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
+import { responseOf } from "../modelCalls.ts"
 import { knownPath } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
 import { asOAuth } from "./oauthErrors.ts"
@@ -59,9 +62,16 @@ const nothingThere: Refusal = {
   detail: "There is nothing at this path: see /docs."
 }
 
-const notFound = (request: HttpServerRequest.HttpServerRequest, refuse: Refuse) => {
-  const known = knownPath(request.url)
-  if (known === undefined) return refuse(nothingThere)
+const noSuchCall: Refusal = {
+  ...nothingThere,
+  detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}: see /docs.`
+}
+
+const noPath = ({ isOfModels, refuse }: Visit) => refuse(isOfModels ? noSuchCall : nothingThere)
+
+const notFound = (visit: Visit) => {
+  const { known, refuse, request } = visit
+  if (known === undefined) return noPath(visit)
   const allow = [...known.methods].join(", ")
   if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: { allow } })
   return refuse({
@@ -73,20 +83,16 @@ const notFound = (request: HttpServerRequest.HttpServerRequest, refuse: Refuse) 
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
-const responseToCause = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  request: HttpServerRequest.HttpServerRequest,
-  refuse: Refuse
-) {
+const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, visit: Visit) {
   const failed = Cause.findErrorOption(cause)
   if (
     Option.isSome(failed) &&
     HttpServerError.isHttpServerError(failed.value) &&
     failed.value.reason._tag === "RouteNotFound"
   ) {
-    return notFound(request, refuse)
+    return notFound(visit)
   }
-  return refuse(yield* refusalOf(cause))
+  return visit.refuse(yield* refusalOf(cause))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -104,25 +110,34 @@ const finish = (response: HttpServerResponse.HttpServerResponse, requestId: stri
 }
 
 /** What a request is known by before anything is done for it. */
-const visitOf = (request: HttpServerRequest.HttpServerRequest, site: Site) => {
+const visitOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  site: Site,
+  inStyle: Gateway["Service"]["inStyle"]
+) => {
   const requestId = requestIdOf(request.headers["x-request-id"])
-  const refuse: Refuse = (refusal) =>
-    isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
-  return { request, requestId, path: pathOf(request.url), known: knownPath(request.url), refuse }
+  const path = pathOf(request.url)
+  const style = styleAt(path, request.headers)
+  const refuse: Refuse = (refusal) => {
+    if (style !== undefined) return responseOf(inStyle(style, refusal, requestId))
+    return isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
+  }
+  return { request, requestId, path, known: knownPath(request.url), refuse, isOfModels: style !== undefined }
 }
 type Visit = ReturnType<typeof visitOf>
 
 /** What is answered without asking the router. */
-const turnedAway = ({ known, path, refuse, request }: Visit) => {
+const turnedAway = (visit: Visit) => {
+  const { known, path, refuse, request } = visit
   if (request.source instanceof IncomingMessage && !hasOneHost(request.source)) {
     return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
   }
   // The router would end the path there, which nothing in front of us does.
-  if (/[;#]/.test(path)) return refuse(nothingThere)
+  if (/[;#]/.test(path)) return noPath(visit)
   // It would also take these for "/".
-  if (!path.startsWith("/") || path.startsWith("//")) return refuse(nothingThere)
+  if (!path.startsWith("/") || path.startsWith("//")) return noPath(visit)
   // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
-  if (known !== undefined && !known.methods.has(request.method)) return notFound(request, refuse)
+  if (known !== undefined && !known.methods.has(request.method)) return notFound(visit)
   return undefined
 }
 
@@ -142,6 +157,7 @@ export const layer = HttpRouter.middleware(
     const settings = yield* Settings
     const site = siteOf(settings.baseUrl)
     const health = yield* Health
+    const { inStyle } = yield* Gateway
     const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
     const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
 
@@ -160,7 +176,7 @@ export const layer = HttpRouter.middleware(
         const clock = fiber.getRef(Clock.Clock)
         const started = clock.currentTimeNanosUnsafe()
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const visit = visitOf(request, site)
+        const visit = visitOf(request, site, inStyle)
         const { known, path, refuse, requestId } = visit
         const route = known?.path ?? "none"
 
@@ -183,7 +199,7 @@ export const layer = HttpRouter.middleware(
         const responded = (path.startsWith("/health/") ? httpEffect : unlessLeaving(refuse)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, request, refuse)
+            (cause) => responseToCause(cause, visit)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>

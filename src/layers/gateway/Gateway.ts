@@ -13,7 +13,7 @@ import { Configured } from "./Configured.ts"
 import { makeCooldown } from "./cooldown.ts"
 import { Leaving } from "./leaving.ts"
 import { badCall, configuredOnly, noGateway, unknownModel } from "./letIn.ts"
-import { refusal } from "./refusal.ts"
+import { inStyle, refusal } from "./refusal.ts"
 import { makeRouting } from "./routing.ts"
 import { admitCount } from "./styles/index.ts"
 import { makeSurroundings } from "./surroundings.ts"
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  return Gateway.of({ begin, call, countTokens, models, refusal })
+  return Gateway.of({ begin, call, countTokens, models, refusal, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

@@ -12,7 +12,10 @@ import { readAnswer, streamReader } from "./styles/index.ts"
 import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./styles/types.ts"
 import type { Upstream } from "./upstream.ts"
 
-/** "held back (up to 64 frames or 256 KiB)" */
+/**
+ * "held back (up to 64 frames or 256 KiB)": of whole frames. One that has no end yet says nothing, so nothing of it can be
+ * delivered; the reader keeps it up to a size of its own, beyond which it is malformed.
+ */
 const mostHeldFrames = 64
 const mostHeldBytes = 256 * 1024
 /** An answer that is not a stream is held whole. */
@@ -175,7 +178,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.#isOver) {
       this.#size += chunk.length
       if (this.#size > largestError) this.#controller?.abort(over)
-    } else if (reader !== undefined) this.#deliver(reader.push(chunk), chunk.length)
+    } else if (reader !== undefined) this.#deliver(reader.push(chunk))
     else if (this.#size + chunk.length > (this.#status >= 300 ? largestError : largestAnswer))
       this.#fail("malformed")
     else this.#keep(chunk)
@@ -192,13 +195,12 @@ class Attempt implements Dispatcher.DispatchHandler {
     return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks)
   }
 
-  #deliver(piece: Piece, received: number): void {
+  #deliver(piece: Piece): void {
     const { progress } = this.#exchange
     this.#isFinished = piece.finished
     if (!progress.began) {
       if (piece.fault !== undefined && !piece.content) return this.#fail(piece.fault.kind)
-      this.#chunks.push(piece.bytes)
-      this.#size += received
+      if (piece.bytes.length > 0) this.#keep(piece.bytes)
       this.#heldFrames += piece.frames
       if (!piece.content && this.#heldFrames < mostHeldFrames && this.#size < mostHeldBytes) return
       this.#begin()
@@ -252,7 +254,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     const isEmpty = !progress.began && !piece.content
     if (piece.fault === undefined && piece.finished && isEmpty && !isLast()) return this.#fail("empty")
     if (piece.fault === undefined && !piece.finished && isEmpty) return this.#fail("ended")
-    this.#deliver(piece, 0)
+    this.#deliver(piece)
     if (this.#isOver) return
     if (!piece.finished) return this.#fail("ended")
     if (!progress.began) this.#begin()

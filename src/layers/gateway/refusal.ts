@@ -1,6 +1,6 @@
 /** Errors as the clients of a style read them, with the headers that their libraries act on. */
 import { Match } from "effect"
-import type { Answer, CallError, Style } from "../../services/Gateway.ts"
+import type { Answer, CallError, RefusedRequest, Style } from "../../services/Gateway.ts"
 import { errorBody } from "./styles/index.ts"
 
 const bodyStatus = { invalid_request: 400, payload_too_large: 413, unsupported_media_type: 415 } as const
@@ -33,23 +33,27 @@ const paramOf = (error: CallError): string | null => {
   return "param" in error ? error.param : null
 }
 
+export const inStyle = (
+  style: Style,
+  { code, detail, headers, param = null, status }: RefusedRequest & { readonly param?: string | null },
+  requestId: string
+): Answer => ({
+  status,
+  headers: {
+    ...headersOf(style, requestId),
+    "content-type": "application/json; charset=utf-8",
+    ...headers
+  },
+  body: errorBody(style, { status, message: detail, code, param, requestId })
+})
+
 export const refusal = (style: Style, error: CallError, requestId: string): Answer => {
+  const { code, detail } = error
   const status = statusOf(error)
-  return {
-    status,
-    headers: {
-      ...headersOf(style, requestId),
-      "content-type": "application/json; charset=utf-8",
-      ...("retry_after" in error && { "retry-after": String(error.retry_after) }),
-      ...(finalErrors.has(error._tag) && { "x-should-retry": "false" }),
-      ...(status === 401 && { "www-authenticate": 'Bearer error="invalid_token"' })
-    },
-    body: errorBody(style, {
-      status,
-      message: error.detail,
-      code: error.code,
-      param: paramOf(error),
-      requestId
-    })
+  const headers = {
+    ...("retry_after" in error && { "retry-after": String(error.retry_after) }),
+    ...(finalErrors.has(error._tag) && { "x-should-retry": "false" }),
+    ...(status === 401 && { "www-authenticate": 'Bearer error="invalid_token"' })
   }
+  return inStyle(style, { status, code, detail, headers, param: paramOf(error) }, requestId)
 }

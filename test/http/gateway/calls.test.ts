@@ -1,10 +1,20 @@
 /** Calls of models through HTTP, in both styles, charged as they should be. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { Health } from "../../../src/services/Health.ts"
 import { Credits } from "../../../src/services/Credits.ts"
-import { canary, chat, gatewayServer, message, Providers, spender } from "../../support/gateway.ts"
+import {
+  canary,
+  chat,
+  chatPath,
+  gatewayServer,
+  message,
+  messagesPath,
+  Providers,
+  spender
+} from "../../support/gateway.ts"
 import { stateOf } from "../../support/ledger.ts"
-import { get, member } from "../../support/server.ts"
+import { get, member, send } from "../../support/server.ts"
 import { answerText } from "../../support/upstream.ts"
 
 const models = [
@@ -14,6 +24,8 @@ const models = [
 
 /** 25 x 0.0002 + 9 x 0.0008 credits. */
 const cost = 12_200n
+
+const messagesVersion = { "anthropic-version": "2023-06-01" }
 
 layer(gatewayServer(models))("A call", (it) => {
   it.effect("of a chat completion is answered, charged and listed", () =>
@@ -91,6 +103,94 @@ layer(gatewayServer(models))("A call", (it) => {
         posted: 100_000_000n - 4n * cost,
         held: 0n
       })
+    })
+  )
+
+  it.effect("that cannot be translated is refused by the field's name, also in words, in both styles", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const message400 = yield* message(key, { model: "plain", mcp_servers: [{ name: "x" }] })
+      assert.strictEqual(message400.status, 400)
+      assert.match(String(member(message400.json, "error", "message")), /^mcp_servers: /)
+      const chat400 = yield* chat(key, { model: "claude", logprobs: true })
+      assert.strictEqual(chat400.status, 400)
+      assert.match(String(member(chat400.json, "error", "message")), /^logprobs: /)
+      assert.strictEqual(member(chat400.json, "error", "param"), "logprobs")
+    })
+  )
+
+  const base = "/api/v1/llm/v1"
+  const refused: ReadonlyArray<
+    readonly ["openai" | "anthropic", number, string, string, Readonly<Record<string, string>>?]
+  > = [
+    ["openai", 404, "POST", `${base}/responses`],
+    ["openai", 404, "POST", `${base}/embeddings`],
+    ["openai", 404, "GET", base],
+    ["openai", 404, "POST", `${base}/chat/completions;x`],
+    ["openai", 405, "GET", chatPath],
+    ["openai", 405, "PUT", chatPath, messagesVersion],
+    ["openai", 405, "DELETE", `${base}/models/plain`],
+    ["anthropic", 404, "GET", `${messagesPath}/batches?limit=1`],
+    ["anthropic", 404, "POST", `${base}/complete`, messagesVersion],
+    ["anthropic", 405, "GET", messagesPath],
+    ["anthropic", 405, "GET", `${messagesPath}/count_tokens`],
+    ["anthropic", 405, "POST", `${base}/models`, messagesVersion]
+  ]
+  it.effect.each(refused)("in the style %s: %i for %s %s is an error of that style", (given) =>
+    Effect.gen(function* () {
+      const [style, status, method, path, headers = {}] = given
+      const answer = yield* send(method, path, { headers: { ...headers, "x-request-id": "the-same" } })
+      assert.strictEqual(answer.status, status)
+      const { code = null, detail = null, error = null } = answer.json
+      assert.strictEqual(code, status === 404 ? "not_found" : "method_not_allowed")
+      assert.isString(detail)
+      assert.strictEqual(answer.headers.get("content-type"), "application/json; charset=utf-8")
+      assert.strictEqual(answer.headers.get("x-request-id"), "the-same")
+      assert.strictEqual(answer.headers.get("request-id"), style === "anthropic" ? "the-same" : null)
+      assert.strictEqual(answer.headers.get("allow") === null, status === 404)
+      if (style === "openai") {
+        assert.deepStrictEqual(error, { message: detail, type: "invalid_request_error", code, param: null })
+      } else {
+        const type = status === 404 ? "not_found_error" : "invalid_request_error"
+        assert.deepStrictEqual(error, { type, message: detail })
+        assert.deepInclude(answer.json, { type: "error", request_id: "the-same" })
+      }
+    })
+  )
+
+  it.effect("of a path that is none is told which there are", () =>
+    Effect.gen(function* () {
+      const { json } = yield* send("POST", `${base}/responses`)
+      for (const path of [chatPath, messagesPath, `${base}/models`]) {
+        assert.include(json["detail"], path)
+      }
+    })
+  )
+
+  it.effect("elsewhere keeps the shape of everything else", () =>
+    Effect.gen(function* () {
+      for (const path of ["/api/v1/llm", "/api/v1/llm/v2", "/api/v1/llm/v1x", "/api/v1/llm/usage/x"]) {
+        const answer = yield* send("GET", path, { headers: messagesVersion })
+        assert.hasAllKeys(answer.json, ["detail", "code"])
+      }
+    })
+  )
+})
+
+layer(gatewayServer(models))("A call of an instance that stops", (it) => {
+  it.effect("is asked in its style to try again", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      yield* Health.use(({ drain }) => drain)
+      const ofChat = yield* chat(key, { model: "plain" })
+      const ofMessage = yield* message(key, { model: "plain" })
+      for (const { headers, json, status } of [ofChat, ofMessage]) {
+        assert.strictEqual(status, 503)
+        assert.strictEqual(json["code"], "unavailable")
+        assert.strictEqual(headers.get("retry-after"), "1")
+      }
+      assert.strictEqual(member(ofChat.json, "error", "type"), "server_error")
+      assert.strictEqual(member(ofMessage.json, "error", "type"), "api_error")
     })
   )
 })

@@ -219,6 +219,17 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
+  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* clients()
+      const error = yield* failed(() => openai.responses.create({ model: "chat-plain", input: "Hello" }))
+      if (!(error instanceof OpenAIErrors.NotFoundError)) return assert.fail(String(error))
+      assert.strictEqual(error.code, "not_found")
+      assert.isString(error.requestID)
+      assert.include(error.message, "chat/completions")
+    })
+  )
+
   it.effect("lists the models and finds one, also with a slash in its name", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
@@ -365,6 +376,17 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       assert.instanceOf(down, AnthropicErrors.InternalServerError)
       assert.isString(down.requestID)
       assert.strictEqual(north.received.length, calls + 2)
+    })
+  )
+
+  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+    Effect.gen(function* () {
+      const { anthropic } = yield* clients()
+      const error = yield* failed(() => anthropic.messages.batches.list())
+      if (!(error instanceof AnthropicErrors.NotFoundError)) return assert.fail(String(error))
+      assert.strictEqual(error.type, "not_found_error")
+      assert.isString(error.requestID)
+      assert.include(error.message, "v1/messages")
     })
   )
 

@@ -3,12 +3,13 @@ import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { layer as http, listening } from "../../../src/http/server.ts"
 import { untraced } from "../../../src/layers/telemetry.ts"
 import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel } from "../../support/gateway.ts"
-import { get, post, raw, TestServer } from "../../support/server.ts"
+import { get, member, post, raw, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { until } from "../../support/upstream.ts"
 
@@ -91,6 +92,30 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
           comparable(yield* asked(wrong, chunked(body)), wrong)
         )
       }
+    })
+  )
+
+  it.effect("that fails by a fault of ours is told so in its style, as the router does", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { key } = yield* spender()
+      const headers = { "content-type": "application/json", "x-request-id": "the-same" }
+      const asked = (path: string, body: string | ReadableStream) => post(path, { token: key, headers, body })
+      yield* sql`alter table gateway_keys rename to mislaid`
+      const laned = yield* Effect.forEach([chatPath, messagesPath], (path) => asked(path, "{}"))
+      const routed = yield* Effect.forEach([chatPath, messagesPath], (path) => asked(path, chunked("{}")))
+      yield* sql`alter table mislaid rename to gateway_keys`
+      assert.deepStrictEqual(
+        laned.map(({ json, status }) => [status, json["code"], member(json, "error", "type")]),
+        [
+          [500, "internal_error", "server_error"],
+          [500, "internal_error", "api_error"]
+        ]
+      )
+      assert.deepStrictEqual(
+        laned.map((answer) => comparable(answer, key)),
+        routed.map((answer) => comparable(answer, key))
+      )
     })
   )
 

@@ -39,7 +39,9 @@ const beforeStream = [
   "malformed:0",
   "malformed:1",
   "hang:1",
-  "slow:200"
+  "slow:200",
+  "huge:300000",
+  "huge:12000000"
 ]
 const passedOn = ["status:400", "status:413", "status:422"]
 

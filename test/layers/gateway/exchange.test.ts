@@ -109,6 +109,63 @@ describe("An attempt at a provider", () => {
     })
   )
 
+  const role = chatText[0] ?? ""
+  const unended = (bytes: number) => `data: {"x":"${"x".repeat(bytes)}`
+
+  it.live("has delivered nothing while its first frame has no end, however much has come of it", () =>
+    Effect.gen(function* () {
+      const { ended, push, reset, written } = yield* started(true)
+      push(role)
+      for (let pieces = 0; pieces < 9; pieces++) push(unended(1024 * 1024))
+      reset()
+      assert.deepStrictEqual(yield* ended, {
+        outcome: "failed",
+        failure: { kind: "ended", status: null, retryAfterMillis: undefined }
+      })
+      assert.deepStrictEqual(written, [])
+    })
+  )
+
+  it.live("fails, so that another can serve, when a frame before its first content outgrows 10 MiB", () =>
+    Effect.gen(function* () {
+      const { aborted, ended, push, written } = yield* started(true)
+      push(role)
+      push(unended(6 * 1024 * 1024))
+      push("x".repeat(6 * 1024 * 1024))
+      assert.deepStrictEqual(yield* ended, {
+        outcome: "failed",
+        failure: { kind: "malformed", status: null, retryAfterMillis: undefined }
+      })
+      assert.isAbove(aborted(), 0)
+      assert.deepStrictEqual(written, [])
+    })
+  )
+
+  it.live("delivers a first content of 9 MiB, whatever pieces it comes in", () =>
+    Effect.gen(function* () {
+      const { ended, push, reset, written } = yield* started(true)
+      const content = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(9 * 1024 * 1024)}"}}]}\n\n`
+      push(role)
+      for (let at = 0; at < content.length; at += 65_536) push(content.slice(at, at + 65_536))
+      push(chatText.slice(-2).join(""))
+      reset()
+      assert.deepStrictEqual(yield* ended, { outcome: "streamed" })
+      assert.include(written.join(""), content)
+    })
+  )
+
+  it.live("holds back at most 256 KiB of what is no content", () =>
+    Effect.gen(function* () {
+      const { push, written } = yield* started(true)
+      const comment = `: ${"x".repeat(100 * 1024)}\n\n`
+      push(comment)
+      push(comment)
+      assert.deepStrictEqual(written, [])
+      push(comment)
+      assert.strictEqual(written.join(""), comment.repeat(3))
+    })
+  )
+
   it.live("whose client takes nothing for a minute is over, and the client does not take it for whole", () =>
     Effect.gen(function* () {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
