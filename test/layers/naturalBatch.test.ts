@@ -46,41 +46,48 @@ const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fib
 
 layer(database)("natural batching", (it) => {
   it.effect(
-    "a lone request starts at once; those that arrive while its statement runs go together in the next",
+    "a lone request starts at once, and the next beside it; those that arrive meanwhile go together",
     () =>
       Effect.gen(function* () {
         const { asked, begun, open } = yield* gated({ largest: 500 })
         const first = yield* asked([1])
-        const rest = [...(yield* asked([2])), ...(yield* asked([3, 4, 5]))]
         assert.deepStrictEqual(begun, [[1]])
+        const second = yield* asked([2])
+        assert.deepStrictEqual(begun, [[1], [2]])
+        const rest = [...(yield* asked([3])), ...(yield* asked([4, 5]))]
+        assert.deepStrictEqual(begun, [[1], [2]])
         yield* open
         assert.deepStrictEqual(
-          yield* answers([...first, ...rest]),
+          yield* answers([...first, ...second, ...rest]),
           [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
         )
-        assert.deepStrictEqual(begun, [[1], [2, 3, 4, 5]])
+        assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
       })
   )
 
-  it.effect("beside a statement that takes long there is a second one, but never a third", () =>
+  it.effect("beside a statement for several that takes long there is a second one, but never a third", () =>
     Effect.gen(function* () {
-      const { asked, begun, open } = yield* gated({ largest: 500, patience: 5 })
-      const fibers = [...(yield* asked([1])), ...(yield* asked([2, 3]))]
+      const { asked, begun, open } = yield* gated({ largest: 500, patience: 100 })
+      const fibers = [...(yield* asked([1, 2])), ...(yield* asked([3])), ...(yield* asked([4]))]
+      assert.deepStrictEqual(begun, [[1, 2]])
       yield* waited(() => begun.length === 2)
-      assert.deepStrictEqual(begun, [[1], [2, 3]])
-      fibers.push(...(yield* asked([4])))
-      yield* Effect.promise(() => setTimeout(50))
-      assert.deepStrictEqual(begun, [[1], [2, 3]])
+      assert.deepStrictEqual(begun, [
+        [1, 2],
+        [3, 4]
+      ])
+      fibers.push(...(yield* asked([5])))
+      yield* Effect.promise(() => setTimeout(150))
+      assert.strictEqual(begun.length, 2)
       yield* open
       yield* answers(fibers)
-      assert.deepStrictEqual(begun, [[1], [2, 3], [4]])
+      assert.deepStrictEqual(begun, [[1, 2], [3, 4], [5]])
     })
   )
 
   it.effect("while one statement takes long, the others go one after the other, each as soon as it may", () =>
     Effect.gen(function* () {
       const begun: Array<ReadonlyArray<number>> = []
-      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const gates = [yield* Deferred.make<void>(), yield* Deferred.make<void>()] as const
       const patience = 150
       const ask = yield* naturalBatch.make({
         run: (items: Arr.NonEmptyReadonlyArray<number>) => {
@@ -91,50 +98,61 @@ layer(database)("natural batching", (it) => {
         largest: 500,
         patience
       })
-      const asked = (item: number) =>
-        Effect.tap(Effect.forkChild(ask(item)), () => Effect.repeat(Effect.yieldNow, { times: 10 }))
-      const [stuck, second] = [yield* asked(0), yield* asked(1)]
+      const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
+        const fibers = yield* Effect.forEach(items, (item) => Effect.forkChild(ask(item)))
+        yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
+        return fibers
+      })
+      const fibers = [...(yield* asked([0, 10])), ...(yield* asked([1, 11]))]
       yield* waited(() => begun.length === 2)
-      // It loses its patience while both are busy, and waits no longer than until one of them is not.
-      const third = yield* asked(2)
+      // They lose their patience while both are busy, and wait no longer than until one of them is not.
+      fibers.push(...(yield* asked([2, 12])))
       yield* Effect.promise(() => setTimeout(patience + 50))
-      assert.deepStrictEqual(begun, [[0], [1]])
-      yield* Deferred.succeed(gates[1] ?? (yield* Effect.die("no gate")), undefined)
+      const before = [
+        [0, 10],
+        [1, 11]
+      ]
+      assert.deepStrictEqual(begun, before)
+      yield* Deferred.succeed(gates[1], undefined)
       yield* Effect.yieldNow.pipe(Effect.repeat({ times: 10 }))
-      assert.deepStrictEqual(begun, [[0], [1], [2]])
-      for (const gate of gates) yield* Deferred.succeed(gate, undefined)
-      assert.deepStrictEqual(yield* answers([stuck, second, third]), [0, 1, 2])
+      assert.deepStrictEqual(begun, [...before, [2, 12]])
+      yield* Deferred.succeed(gates[0], undefined)
+      assert.deepStrictEqual(yield* answers(fibers), [0, 10, 1, 11, 2, 12])
     })
   )
 
-  it.effect("callers that ask again soon share the next statement, and begin no second one", () =>
-    Effect.gen(function* () {
-      let [under, most, statements] = [0, 0, 0]
-      const ask = yield* naturalBatch.make({
-        run: (items: Arr.NonEmptyReadonlyArray<number>) =>
-          Effect.promise(async () => {
-            statements += 1
-            most = Math.max(most, ++under)
-            await setTimeout(1)
-            under -= 1
-            return items
-          }),
-        largest: 500,
-        patience: forever
-      })
-      const run = Effect.runPromiseWith(yield* Effect.context<never>())
-      const [callers, times] = [32, 150]
-      const caller = async (which: number) => {
-        for (let time = 0; time < times; time++) {
-          await run(ask(which))
-          if ((which + time) % 3 === 0) await setImmediate()
-          else if ((which + time) % 3 === 1) await setTimeout(time % 4)
+  it.effect(
+    "callers that ask again soon share the next statement: a second one goes beside a lone request only",
+    () =>
+      Effect.gen(function* () {
+        let [underWay, statements] = [0, 0]
+        const beside: Array<number> = []
+        const ask = yield* naturalBatch.make({
+          run: (items: Arr.NonEmptyReadonlyArray<number>) =>
+            Effect.promise(async () => {
+              statements += 1
+              if (underWay > 1) beside.push(underWay)
+              underWay += items.length
+              await setTimeout(1)
+              underWay -= items.length
+              return items
+            }),
+          largest: 500,
+          patience: forever
+        })
+        const run = Effect.runPromiseWith(yield* Effect.context<never>())
+        const [callers, times] = [32, 150]
+        const caller = async (which: number) => {
+          for (let time = 0; time < times; time++) {
+            await run(ask(which))
+            if ((which + time) % 3 === 0) await setImmediate()
+            else if ((which + time) % 3 === 1) await setTimeout(time % 4)
+          }
         }
-      }
-      yield* Effect.promise(() => Promise.all(Arr.range(1, callers).map(caller)))
-      assert.strictEqual(most, 1)
-      assert.isBelow(statements, (callers * times) / 2)
-    })
+        yield* Effect.promise(() => Promise.all(Arr.range(1, callers).map(caller)))
+        assert.deepStrictEqual(beside, [])
+        assert.isBelow(statements, (callers * times) / 2)
+      })
   )
 
   it.effect("what does not fit into a batch does not wait for it", () =>

@@ -1,7 +1,7 @@
 /**
- * Natural batching: a lone request starts at once; those that arrive while a statement runs go together in the next one.
- * So it costs no time when idle, and under load one statement serves many requests. One that waits for a lock holds up
- * nobody for long.
+ * Natural batching: a lone request starts at once, and so does what arrives while it is the only one; those that arrive
+ * while a statement serves several go together in the next one. So it costs no time when idle, and under load one statement
+ * serves many requests. One that waits for a lock holds up nobody for long.
  */
 import { Array as Arr, Context, Deferred, Effect, Exit, Option } from "effect"
 import type { Cause, Scope } from "effect"
@@ -32,7 +32,7 @@ export interface Options<In, Out> {
   readonly patience?: number
 }
 
-/** A second statement goes beside one that takes long; a third would only make the batches smaller. */
+/** A second statement goes beside a lone request, or one that takes long; a third would only make the batches smaller. */
 const inFlight = 2
 
 /**
@@ -80,7 +80,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(
   /** Workers without work, each by what wakes it. */
   const idle: Array<(wake: Effect.Effect<void>) => void> = []
   let isWaking = false
-  let busy = 0
+  /** Items whose statements are on their way. */
+  let underWay = 0
   let impatience: NodeJS.Timeout | undefined
   /** A request has lost its patience while both workers were busy: the first that is not any more begins. */
   let isOverdue = false
@@ -93,8 +94,10 @@ export const make = Effect.fnUntraced(function* <In, Out>(
     resume(Effect.yieldNow)
   }
 
+  const mayStart = () => underWay <= 1 || isOverdue || queue.length >= options.largest
+
   const wake = () => {
-    if (busy === 0 || isOverdue || queue.length >= options.largest) start()
+    if (mayStart()) start()
     else {
       impatience ??= setTimeout(() => {
         isOverdue = true
@@ -146,15 +149,16 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 
   // One function for all turns: V8 keeps what belongs to a generator function until all memory is collected.
   const work = Effect.gen(function* () {
-    if (queue.length === 0 || busy > 0) {
+    if (queue.length === 0 || !mayStart()) {
       yield* woken
       isWaking = false
     }
     let next: ReadonlyArray<Waiting<In, Out>> = queue.splice(0, options.largest)
+    const taken = next.length
     clearTimeout(impatience)
     impatience = undefined
     isOverdue = false
-    busy++
+    underWay += taken
     if (queue.length > 0) wake()
     while (Arr.isReadonlyArrayNonEmpty(next)) {
       const { later, now } =
@@ -162,9 +166,9 @@ export const make = Effect.fnUntraced(function* <In, Out>(
       yield* serve(now)
       next = later
     }
-    // Those that were answered ask again first, while this worker counts as busy: they would wake the other one.
+    // Those that were answered ask again first, while they still count: they would wake the other worker.
     yield* Effect.yieldNow
-    busy--
+    underWay -= taken
   })
 
   for (let worker = 0; worker < inFlight; worker++)
