@@ -14,6 +14,7 @@ const forever = 600_000
 const gated = Effect.fnUntraced(function* (options: {
   readonly largest: number
   readonly exclusive?: (item: number) => string
+  readonly accompanied?: number
   readonly patience?: number
   readonly answer?: (items: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>>
 }) {
@@ -28,6 +29,7 @@ const gated = Effect.fnUntraced(function* (options: {
       }),
     largest: options.largest,
     patience: options.patience ?? forever,
+    ...(options.accompanied !== undefined && { accompanied: options.accompanied }),
     ...(options.exclusive !== undefined && { exclusive: options.exclusive })
   })
   const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
@@ -62,6 +64,19 @@ layer(database)("natural batching", (it) => {
           [1, 2, 3, 4, 5].map((item) => `answer ${item}`)
         )
         assert.deepStrictEqual(begun, [[1], [2], [3, 4, 5]])
+      })
+  )
+
+  it.effect(
+    "where a lone request is not accompanied, those that arrive meanwhile wait for its statement",
+    () =>
+      Effect.gen(function* () {
+        const { asked, begun, open } = yield* gated({ largest: 500, accompanied: 0 })
+        const fibers = [...(yield* asked([1])), ...(yield* asked([2])), ...(yield* asked([3, 4]))]
+        assert.deepStrictEqual(begun, [[1]])
+        yield* open
+        yield* answers(fibers)
+        assert.deepStrictEqual(begun, [[1], [2, 3, 4]])
       })
   )
 

@@ -28,6 +28,11 @@ export interface Options<In, Out> {
   readonly exclusive?: (item: In) => string
   /** The largest batch; 1 turns batching off. */
   readonly largest: number
+  /**
+   * Beside a statement for at most so many items a second one goes at once; usually 1. With 0 even a lone request keeps the
+   * next ones waiting: where a statement is much work, few large ones are done sooner than many small ones.
+   */
+  readonly accompanied?: number
   /** For so many milliseconds a request waits for the statement before it; usually `usualPatience`. */
   readonly patience?: number
 }
@@ -94,7 +99,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(
     resume(Effect.yieldNow)
   }
 
-  const mayStart = () => underWay <= 1 || isOverdue || queue.length >= options.largest
+  const { accompanied = 1 } = options
+  const mayStart = () => underWay <= accompanied || isOverdue || queue.length >= options.largest
 
   const wake = () => {
     if (mayStart()) start()

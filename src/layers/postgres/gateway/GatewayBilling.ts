@@ -44,8 +44,8 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const abandoned = many(Abandoned)
   const largest = settings.largestBatch
-  const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest })
-  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest })
+  const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest, accompanied: 0 })
+  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest, accompanied: 0 })
   const recordSoon = yield* writeBehind.make({
     write: (calls: Arr.NonEmptyReadonlyArray<EndedCall>) => record(calls, sql),
     largest: largestRecord,
