@@ -106,7 +106,7 @@ export const oneTree = Effect.gen(function* () {
 })
 
 /** A connection of its own to the same database. */
-const anotherConnection = Layer.unwrap(
+export const anotherConnection = Layer.unwrap(
   Effect.map(PgClient.PgClient, ({ config }) => LogConnection.layer(config))
 ).pipe(Layer.fresh, Layer.provide(realTime))
 

@@ -17,8 +17,12 @@ export class LogConnection extends Context.Service<
   }
 >()("auspex/layers/postgres/LogConnection") {}
 
-/** Where everybody wants the processors, a pass that gives way may take much longer than it does by itself. */
-const patience = { statement_timeout: "30000" }
+const parameters = {
+  /** Where everybody wants the processors, a pass that gives way may take much longer than it does by itself. */
+  statement_timeout: "30000",
+  /** All is found by its key: a plan made while there were few predictions would read all of them at each pass. */
+  enable_seqscan: "off"
+}
 
 /** Beside the ordinary client of the same database. */
 export const layer = (connection: PgClient.PgPoolConfig) =>
@@ -28,7 +32,7 @@ export const layer = (connection: PgClient.PgPoolConfig) =>
       PgClient.make({
         ...connection,
         maxConnections: 1,
-        startupParameters: { ...connection.startupParameters, ...patience }
+        startupParameters: { ...connection.startupParameters, ...parameters }
       }),
       (client) => LogConnection.of({ client, giveWay: givingWay(client, "the public log") })
     )
