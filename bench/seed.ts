@@ -11,6 +11,16 @@ import {
   uuidText
 } from "./world.ts"
 
+/** Two halves at once, each over a connection of its own: a million rows are most of what a scenario waits for. */
+const inParts = <A, E, R>(count: number, write: (first: number, last: number) => Effect.Effect<A, E, R>) => {
+  const middle = Math.floor(count / 2)
+  const parts: ReadonlyArray<readonly [number, number]> = [
+    [0, middle - 1],
+    [middle, count - 1]
+  ]
+  return Effect.forEach(parts, ([first, last]) => write(first, last), { concurrency: 2, discard: true })
+}
+
 /**
  * Claimed agents, numbered from 0, one more than asked for: the sample. Their claim grants are paid, or the service would pay
  * a hundred thousand of them within its first minute, in the middle of some measurement.
@@ -20,10 +30,12 @@ export const agents = Effect.fnUntraced(function* (count: number) {
   const id = sql.literal(uuidText(agentPrefix, "n"))
   // Each of its own owner: the agents of one count as one in a pool.
   const owner = sql.literal(uuidText(ownerPrefix, "n"))
-  yield* sql`
+  yield* inParts(count + 1, (first, last) =>
+    Effect.andThen(
+      sql`
     insert into operators (id, created_at)
-    select ${owner}::uuid, now() - interval '90 days' from generate_series(0, ${count}::int) as n`
-  yield* sql`
+    select ${owner}::uuid, now() - interval '90 days' from generate_series(${first}::int, ${last}::int) as n`,
+      sql`
     insert into agents
       (id, name, type, languages, model_provider, model_name, model_capability_tag, hosting_mode, policy_profile,
        disclosure_level, default_spaces, auth_method, requested_scopes, secret_hash, created_at, provisional_until,
@@ -33,7 +45,9 @@ export const agents = Effect.fnUntraced(function* (count: number) {
            sha256(convert_to(n::text, 'UTF8')), now() - interval '90 days', now() - interval '83 days',
            now() - interval '90 days', now() - interval '90 days', now() - interval '89 days',
            ${owner}::uuid, 0
-      from generate_series(0, ${count}::int) as n`
+      from generate_series(${first}::int, ${last}::int) as n`
+    )
+  )
   yield* sql`vacuum (analyze) agents`
 })
 
@@ -118,13 +132,15 @@ export const predictionsOn = Effect.fnUntraced(function* (challenge: number, cou
   const sql = yield* SqlClient.SqlClient
   const agent = sql.literal(uuidText(agentPrefix, "n"))
   const challengeIs = sql.literal(uuidText(challengePrefix, String(challenge)))
-  yield* sql`
+  yield* inParts(
+    count,
+    (first, last) => sql`
     insert into predictions
       (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit)
     select c.id, ${agent}::uuid, 0, uuidv7(), direction, confidence, null, received_at, c.deadline, salt, body,
            sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)
       from challenges c
-      cross join generate_series(0, ${count - 1}::int) as n
+      cross join generate_series(${first}::int, ${last}::int) as n
       cross join lateral (
         select (array['bullish', 'bearish', 'neutral'])[1 + n % 3] as direction, (n % 101) / 100.0 as confidence,
                c.deadline - interval '1 hour' as received_at, sha256(convert_to(n::text, 'UTF8')) as salt) as p
@@ -133,6 +149,7 @@ export const predictionsOn = Effect.fnUntraced(function* (challenge: number, cou
           || '"reasoning_sha256":null,"received_at":"' || received_at || '","revision":0,"values":{"confidence":'
           || confidence || ',"direction":"' || direction || '"}}', 'UTF8') as body) as sealed
      where c.id = ${challengeIs}::uuid`
+  )
   yield* sql`
     insert into prediction_counts (challenge_id, shard, bullish, bearish, neutral)
     select challenge_id, 0, count(*) filter (where direction = 'bullish'), count(*) filter (where direction = 'bearish'),

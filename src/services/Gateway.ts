@@ -162,6 +162,7 @@ export const UsageDay = Schema.Struct({
   day: Schema.String.annotate({ description: "UTC, YYYY-MM-DD" }),
   key_id: GatewayKeyId,
   key_name: Schema.String,
+  key_prefix: Schema.String,
   model: Schema.String,
   ...UsageTotals.fields
 })

@@ -115,37 +115,46 @@ const make = Effect.gen(function* () {
     return stranger
   })
 
-  /** Within the address's limit, and with every failure as a page. */
-  const served = <E extends Failure, R>(work: Effect.Effect<Response, E, R>) =>
-    Effect.gen(function* () {
-      const { address } = yield* CurrentRequest
-      yield* limits.take("reads", address)
-      return yield* work
-    }).pipe(
-      Effect.catch((error) =>
-        Effect.map(CurrentRequest, ({ requestId }) => {
-          const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
-          return refuse(site, {
-            status: errorStatus(error),
-            detail: error.detail,
-            requestId,
-            ...(wait !== undefined && { headers: { "retry-after": wait } })
-          })
+  /** Within the address's limit, and with every failure as a page; an operator whom the work has identified stays in it. */
+  const served = <E extends Failure, R>(work: (whoLooks: typeof identify) => Effect.Effect<Response, E, R>) =>
+    Effect.suspend(() => {
+      let operatorsFrame: Frame | undefined
+      const whoLooks = Effect.tap(identify, ({ visitor: { frame } }) =>
+        Effect.sync(() => {
+          if (frame.operator !== null) operatorsFrame = frame
         })
       )
-    )
+      return Effect.gen(function* () {
+        const { address } = yield* CurrentRequest
+        yield* limits.take("reads", address)
+        return yield* work(whoLooks)
+      }).pipe(
+        Effect.catch((error) =>
+          Effect.map(CurrentRequest, ({ requestId }) => {
+            const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
+            return refuse(site, {
+              status: errorStatus(error),
+              detail: error.detail,
+              requestId,
+              ...(operatorsFrame !== undefined && { frame: operatorsFrame }),
+              ...(wait !== undefined && { headers: { "retry-after": wait } })
+            })
+          })
+        )
+      )
+    })
 
   const shown: Pages["Service"]["shown"] = (page) =>
-    served(
+    served((whoLooks) =>
       Effect.gen(function* () {
-        const { formSecret, formSecretIsNew, visitor } = yield* identify
+        const { formSecret, formSecretIsNew, visitor } = yield* whoLooks
         const response = yield* page(visitor)
         return formSecretIsNew ? cookies.set("form", formSecret, "browser")(response) : response
       })
     )
 
   const published = <E extends Failure, R>(page: (frame: Frame) => Effect.Effect<Response, E, R>) =>
-    served(
+    served(() =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const context = yield* Effect.context<R>()
@@ -159,7 +168,7 @@ const make = Effect.gen(function* () {
     )
 
   const submitted: Pages["Service"]["submitted"] = (act) =>
-    served(
+    served((whoLooks) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         if (isForeign(request, baseUrl)) {
@@ -168,7 +177,7 @@ const make = Effect.gen(function* () {
           })
         }
         const fields = yield* readForm
-        const { formSecret, visitor } = yield* identify
+        const { formSecret, visitor } = yield* whoLooks
         if (!isFormToken(fields.get(formTokenField) ?? "", formSecret)) {
           return yield* new FormRefused({
             detail:

@@ -79,7 +79,7 @@ export const show = (
 export const goTo = (site: Site, location: string) =>
   HttpServerResponse.empty({ status: 303, headers: { ...site.headers, location } })
 
-/** Says what is wrong; needs no session, so it can answer for any failure. */
+/** Says what is wrong; needs no session, so it can answer for any failure. Whose it is shows where that is known. */
 export const refuse = (
   site: Site,
   options: {
@@ -87,10 +87,11 @@ export const refuse = (
     readonly detail: string
     readonly requestId: string
     readonly headers?: Readonly<Record<string, string>>
+    readonly frame?: Frame
   }
 ) => {
-  const frame: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
-  return show(site, frame, refusal(options), options)
+  const nobody: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
+  return show(site, options.frame ?? nobody, refusal(options), options)
 }
 
 /** What stands behind the question mark of the address. */

@@ -186,10 +186,22 @@ const sumTable = (
     </table>
   </div>`
 
+/** What each key is called, with how it begins where others are called so, too. */
+const namesOf = (keys: ReadonlyArray<Pick<GatewayKey, "key_id" | "name" | "prefix">>) => {
+  const byId = new Map(keys.map((key) => [key.key_id, key]))
+  const sharing = Map.groupBy(byId.values(), ({ name }) => name)
+  return new Map<string, string>(
+    Array.from(byId, ([id, { name, prefix }]) => [
+      id,
+      sharing.get(name)?.length === 1 ? name : `${name} (${prefix}…)`
+    ])
+  )
+}
+
 const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usage) => {
-  const names = new Map<string, string>([
-    ...keys.map(({ key_id, name }) => [key_id, name] as const),
-    ...usage.rows.map(({ key_id, key_name }) => [key_id, key_name] as const)
+  const names = namesOf([
+    ...keys,
+    ...usage.rows.map(({ key_id, key_name, key_prefix }) => ({ key_id, name: key_name, prefix: key_prefix }))
   ])
   /** What is asked for may be no key of theirs at all. */
   const keyName = (id: string) => names.get(id) ?? id.slice(0, 36)

@@ -247,6 +247,11 @@ layer(testServer())("What keys were used for", (it) => {
       const ofOne = textOf(yield* visitor.open(link))
       assert.include(ofOne, "Of key 2 only.")
       assert.include(ofOne, "Key Calls Credits key 2 1 1")
+      yield* sql`update gateway_keys set name = 'twin', prefix = 'aus_gw_k' || right(name, 1) where name in ('key 1', 'key 2')`
+      assert.include(
+        textOf(yield* visitor.open(page)),
+        "Key Calls Credits twin (aus_gw_k1…) 1 2 twin (aus_gw_k2…) 1 1"
+      )
       // One without use is named by the page that shows it, which stays.
       const [, next = ""] = /href="([^"]*cursor=[^"]*)"\s*>Next page/.exec(first.text) ?? []
       const second = yield* visitor.open(unescaped(next))

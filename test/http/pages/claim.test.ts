@@ -220,6 +220,8 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
       })
       assert.strictEqual(refused.status, 403)
       assert.include(textOf(refused), "That was refused")
+      // Whose page it is can be seen, and left, on it, too.
+      assert.include(textOf(refused), "Your agents Sign out")
       assert.strictEqual((yield* visitor.open(second.path)).status, 200)
     })
   )
