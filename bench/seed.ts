@@ -11,7 +11,7 @@ import {
   uuidText
 } from "./world.ts"
 
-/** Two halves at once, each over a connection of its own: a million rows are most of what a scenario waits for. */
+/** Two halves at once, over the two connections of `Database.patient`: a million rows are most of what a scenario waits for. */
 const inParts = <A, E, R>(count: number, write: (first: number, last: number) => Effect.Effect<A, E, R>) => {
   const middle = Math.floor(count / 2)
   const parts: ReadonlyArray<readonly [number, number]> = [

@@ -115,11 +115,17 @@ const make = Effect.gen(function* () {
     return stranger
   })
 
-  /** Within the address's limit, and with every failure as a page; an operator whom the work has identified stays in it. */
-  const served = <E extends Failure, R>(work: (whoLooks: typeof identify) => Effect.Effect<Response, E, R>) =>
+  /**
+   * Within the address's limit, and with every failure as a page: with the operator's header once the work has identified
+   * one, with nobody's before, and where the edge answers.
+   */
+  const served = <E extends Failure, R>(
+    work: (identifyVisitor: typeof identify) => Effect.Effect<Response, E, R>
+  ) =>
     Effect.suspend(() => {
+      // Of this request: `served` is called once for all of them.
       let operatorsFrame: Frame | undefined
-      const whoLooks = Effect.tap(identify, ({ visitor: { frame } }) =>
+      const identifyVisitor = Effect.tap(identify, ({ visitor: { frame } }) =>
         Effect.sync(() => {
           if (frame.operator !== null) operatorsFrame = frame
         })
@@ -127,7 +133,7 @@ const make = Effect.gen(function* () {
       return Effect.gen(function* () {
         const { address } = yield* CurrentRequest
         yield* limits.take("reads", address)
-        return yield* work(whoLooks)
+        return yield* work(identifyVisitor)
       }).pipe(
         Effect.catch((error) =>
           Effect.map(CurrentRequest, ({ requestId }) => {
@@ -145,9 +151,9 @@ const make = Effect.gen(function* () {
     })
 
   const shown: Pages["Service"]["shown"] = (page) =>
-    served((whoLooks) =>
+    served((identifyVisitor) =>
       Effect.gen(function* () {
-        const { formSecret, formSecretIsNew, visitor } = yield* whoLooks
+        const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
         const response = yield* page(visitor)
         return formSecretIsNew ? cookies.set("form", formSecret, "browser")(response) : response
       })
@@ -168,7 +174,7 @@ const make = Effect.gen(function* () {
     )
 
   const submitted: Pages["Service"]["submitted"] = (act) =>
-    served((whoLooks) =>
+    served((identifyVisitor) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         if (isForeign(request, baseUrl)) {
@@ -177,7 +183,7 @@ const make = Effect.gen(function* () {
           })
         }
         const fields = yield* readForm
-        const { formSecret, visitor } = yield* whoLooks
+        const { formSecret, visitor } = yield* identifyVisitor
         if (!isFormToken(fields.get(formTokenField) ?? "", formSecret)) {
           return yield* new FormRefused({
             detail:

@@ -79,7 +79,7 @@ export const show = (
 export const goTo = (site: Site, location: string) =>
   HttpServerResponse.empty({ status: 303, headers: { ...site.headers, location } })
 
-/** Says what is wrong; needs no session, so it can answer for any failure. Whose it is shows where that is known. */
+/** Says what is wrong; needs no session, so it can answer for any failure. `frame` is the operator's, once identified. */
 export const refuse = (
   site: Site,
   options: {

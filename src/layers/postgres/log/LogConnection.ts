@@ -20,7 +20,10 @@ export class LogConnection extends Context.Service<
 const parameters = {
   /** Where everybody wants the processors, a pass that gives way may take much longer than it does by itself. */
   statement_timeout: "30000",
-  /** All is found by its key: a plan made while there were few predictions would read all of them at each pass. */
+  /**
+   * What waits is found by its key: a plan that was made while there were few predictions, and is kept, would read all of
+   * them at each pass. What has no index, as the one row of the state, is read whole all the same.
+   */
   enable_seqscan: "off"
 }
 
