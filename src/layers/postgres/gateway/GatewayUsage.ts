@@ -83,8 +83,8 @@ const make = Effect.gen(function* () {
 
   const days: GatewayUsage["Service"]["days"] = Effect.fn("GatewayUsage.days")((of, { since, until }) =>
     dayRows(sql`
-      select to_char(d.day, 'YYYY-MM-DD') as day, d.key_id::text, k.name as key_name, k.prefix as key_prefix, d.model, d.calls, d.failed_calls,
-             d.prompt_tokens, d.completion_tokens, d.cost
+      select to_char(d.day, 'YYYY-MM-DD') as day, d.key_id::text, k.name as key_name, k.prefix as key_prefix, d.model,
+             d.calls, d.failed_calls, d.prompt_tokens, d.completion_tokens, d.cost
         from (
           select day, key_id, model, sum(calls)::int as calls, sum(failed_calls)::int as failed_calls,
                  sum(prompt_tokens)::float8 as prompt_tokens, sum(completion_tokens)::float8 as completion_tokens,
