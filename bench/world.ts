@@ -11,7 +11,10 @@ export const limitPerMinute = 999_999_999
 
 /** Seeded agents. On a hot challenge each predicts once. */
 export const agentCount = 100_000
-/** Those that predict in the spread scenario: few enough to be remembered between two of their predictions. */
+/**
+ * Those that predict in the spread scenario at a time: few enough to be remembered between two of their predictions. When
+ * each has predicted everything, as many others take their place.
+ */
 export const busyAgents = 2000
 export const spreadChallenges = 1024
 /** Every round on a hot challenge takes fresh ones. They follow the spread ones. */
@@ -87,8 +90,9 @@ export const pairAt = (
   if (pairs.kind === "spread") {
     const challenge = index % spreadChallenges
     const turn = Math.floor(index / spreadChallenges)
-    if (turn >= busyAgents) throw new Error("the spread scenario has run out of fresh pairs")
-    return { challenge, agent: (turn + challenge * spreadStride) % busyAgents }
+    if (turn >= agentCount) throw new Error("the spread scenario has run out of fresh pairs")
+    const first = turn - (turn % busyAgents)
+    return { challenge, agent: first + ((turn + challenge * spreadStride) % busyAgents) }
   }
   if (pairs.kind === "pools") {
     const pool = index % pairs.count

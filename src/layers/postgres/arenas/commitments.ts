@@ -1,5 +1,5 @@
 /** What a prediction commits to: its canonical body, and the salt that keeps it from being guessed. */
-import { createHash, randomBytes } from "node:crypto"
+import { hash, randomBytes } from "node:crypto"
 import { DateTime } from "effect"
 import type { ChallengeType } from "../../../services/Challenges.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
@@ -25,8 +25,7 @@ export const bodyAround = (
     agent_id: item.agentId,
     challenge_id: item.challengeId.toLowerCase(),
     kind,
-    reasoning_sha256:
-      item.reasoning === null ? null : createHash("sha256").update(item.reasoning, "utf8").digest("hex"),
+    reasoning_sha256: item.reasoning === null ? null : hash("sha256", item.reasoning, "hex"),
     received_at: DateTime.formatIso(item.receivedAt)
   })
   return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${canonicalJson(values)}}` }
