@@ -5,34 +5,21 @@
 import { hash } from "node:crypto"
 
 const leafPrefix = Buffer.of(0x00)
-const hashLength = 32
+const nodePrefix = Buffer.of(0x01)
 
-/**
- * In one call: half of what a hash of so few bytes costs is the object that takes them bit by bit. And by way of a text:
- * most of the other half is memory of its own for the answer, which a `Buffer` made of a short text does not need.
- */
-const sha256 = (bytes: Uint8Array): Buffer => Buffer.from(hash("sha256", bytes, "binary"), "binary")
+/** In one call: half of what a hash of so few bytes costs is the object that takes them bit by bit. */
+const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => hash("sha256", Buffer.concat(parts), "buffer")
 
 /** A tile is the subtree of this height: 256 hashes wide. */
 const tileHeight = 8
 export const tileWidth = 2 ** tileHeight
 
-export const leafHash = (entry: Uint8Array): Buffer => sha256(Buffer.concat([leafPrefix, entry]))
+export const leafHash = (entry: Uint8Array): Buffer => sha256(leafPrefix, entry)
 
-/** Written over for each node: nothing of it is left when the hash is there. */
-const pair = Buffer.alloc(1 + 2 * hashLength, 0x01)
-
-/** Of two hashes. */
-export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => {
-  if (left.length !== hashLength || right.length !== hashLength)
-    throw new RangeError("a node is of two hashes")
-  pair.set(left, 1)
-  pair.set(right, 1 + hashLength)
-  return sha256(pair)
-}
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(nodePrefix, left, right)
 
 /** The root of a tree without leaves. */
-export const emptyRoot: Buffer = sha256(Buffer.alloc(0))
+export const emptyRoot: Buffer = sha256()
 
 /** The root of a full tile: node `n` of level `level` is that of the leaves `[n * 256^level, (n + 1) * 256^level)`. */
 export interface FullNode {

@@ -1,5 +1,5 @@
 /** Predictions beside their sealed bodies, their commits in the log, and what the log reveals of them. */
-import { hash } from "node:crypto"
+import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
@@ -42,7 +42,7 @@ type Row = typeof Row.Type
 const commitDomain = Buffer.from("auspex/commit/v1\0")
 
 const commitOf = ({ body, salt }: Row): Buffer =>
-  Buffer.from(hash("sha256", Buffer.concat([commitDomain, salt, body]), "binary"), "binary")
+  createHash("sha256").update(commitDomain).update(salt).update(body).digest()
 
 /** What a prediction says, in the form that its columns have, with whatever they have of the other. */
 const valuesOf = (row: Row) =>
@@ -60,7 +60,8 @@ const bodyOf = (row: Row) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
   kind: row.type,
-  reasoning_sha256: row.reasoning === null ? null : hash("sha256", row.reasoning, "hex"),
+  reasoning_sha256:
+    row.reasoning === null ? null : createHash("sha256").update(row.reasoning, "utf8").digest("hex"),
   received_at: row.received_at,
   revision: row.revision,
   values: valuesOf(row)
