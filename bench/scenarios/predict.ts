@@ -78,7 +78,8 @@ const scripts = {
   spread: [
     ...index,
     `\\set challenge :index % ${spreadChallenges}`,
-    `\\set agent (:index / ${spreadChallenges} + :challenge * ${spreadStride}) % ${busyAgents}`
+    `\\set pass :index / ${spreadChallenges}`,
+    `\\set agent :pass - :pass % ${busyAgents} + (:pass + :challenge * ${spreadStride}) % ${busyAgents}`
   ],
   hot: [...index, `\\set challenge :hot + :index / ${agentCount}`, `\\set agent :index % ${agentCount}`]
 } as const
