@@ -50,6 +50,9 @@ export interface Gatewayed {
 
 const promptPadding = 200_000
 
+/** All are warmed longer than elsewhere: V8 still compiles a service of many functions when it is done with a proxy. */
+const warmings = 3
+
 const loads: ReadonlyArray<Load> = [
   ...[1, 16, 64].map((connections) => ({ name: "plain", stream: false, padding: 0, connections })),
   ...[1, 16, 64].map((connections) => ({ name: "stream", stream: true, padding: 0, connections })),
@@ -141,7 +144,7 @@ export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Pl
   const call = yield* caller(postgres.pid)
   for (const target of Object.values(all)) {
     for (const load of [loads[1], loads[4]]) {
-      if (load !== undefined) yield* call(jobOf(target, load, plan, plan.warmSeconds), target.server)
+      if (load !== undefined) yield* call(jobOf(target, load, plan, warmings * plan.warmSeconds), target.server)
     }
   }
   yield* ledgerAlone(url, 16, plan.warmSeconds)
