@@ -144,7 +144,8 @@ export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Pl
   const call = yield* caller(postgres.pid)
   for (const target of Object.values(all)) {
     for (const load of [loads[1], loads[4]]) {
-      if (load !== undefined) yield* call(jobOf(target, load, plan, warmings * plan.warmSeconds), target.server)
+      if (load !== undefined)
+        yield* call(jobOf(target, load, plan, warmings * plan.warmSeconds), target.server)
     }
   }
   yield* ledgerAlone(url, 16, plan.warmSeconds)
