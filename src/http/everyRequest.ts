@@ -4,14 +4,15 @@ import type { IncomingMessage } from "node:http"
 import { Effect, Metric } from "effect"
 import type { Cause } from "effect"
 import { storeUnavailableIn } from "../services/errors.ts"
+import { withoutPrefixed } from "../services/ownSecrets.ts"
 
 export const pathOf = (url: string) => url.split("?", 1).join("")
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The id that was sent, or one of ours. */
+/** The id that was sent, or one of ours: ids are logged, traced and kept, so one that holds a secret is not taken. */
 export const requestIdOf = (sent: string | undefined): string =>
-  sent !== undefined && acceptedId.test(sent) ? sent : randomUUID()
+  sent !== undefined && acceptedId.test(sent) && withoutPrefixed(sent) === sent ? sent : randomUUID()
 
 const requestDuration = (attributes: Record<string, string>) =>
   Metric.histogram("http_request_duration_seconds", {

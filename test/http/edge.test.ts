@@ -36,6 +36,19 @@ const chunks = (size: number) =>
   })
 
 layer(testServer())("The edge", (it) => {
+  it.effect("answers with the request id that was sent, unless it holds a secret of ours", () =>
+    Effect.gen(function* () {
+      const asked = (id: string) =>
+        Effect.map(get("/health/live", { headers: { "x-request-id": id } }), ({ headers }) =>
+          headers.get("x-request-id")
+        )
+      assert.strictEqual(yield* asked("mine-1.2_3"), "mine-1.2_3")
+      for (const secret of ["aus_gw_0123456789abcdef", "x-aus_cs_0123456789"]) {
+        assert.match(String(yield* asked(secret)), /^[0-9a-f-]{36}$/)
+      }
+    })
+  )
+
   it.effect.each([
     "/api",
     "/api/v1",

@@ -6,11 +6,12 @@ import { fileURLToPath } from "node:url"
 import { NodeServices } from "@effect/platform-node"
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, FileSystem, Schedule } from "effect"
+import { Effect, FileSystem, Redacted, Schedule } from "effect"
 import type { PlatformError, Scope } from "effect"
 import { inject } from "vitest"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
+import { Observed, observed, spanText } from "../support/observed.ts"
 
 const isRoot = process.getuid?.() === 0
 
@@ -71,6 +72,18 @@ const rule = <E>(
 ) => it.live(name, () => Effect.provide(effect, NodeServices.layer))
 
 describe("the embedded PostgreSQL", () => {
+  rule(
+    "says its password in no trace and no log",
+    Effect.gen(function* () {
+      const { lines, spans } = yield* Observed
+      const { url } = yield* start({ dataDir: join(yield* temporary, "data"), settings })
+      const { password } = new URL(Redacted.value(url))
+      assert.isAbove(password.length, 20)
+      assert.isAbove(spans.length, 0)
+      for (const text of [...lines, ...spans.map(spanText)]) assert.notInclude(text, password)
+    }).pipe(Effect.scoped, Effect.provide(observed))
+  )
+
   rule(
     "is made by the first start, ends with its scope, and keeps its rows for the second start",
     Effect.gen(function* () {

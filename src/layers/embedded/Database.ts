@@ -19,8 +19,11 @@ export const prepare = Effect.fn("Database.prepare")(function* (cluster: Cluster
     const sql = yield* PgClient.PgClient
     const roles = yield* sql`select from pg_roles where rolname = ${name}`
     if (roles.length === 0) yield* sql`create role ${sql(name)}`
-    // Every time, since the password file may have been replaced.
-    yield* sql`alter role ${sql(name)} login createdb password ${sql.literal(`'${password}'`)}`
+    // Every time, since the password file may have been replaced. It stands in the statement, which a trace would hold.
+    yield* Effect.withTracerEnabled(
+      sql`alter role ${sql(name)} login createdb password ${sql.literal(`'${password}'`)}`,
+      false
+    )
     const databases = yield* sql`select from pg_database where datname = ${name}`
     if (databases.length === 0) yield* sql`create database ${sql(name)} owner ${sql(name)}`
   }).pipe(

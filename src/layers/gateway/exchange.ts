@@ -83,6 +83,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   readonly #chunks: Array<Uint8Array> = []
   #size = 0
   #heldFrames = 0
+  #hasContent = false
   #isUnread = false
   #isFinished = false
 
@@ -90,10 +91,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#exchange = exchange
     this.#resume = resume
     const { firstByteTimeout, responseTimeout } = exchange.upstream.provider
-    this.#timer = setTimeout(
-      () => this.#fail("timeout"),
-      exchange.stream ? firstByteTimeout : responseTimeout
-    )
+    this.#timer = setTimeout(() => this.#late(), exchange.stream ? firstByteTimeout : responseTimeout)
   }
 
   /** The client has left, or the attempt is over: nothing more is wanted of the provider. */
@@ -122,10 +120,17 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** What has said that it is complete is, also where its connection stays open. */
-  #idle(): void {
+  #late(): void {
     if (!this.#isFinished) return this.#fail("timeout")
     this.onResponseEnd()
     this.#controller?.abort(over)
+  }
+
+  /** For the first content, or for what comes after it. */
+  #waitAnew(): void {
+    const { firstByteTimeout, idleTimeout } = this.#exchange.upstream.provider
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#late(), this.#hasContent ? idleTimeout : firstByteTimeout)
   }
 
   /** The client takes nothing any more. */
@@ -197,7 +202,11 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #deliver(piece: Piece): void {
     const { progress } = this.#exchange
+    const isFirst = piece.content && !this.#hasContent
     this.#isFinished = piece.finished
+    this.#hasContent = piece.content
+    // Nothing but content puts off when it must have come, also where what it was held back for was delivered.
+    if (isFirst && !this.#isUnread) this.#waitAnew()
     if (!progress.began) {
       if (piece.fault !== undefined && !piece.content) return this.#fail(piece.fault.kind)
       if (piece.bytes.length > 0) this.#keep(piece.bytes)
@@ -205,18 +214,16 @@ class Attempt implements Dispatcher.DispatchHandler {
       if (!piece.content && this.#heldFrames < mostHeldFrames && this.#size < mostHeldBytes) return
       this.#begin()
     } else {
-      if (piece.frames > 0) this.#timer.refresh()
+      if (piece.frames > 0 && piece.content) this.#timer.refresh()
       this.#write(piece.bytes)
     }
     if (piece.fault !== undefined) this.#fail(piece.fault.kind)
   }
 
   #begin(): void {
-    const { now, progress, recipient, upstream } = this.#exchange
+    const { now, progress, recipient } = this.#exchange
     progress.began = true
     progress.firstByteAt = now()
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#idle(), upstream.provider.idleTimeout)
     recipient.begin("text/event-stream; charset=utf-8")
     this.#write(this.#received())
     this.#chunks.length = 0
@@ -224,7 +231,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   /** While the client has no room, nothing is read from the provider, and it is the client who is waited for. */
   #write(bytes: Uint8Array): void {
-    const { recipient, upstream } = this.#exchange
+    const { recipient } = this.#exchange
     if (bytes.length === 0 || recipient.write(bytes) || this.#isUnread) return
     this.#isUnread = true
     this.#controller?.pause()
@@ -233,8 +240,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     recipient.whenDrained(() => {
       if (this.#isOver) return
       this.#isUnread = false
-      clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#idle(), upstream.provider.idleTimeout)
+      this.#waitAnew()
       this.#controller?.resume()
     })
   }

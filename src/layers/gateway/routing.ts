@@ -175,7 +175,6 @@ export const makeRouting = (cooldown: Cooldown): Route => {
           "gateway.outcome": outcomeName(ended)
         })
       )
-      if (outcome.outcome === "left") return Exit.interrupt()
       countAttempt(
         {
           provider: route.provider.name,
@@ -185,6 +184,7 @@ export const makeRouting = (cooldown: Cooldown): Route => {
         },
         around.metrics
       )
+      if (outcome.outcome === "left") return Exit.interrupt()
       if (!pinned) noteHealth(route, outcome, model.name, around)
       switch (outcome.outcome) {
         case "whole":

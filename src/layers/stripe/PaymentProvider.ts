@@ -26,12 +26,17 @@ const unavailable = () =>
   })
 
 /** What went wrong, and not with what: the library's errors carry what was sent. */
-const aboutError = (error: unknown) => ({
-  kind: Predicate.hasProperty(error, "type") ? String(error.type) : "unknown",
-  code: Predicate.hasProperty(error, "code") ? String(error.code) : "none",
-  status: Predicate.hasProperty(error, "statusCode") ? String(error.statusCode) : "none",
-  stripe_request: Predicate.hasProperty(error, "requestId") ? String(error.requestId) : "none"
-})
+const aboutError = (error: unknown) => {
+  // The library's errors have all of these members, of which those that it knows nothing of are undefined.
+  const said = (name: string, otherwise = "none") =>
+    Predicate.hasProperty(error, name) ? String(error[name] ?? otherwise) : otherwise
+  return {
+    kind: said("type", "unknown"),
+    code: said("code"),
+    status: said("statusCode"),
+    stripe_request: said("requestId")
+  }
+}
 
 const creditsText = (credits: number): string => new Intl.NumberFormat("en").format(credits)
 

@@ -72,6 +72,20 @@ for (const [name, server] of servers)
       return items[0]
     })
 
+    /** Attempts that clients left, as operations staff see them. */
+    const attemptsLeft = (model: string) =>
+      Effect.map(get("/metrics"), ({ text }) => {
+        const line = text
+          .split("\n")
+          .find(
+            (each) =>
+              each.startsWith("auspex_gateway_attempts{") &&
+              each.includes(`model="${model}"`) &&
+              each.includes('outcome="left"')
+          )
+        return Number(line?.split(" ").at(-1) ?? 0)
+      })
+
     it.effect.each([
       ["before anything has come", "slow", 0, false],
       ["after the first byte of a stream", "paced", 1, true],
@@ -82,6 +96,7 @@ for (const [name, server] of servers)
         const { agentId, key } = yield* spender()
         const { north } = yield* Providers
         const before = north.aborted
+        const counted = yield* attemptsLeft(model)
         yield* leaveAfter(key, model, bytes, stream)
         const item = yield* listed(key)
         assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
@@ -94,6 +109,7 @@ for (const [name, server] of servers)
           held: 0n
         })
         yield* until(() => north.aborted > before)
+        assert.strictEqual(yield* attemptsLeft(model), counted + 1)
         assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
       })
     )

@@ -166,6 +166,36 @@ describe("An attempt at a provider", () => {
     })
   )
 
+  it.live("is waited for until its first content, however many frames without any come meanwhile", () =>
+    Effect.gen(function* () {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      const { ended, push, written } = yield* started(true)
+      push(role)
+      for (let pings = 0; pings < 120; pings++) {
+        push(": ping\n\n")
+        vi.advanceTimersByTime(long / 120)
+      }
+      vi.useRealTimers()
+      assert.include(written.join(""), ": ping\n\n".repeat(119))
+      assert.deepStrictEqual(yield* ended, { outcome: "broken", kind: "timeout" })
+    }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
+  )
+
+  it.live("may take as long again between two frames once there is content", () =>
+    Effect.gen(function* () {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      const { ended, push, written } = yield* started(true)
+      for (const frame of chatText) {
+        push(frame)
+        vi.advanceTimersByTime(long - 1)
+      }
+      vi.advanceTimersByTime(1)
+      vi.useRealTimers()
+      assert.include(written.join(""), "[DONE]")
+      assert.deepStrictEqual(yield* ended, { outcome: "streamed" })
+    }).pipe(Effect.ensuring(Effect.sync(() => vi.useRealTimers())))
+  )
+
   it.live("whose client takes nothing for a minute is over, and the client does not take it for whole", () =>
     Effect.gen(function* () {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
