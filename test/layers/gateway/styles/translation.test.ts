@@ -431,6 +431,69 @@ describe("A request in the other style", () => {
       }
     ],
     [
+      "nothing of members that are null",
+      "openai",
+      chat({
+        tools: null,
+        tool_choice: null,
+        parallel_tool_calls: null,
+        response_format: null,
+        reasoning_effort: null,
+        modalities: null,
+        logprobs: null
+      }),
+      {}
+    ],
+    [
+      "nothing of members of messages that are null",
+      "anthropic",
+      message({ system: null, tools: null, tool_choice: null, thinking: null, output_config: null }),
+      {}
+    ],
+    [
+      "nothing of a format and an effort that are null",
+      "anthropic",
+      message({ output_config: { effort: null, format: null } }),
+      {}
+    ],
+    ["no empty list of tools", "openai", chat({ tools: [], tool_choice: "auto" }), {}],
+    [
+      "no empty list of messages' tools",
+      "anthropic",
+      message({ tools: [], tool_choice: { type: "auto" } }),
+      {}
+    ],
+    ["no effort of thinking that adapts", "anthropic", message({ thinking: { type: "adaptive" } }), {}],
+    [
+      "no effort of thinking between tools",
+      "anthropic",
+      message({ thinking: { type: "between_tools" } }),
+      {}
+    ],
+    [
+      "an assistant's calls without a word",
+      "openai",
+      chat({ messages: [user, { role: "assistant", tool_calls: [call("a", "look", "{}")] }] }),
+      {
+        messages: [
+          user,
+          { role: "assistant", content: [{ type: "tool_use", id: "a", name: "look", input: {} }] }
+        ]
+      }
+    ],
+    [
+      "what a tool gave, also if nothing",
+      "anthropic",
+      message({ messages: [{ role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] }] }),
+      { messages: [{ role: "tool", tool_call_id: "a", content: "" }] }
+    ],
+    [
+      "a user's empty text",
+      "anthropic",
+      message({ messages: [{ role: "user", content: "" }] }),
+      { messages: [{ role: "user", content: "" }] }
+    ],
+    [
       "instructions between turns",
       "anthropic",
       message({ messages: [user, { role: "system", content: "Now." }, user] }),
@@ -523,7 +586,160 @@ describe("A request in the other style", () => {
       "messages.0.content.0.source"
     ]
   ]
-  for (const [name, style, sent, param] of refused) {
+  const said = (style: Style, role: string, content: unknown): object =>
+    (style === "openai" ? chat : message)({ messages: [user, { role, content }] })
+  const sourced = (type: string, source: object): object => said("anthropic", "user", [{ type, source }])
+  const chatTurn = (members: object): object => chat({ messages: [user, { role: "assistant", ...members }] })
+
+  /** They would be lost on the way, and the answer be another than the one that is paid for. */
+  const ofAWrongKind: typeof refused = [
+    ["an object for system", "anthropic", message({ system: { type: "text", text: "a" } }), "system"],
+    ["a number for system", "anthropic", message({ system: 5 }), "system"],
+    [
+      "a system document",
+      "anthropic",
+      message({
+        system: [
+          { type: "text", text: "a" },
+          { type: "document", source: {} }
+        ]
+      }),
+      "system.1.type"
+    ],
+    ["a system number", "anthropic", message({ system: [5] }), "system.0"],
+    ["a system block without text", "anthropic", message({ system: [{ type: "text" }] }), "system.0.text"],
+    ["a number as a user's content", "anthropic", said("anthropic", "user", 5), "messages.1.content"],
+    [
+      "a number as an assistant's content",
+      "anthropic",
+      said("anthropic", "assistant", 5),
+      "messages.1.content"
+    ],
+    ["an object as instructions", "anthropic", said("anthropic", "system", {}), "messages.1.content"],
+    [
+      "an image as instructions",
+      "anthropic",
+      said("anthropic", "system", [{ type: "image", source: {} }]),
+      "messages.1.content.0.type"
+    ],
+    ["a user without content", "anthropic", said("anthropic", "user", undefined), "messages.1.content"],
+    ["instructions without content", "anthropic", said("anthropic", "system", null), "messages.1.content"],
+    [
+      "a user's block without text",
+      "anthropic",
+      said("anthropic", "user", [{ type: "text", text: 5 }]),
+      "messages.1.content.0.text"
+    ],
+    [
+      "an assistant's block without text",
+      "anthropic",
+      said("anthropic", "assistant", [{ type: "text" }]),
+      "messages.1.content.0.text"
+    ],
+    [
+      "a number that a tool gave",
+      "anthropic",
+      said("anthropic", "user", [{ type: "tool_result", tool_use_id: "a", content: 5 }]),
+      "messages.1.content.0.content"
+    ],
+    [
+      "a document without text",
+      "anthropic",
+      sourced("document", { type: "text", data: 5 }),
+      "messages.1.content.0.source.data"
+    ],
+    [
+      "an image without data",
+      "anthropic",
+      sourced("image", { type: "base64", media_type: "image/png" }),
+      "messages.1.content.0.source.data"
+    ],
+    [
+      "an image without its URL",
+      "anthropic",
+      sourced("image", { type: "url" }),
+      "messages.1.content.0.source.url"
+    ],
+    ["a number for tools", "anthropic", message({ tools: 5 }), "tools"],
+    [
+      "a text for a choice",
+      "anthropic",
+      message({ tools: [messagesTool], tool_choice: "any" }),
+      "tool_choice"
+    ],
+    ["a number for a choice among no tools", "anthropic", message({ tool_choice: 5 }), "tool_choice"],
+    [
+      "a number for one tool at a time",
+      "anthropic",
+      message({ tools: [messagesTool], tool_choice: { type: "auto", disable_parallel_tool_use: 1 } }),
+      "tool_choice.disable_parallel_tool_use"
+    ],
+    ["a number for thinking", "anthropic", message({ thinking: 5 }), "thinking"],
+    [
+      "thinking of a type that nobody knows",
+      "anthropic",
+      message({ thinking: { type: "oracle" } }),
+      "thinking"
+    ],
+    [
+      "a text for a budget of thinking",
+      "anthropic",
+      message({ thinking: { type: "enabled", budget_tokens: "4096" } }),
+      "thinking.budget_tokens"
+    ],
+    ["a text for how to answer", "anthropic", message({ output_config: "json" }), "output_config"],
+    ["a number for effort", "anthropic", message({ output_config: { effort: 5 } }), "output_config.effort"],
+    [
+      "a text for a schema of the answer",
+      "anthropic",
+      message({ output_config: { format: "json" } }),
+      "output_config.format"
+    ],
+    ["a text for tools", "openai", chat({ tools: "x" }), "tools"],
+    [
+      "a text for a tool's parameters",
+      "openai",
+      chat({ tools: [{ type: "function", function: { name: "look", parameters: "x" } }] }),
+      "tools.0.function.parameters"
+    ],
+    ["a number for a choice among none", "openai", chat({ tool_choice: 5 }), "tool_choice"],
+    [
+      "a text for one tool at a time",
+      "openai",
+      chat({ tools: [chatTool], parallel_tool_calls: "false" }),
+      "parallel_tool_calls"
+    ],
+    ["a number for the form of the answer", "openai", chat({ response_format: 5 }), "response_format"],
+    ["a number for effort in words", "openai", chat({ reasoning_effort: 5 }), "reasoning_effort"],
+    ["a number for log probabilities", "openai", chat({ logprobs: 1 }), "logprobs"],
+    ["a text for modalities", "openai", chat({ modalities: "audio" }), "modalities"],
+    ["a text for calls of tools", "openai", chatTurn({ tool_calls: "y" }), "messages.1.tool_calls"],
+    [
+      "arguments that are no text",
+      "openai",
+      chatTurn({
+        tool_calls: [{ id: "a", type: "function", function: { name: "look", arguments: { at: "a" } } }]
+      }),
+      "messages.1.tool_calls.0.function.arguments"
+    ],
+    ["a user without a word", "openai", said("openai", "user", null), "messages.1.content"],
+    ["a system without a word", "openai", said("openai", "system", undefined), "messages.1.content"],
+    ["a developer without a word", "openai", said("openai", "developer", null), "messages.1.content"],
+    ["a number as content", "openai", said("openai", "user", 5), "messages.1.content"],
+    [
+      "a part without text",
+      "openai",
+      said("openai", "user", [{ type: "text", text: 5 }]),
+      "messages.1.content.0.text"
+    ],
+    [
+      "a system part without text",
+      "openai",
+      said("openai", "system", [{ type: "text" }]),
+      "messages.1.content.0.text"
+    ]
+  ]
+  for (const [name, style, sent, param] of [...refused, ...ofAWrongKind]) {
     it(`is refused with ${name}, by the name of the field`, () => {
       const outcome = translate(style, sent)
       if (Result.isSuccess(outcome)) return assert.fail("it was translated")

@@ -1,41 +1,43 @@
 /** The system text, turns and blocks of messages as the messages of chat completions. */
-import { isAbsent, isObject, present, textOf } from "../json.ts"
+import { isObject, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
+import { contentExpected, expectedList, expectedText, refuseMissing } from "./expected.ts"
 import { untranslatable } from "./untranslatable.ts"
 
-const listOf = (content: Json | undefined): ReadonlyArray<Json> => {
-  if (isAbsent(content)) return []
-  return Array.isArray(content) ? content : [{ type: "text", text: content }]
-}
+const listOf = (content: Json | undefined, path: string): ReadonlyArray<Json> =>
+  typeof content === "string"
+    ? [{ type: "text", text: content }]
+    : expectedList(content, path, contentExpected)
+
+const base64Url = ({ data, media_type }: JsonObject, path: string): string =>
+  `data:${expectedText(media_type, `${path}.media_type`)};base64,${expectedText(data, `${path}.data`)}`
 
 const imagePart = (source: Json | undefined, path: string): JsonObject => {
   if (isObject(source) && source.type === "url") {
-    return { type: "image_url", image_url: { url: textOf(source.url) } }
+    return { type: "image_url", image_url: { url: expectedText(source.url, `${path}.url`) } }
   }
   if (isObject(source) && source.type === "base64") {
-    const url = `data:${textOf(source.media_type)};base64,${textOf(source.data)}`
-    return { type: "image_url", image_url: { url } }
+    return { type: "image_url", image_url: { url: base64Url(source, path) } }
   }
-  return untranslatable(`${path}.source`, "Expected base64 data or a URL: the provider takes no other image")
+  return untranslatable(path, "Expected base64 data or a URL: the provider takes no other image")
 }
 
 const documentPart = ({ source, title }: JsonObject, path: string): JsonObject => {
-  if (isObject(source) && source.type === "text") return { type: "text", text: textOf(source.data) }
+  if (isObject(source) && source.type === "text") {
+    return { type: "text", text: expectedText(source.data, `${path}.data`) }
+  }
   if (isObject(source) && source.type === "base64") {
-    const file_data = `data:${textOf(source.media_type)};base64,${textOf(source.data)}`
+    const file_data = base64Url(source, path)
     return { type: "file", file: { filename: textOf(title) || "document.pdf", file_data } }
   }
-  return untranslatable(
-    `${path}.source`,
-    "Expected text or base64 data: the provider takes no other document"
-  )
+  return untranslatable(path, "Expected text or base64 data: the provider takes no other document")
 }
 
 const partOf = (block: Json, path: string): JsonObject => {
   if (!isObject(block)) return untranslatable(path, "Expected an object with a type")
-  if (block.type === "text") return { type: "text", text: textOf(block.text) }
-  if (block.type === "image") return imagePart(block.source, path)
-  if (block.type === "document") return documentPart(block, path)
+  if (block.type === "text") return { type: "text", text: expectedText(block.text, `${path}.text`) }
+  if (block.type === "image") return imagePart(block.source, `${path}.source`)
+  if (block.type === "document") return documentPart(block, `${path}.source`)
   return untranslatable(`${path}.type`, `The provider takes no content of type ${JSON.stringify(block.type)}`)
 }
 
@@ -49,7 +51,8 @@ const isText = ({ type }: JsonObject): boolean => type === "text"
 
 /** What a tool gave; the images in it follow as a user's, since a tool's message holds text only. */
 const resultOf = (block: JsonObject, path: string): ReadonlyArray<JsonObject> => {
-  const parts = listOf(block.content).map((part, index) => partOf(part, `${path}.content.${index}`))
+  const at = `${path}.content`
+  const parts = listOf(block.content, at).map((part, index) => partOf(part, `${at}.${index}`))
   const others = parts.filter((part) => !isText(part))
   const content = parts.filter(isText).map(({ text }) => textOf(text))
   return [
@@ -62,7 +65,8 @@ const isResult = (block: Json): block is JsonObject => isObject(block) && block.
 
 /** Results of tools come first: they must follow the message that called them. */
 const userMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
-  const blocks = listOf(content).map((block, index) => ({ block, at: `${path}.content.${index}` }))
+  refuseMissing(content, path)
+  const blocks = listOf(content, path).map((block, index) => ({ block, at: `${path}.${index}` }))
   const results = blocks.flatMap(({ at, block }) => (isResult(block) ? resultOf(block, at) : []))
   const parts = blocks.filter(({ block }) => !isResult(block)).map(({ at, block }) => partOf(block, at))
   const tools = results.filter(({ role }) => role === "tool")
@@ -82,12 +86,12 @@ const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || typ
 const assistantMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
   let text = ""
   const tool_calls: Array<JsonObject> = []
-  listOf(content).forEach((block, index) => {
-    const at = `${path}.content.${index}`
+  listOf(content, path).forEach((block, index) => {
+    const at = `${path}.${index}`
     if (!isObject(block)) return untranslatable(at, "Expected an object with a type")
     if (isThinking(block)) return
     if (block.type === "tool_use") tool_calls.push(toolCall(block))
-    else if (isText(block)) text += textOf(block.text)
+    else if (isText(block)) text += expectedText(block.text, `${at}.text`)
     else untranslatable(`${at}.type`, `The provider takes no content of type ${JSON.stringify(block.type)}`)
   })
   if (text === "" && tool_calls.length === 0) return []
@@ -100,27 +104,36 @@ const assistantMessages = (content: Json | undefined, path: string): ReadonlyArr
   ]
 }
 
-const systemText = (system: Json | undefined): string =>
-  listOf(system)
-    .map((block) => (isObject(block) ? textOf(block.text) : textOf(block)))
+const instruction = (block: Json, path: string): string => {
+  if (typeof block === "string") return block
+  if (!isObject(block)) return untranslatable(path, "Expected an object with a type")
+  if (!isText(block)) return untranslatable(`${path}.type`, "Expected text: the provider takes no other")
+  return expectedText(block.text, `${path}.text`)
+}
+
+const systemMessages = (system: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
+  const content = listOf(system, path)
+    .map((block, index) => instruction(block, `${path}.${index}`))
     .filter((text) => text !== "")
     .join("\n\n")
-
-const systemMessages = (system: Json | undefined): ReadonlyArray<JsonObject> => {
-  const content = systemText(system)
   return content === "" ? [] : [{ role: "system", content }]
 }
 
 const messagesOf = (message: Json, index: number): ReadonlyArray<JsonObject> => {
   const path = `messages.${index}`
   if (!isObject(message)) return untranslatable(path, "Expected an object with a role")
-  if (message.role === "user") return userMessages(message.content, path)
-  if (message.role === "assistant") return assistantMessages(message.content, path)
-  if (message.role === "system") return systemMessages(message.content)
-  return untranslatable(`${path}.role`, `The provider knows no role ${JSON.stringify(message.role)}`)
+  const { content, role } = message
+  const at = `${path}.content`
+  if (role === "assistant") return assistantMessages(content, at)
+  if (role === "user") return userMessages(content, at)
+  if (role === "system") {
+    refuseMissing(content, at)
+    return systemMessages(content, at)
+  }
+  return untranslatable(`${path}.role`, `The provider knows no role ${JSON.stringify(role)}`)
 }
 
 export const chatMessages = ({ messages, system }: JsonObject): ReadonlyArray<JsonObject> => [
-  ...systemMessages(system),
+  ...systemMessages(system, "system"),
   ...(Array.isArray(messages) ? messages : []).flatMap(messagesOf)
 ]

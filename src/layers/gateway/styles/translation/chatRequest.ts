@@ -6,6 +6,7 @@ import { isAbsent, isObject, present, textOf, members } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import type { Admitted, Target } from "../types.ts"
 import { chatMessages } from "./chatConversation.ts"
+import { expectedFlag, expectedList, expectedObject, expectedText } from "./expected.ts"
 import { untranslatable } from "./untranslatable.ts"
 
 /** Members of messages; none of them travels on as it is. */
@@ -34,6 +35,8 @@ const toolOf = (tool: Json, index: number): JsonObject => {
   }
 }
 
+const choiceExpected = "Expected the type auto, any, tool or none"
+
 const toolChoice = (choice: JsonObject): Json => {
   switch (choice.type) {
     case "auto":
@@ -44,41 +47,64 @@ const toolChoice = (choice: JsonObject): Json => {
     case "tool":
       return { type: "function", function: { name: textOf(choice.name) } }
     default:
-      return untranslatable("tool_choice", "Expected the type auto, any, tool or none")
+      return untranslatable("tool_choice", choiceExpected)
   }
 }
 
-const toolsOf = ({ tool_choice, tools }: JsonObject): JsonObject => {
-  if (!Array.isArray(tools) || tools.length === 0) return {}
-  const choice = isObject(tool_choice) ? tool_choice : undefined
+const toolsOf = (body: JsonObject): JsonObject => {
+  const tools = expectedList(body.tools, "tools", "Expected a list of tools")
+  const choice = expectedObject(body.tool_choice, "tool_choice", choiceExpected)
+  if (tools.length === 0) return {}
+  const path = "tool_choice.disable_parallel_tool_use"
+  const isOneAtATime = expectedFlag(choice?.disable_parallel_tool_use, path) === true
   return present({
     tools: tools.map(toolOf),
     tool_choice: choice === undefined ? undefined : toolChoice(choice),
-    parallel_tool_calls: choice?.disable_parallel_tool_use === true ? false : undefined
+    parallel_tool_calls: isOneAtATime ? false : undefined
   })
 }
 
 const effortOfBudget = (budget: Json | undefined): string => {
-  if (typeof budget !== "number" || budget >= 8192) return "high"
+  if (isAbsent(budget)) return "high"
+  if (typeof budget !== "number") return untranslatable("thinking.budget_tokens", "Expected a number")
+  if (budget >= 8192) return "high"
   return budget >= 2048 ? "medium" : "low"
 }
 
-/** Effort that was asked for by its name, or else by a budget of thinking. */
-const reasoningEffort = ({ output_config, thinking }: JsonObject): Json | undefined => {
-  const effort = isObject(output_config) ? output_config.effort : undefined
-  if (typeof effort === "string") return effort === "max" ? "xhigh" : effort
-  return isObject(thinking) && thinking.type === "enabled"
-    ? effortOfBudget(thinking.budget_tokens)
-    : undefined
+const thinkingExpected = "Expected the type enabled, disabled, adaptive or between_tools"
+
+const effortOfThinking = (body: JsonObject): string | undefined => {
+  const thinking = expectedObject(body.thinking, "thinking", thinkingExpected)
+  switch (thinking?.type) {
+    case "enabled":
+      return effortOfBudget(thinking.budget_tokens)
+    // how much is the provider's to decide
+    case "adaptive":
+    case "between_tools":
+    case "disabled":
+      return undefined
+    default:
+      return thinking === undefined ? undefined : untranslatable("thinking", thinkingExpected)
+  }
 }
 
-const responseFormat = ({ output_config }: JsonObject): JsonObject | undefined => {
-  const format = isObject(output_config) ? output_config.format : undefined
-  if (!isObject(format)) return undefined
+const outputConfig = ({ output_config }: JsonObject): JsonObject =>
+  expectedObject(output_config, "output_config", "Expected an object") ?? {}
+
+/** Effort that was asked for by its name, or else by a budget of thinking. */
+const reasoningEffort = (body: JsonObject): string | undefined => {
+  const ofThinking = effortOfThinking(body)
+  const { effort } = outputConfig(body)
+  if (isAbsent(effort)) return ofThinking
+  return effort === "max" ? "xhigh" : expectedText(effort, "output_config.effort")
+}
+
+const responseFormat = (body: JsonObject): JsonObject | undefined => {
+  const path = "output_config.format"
+  const format = expectedObject(outputConfig(body).format, path, "Expected a json_schema")
+  if (format === undefined) return undefined
   const { schema, type } = format
-  if (type !== "json_schema" || !isObject(schema)) {
-    return untranslatable("output_config.format", "Expected a json_schema")
-  }
+  if (type !== "json_schema" || !isObject(schema)) return untranslatable(path, "Expected a json_schema")
   return { type: "json_schema", json_schema: { name: "answer", schema, strict: true } }
 }
 

@@ -1,6 +1,7 @@
 /** The messages of chat completions as the turns, blocks and system text of messages. */
 import { isAbsent, isObject, objectsIn, parsedJson, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
+import { expectedList, expectedText, refuseMissing } from "./expected.ts"
 import { untranslatable } from "./untranslatable.ts"
 
 const dataUrl = /^data:([^;,]+);base64,(.*)$/s
@@ -38,9 +39,9 @@ const partBlock = (part: Json, path: string): JsonObject => {
   const { cache_control } = part
   switch (part.type) {
     case "text":
-      return present({ type: "text", text: part.text, cache_control })
+      return present({ type: "text", text: expectedText(part.text, `${path}.text`), cache_control })
     case "refusal":
-      return { type: "text", text: textOf(part.refusal) }
+      return { type: "text", text: expectedText(part.refusal, `${path}.refusal`) }
     case "image_url": {
       const url = isObject(part.image_url) ? part.image_url.url : part.image_url
       return imageBlock(textOf(url), path, cache_control)
@@ -67,9 +68,10 @@ const blocksOf = (content: Json | undefined, path: string): ReadonlyArray<JsonOb
 }
 
 const toolInput = (called: JsonObject, path: string): Json => {
-  const text = textOf(called.arguments)
+  const text = called.arguments ?? ""
+  if (typeof text !== "string") return untranslatable(path, "Expected a JSON object, written as a text")
   const input = text.trim() === "" ? {} : parsedJson(text)
-  return isObject(input) ? input : untranslatable(`${path}.function.arguments`, "Expected a JSON object")
+  return isObject(input) ? input : untranslatable(path, "Expected a JSON object")
 }
 
 const toolUse = (call: Json, path: string): JsonObject => {
@@ -77,13 +79,14 @@ const toolUse = (call: Json, path: string): JsonObject => {
     return untranslatable(path, "Expected a call of a function: the provider knows no other")
   }
   const { function: called, id } = call
-  return { type: "tool_use", id: id ?? "", name: called.name ?? "", input: toolInput(called, path) }
+  const input = toolInput(called, `${path}.function.arguments`)
+  return { type: "tool_use", id: id ?? "", name: called.name ?? "", input }
 }
 
 const toolUses = ({ tool_calls }: JsonObject, path: string): ReadonlyArray<JsonObject> =>
-  Array.isArray(tool_calls)
-    ? tool_calls.map((call, index) => toolUse(call, `${path}.tool_calls.${index}`))
-    : []
+  expectedList(tool_calls, path, "Expected a list of calls").map((call, index) =>
+    toolUse(call, `${path}.${index}`)
+  )
 
 const thinkingBlock = ({ data, signature, thinking, type }: JsonObject): ReadonlyArray<JsonObject> => {
   if (type === "redacted_thinking") return [{ type, data: textOf(data) }]
@@ -109,17 +112,22 @@ const toolResult = ({ cache_control, content, tool_call_id }: JsonObject, path: 
     cache_control
   })
 
+const heard = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
+  refuseMissing(content, path)
+  return blocksOf(content, path)
+}
+
 const turnOf = (message: JsonObject, path: string): Turn => {
   switch (message.role) {
     case "user":
-      return { role: "user", content: [...blocksOf(message.content, `${path}.content`)] }
+      return { role: "user", content: [...heard(message.content, `${path}.content`)] }
     case "tool":
       return { role: "user", content: [toolResult(message, path)] }
     case "assistant": {
       const content = [
         ...thinkingBlocks(message),
         ...blocksOf(message.content, `${path}.content`),
-        ...toolUses(message, path)
+        ...toolUses(message, `${path}.tool_calls`)
       ]
       return { role: "assistant", content }
     }
@@ -146,7 +154,7 @@ const turnsOf = (messages: ReadonlyArray<Json>): ReadonlyArray<Turn> => {
 
 const systemOf = (messages: ReadonlyArray<Json>): ReadonlyArray<JsonObject> =>
   messages.flatMap((message, index) =>
-    isObject(message) && isSystem(message) ? blocksOf(message.content, `messages.${index}.content`) : []
+    isObject(message) && isSystem(message) ? heard(message.content, `messages.${index}.content`) : []
   )
 
 /** A text alone is sent as a text, which every provider of the style takes. */

@@ -5,6 +5,7 @@
 import { isAbsent, isObject, present, textOf, members } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import type { Admitted, Target } from "../types.ts"
+import { expectedFlag, expectedList, expectedObject, expectedText } from "./expected.ts"
 import { conversation } from "./messagesConversation.ts"
 import { untranslatable } from "./untranslatable.ts"
 
@@ -26,7 +27,10 @@ const toolOf = (tool: Json, index: number): JsonObject => {
   return present({
     name: name ?? "",
     description: isAbsent(description) ? undefined : description,
-    input_schema: isObject(parameters) ? parameters : { type: "object", properties: {} },
+    input_schema: expectedObject(parameters, `${path}.function.parameters`, "Expected a JSON schema") ?? {
+      type: "object",
+      properties: {}
+    },
     strict: strict === true ? true : undefined,
     cache_control: tool.cache_control
   })
@@ -42,10 +46,13 @@ const toolChoice = (choice: Json | undefined): JsonObject => {
   return untranslatable("tool_choice", "Expected auto, none, required or a function by its name")
 }
 
-const toolsOf = ({ parallel_tool_calls, tool_choice, tools }: JsonObject): JsonObject => {
-  if (!Array.isArray(tools) || tools.length === 0) return {}
+const toolsOf = (body: JsonObject): JsonObject => {
+  const { parallel_tool_calls, tool_choice } = body
+  const tools = expectedList(body.tools, "tools", "Expected a list of tools")
   const choice = toolChoice(tool_choice)
-  const oneAtATime = parallel_tool_calls === false && choice.type !== "none"
+  if (tools.length === 0) return {}
+  const isParallel = expectedFlag(parallel_tool_calls, "parallel_tool_calls") ?? true
+  const oneAtATime = !isParallel && choice.type !== "none"
   const isChosen = oneAtATime || !isAbsent(tool_choice)
   return present({
     tools: tools.map(toolOf),
@@ -55,21 +62,29 @@ const toolsOf = ({ parallel_tool_calls, tool_choice, tools }: JsonObject): JsonO
   })
 }
 
+const effortOf = ({ reasoning_effort }: JsonObject): string | undefined => {
+  if (isAbsent(reasoning_effort) || reasoning_effort === "none") return undefined
+  return reasoning_effort === "minimal" ? "low" : expectedText(reasoning_effort, "reasoning_effort")
+}
+
+const formatExpected = "Expected text or a json_schema: the provider knows no other"
+
+const formatOf = ({ response_format }: JsonObject): JsonObject | undefined => {
+  const format = expectedObject(response_format, "response_format", formatExpected)
+  if (format === undefined || format.type === "text") return undefined
+  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined
+  if (format.type !== "json_schema" || !isObject(schema)) {
+    return untranslatable("response_format", formatExpected)
+  }
+  return { type: "json_schema", schema }
+}
+
 /** `output_config`: how much effort, and by which schema. */
-const outputConfig = ({ output_config, reasoning_effort, response_format }: JsonObject): JsonObject => {
-  const config: Record<string, Json> = isObject(output_config) ? { ...output_config } : {}
-  if (typeof reasoning_effort === "string" && reasoning_effort !== "none") {
-    config.effort = reasoning_effort === "minimal" ? "low" : reasoning_effort
-  }
-  if (isObject(response_format) && response_format.type !== "text") {
-    const { json_schema } = response_format
-    const schema = isObject(json_schema) ? json_schema.schema : undefined
-    if (response_format.type !== "json_schema" || !isObject(schema)) {
-      return untranslatable("response_format", "Expected text or a json_schema: the provider knows no other")
-    }
-    config.format = { type: "json_schema", schema }
-  }
-  return Object.keys(config).length === 0 ? {} : { output_config: config }
+const outputConfig = (body: JsonObject): JsonObject => {
+  const asked = present({ effort: effortOf(body), format: formatOf(body) })
+  if (Object.keys(asked).length === 0) return {}
+  const given = expectedObject(body.output_config, "output_config", "Expected an object")
+  return { output_config: { ...given, ...asked } }
 }
 
 /** Chat completions go up to 2, messages up to 1. */
@@ -93,8 +108,10 @@ const tiers: Readonly<Record<string, string>> = { auto: "auto", default: "standa
 
 const refuseOthers = (body: JsonObject, choices: number) => {
   if (choices > 1) untranslatable("n", "Expected 1: the provider gives one answer a call")
-  if (body.logprobs === true) untranslatable("logprobs", "The provider gives no log probabilities")
-  if (Array.isArray(body.modalities) && body.modalities.includes("audio")) {
+  if (!isAbsent(body.logprobs) && body.logprobs !== false) {
+    untranslatable("logprobs", "The provider gives no log probabilities")
+  }
+  if (expectedList(body.modalities, "modalities", "Expected a list").includes("audio")) {
     untranslatable("modalities", "The provider answers in text only")
   }
   for (const param of ["functions", "web_search_options"]) {
