@@ -74,17 +74,14 @@ for (const [name, server] of servers)
 
     /** Attempts that clients left, as operations staff see them. */
     const attemptsLeft = (model: string) =>
-      Effect.map(get("/metrics"), ({ text }) => {
-        const line = text
-          .split("\n")
-          .find(
-            (each) =>
-              each.startsWith("auspex_gateway_attempts{") &&
-              each.includes(`model="${model}"`) &&
-              each.includes('outcome="left"')
-          )
-        return Number(line?.split(" ").at(-1) ?? 0)
-      })
+      Effect.map(get("/metrics"), ({ text }) =>
+        Number(
+          new RegExp(
+            `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
+            "m"
+          ).exec(text)?.[1] ?? 0
+        )
+      )
 
     it.effect.each([
       ["before anything has come", "slow", 0, false],
