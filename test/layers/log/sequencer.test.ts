@@ -91,13 +91,13 @@ layer(testServices())("Sequencing", (it) => {
   it.effect("finds what waits by its key, also by plans that were made while there was little", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const { client } = Context.get(yield* Layer.build(anotherConnection), LogConnection)
-      const { sequence: pass } = yield* Effect.provideService(makeSequence, SqlClient.SqlClient, client)
+      const connection = Context.get(yield* Layer.build(anotherConnection), LogConnection)
+      const { sequence: pass } = yield* Effect.provideService(makeSequence, LogConnection, connection)
       const [agent] = yield* claimedAgents(1)
       assert(agent !== undefined)
       yield* predict(agent, yield* newChallenge())
       yield* pass
-      const plans = yield* keptPlans(client)
+      const plans = yield* keptPlans(connection.client)
       assert.lengthOf(plans, 2)
       for (const plan of plans) {
         assert.include(plan, "predictions_queue_id")

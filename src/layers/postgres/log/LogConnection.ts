@@ -5,15 +5,16 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
-import type { SqlClient, SqlError } from "effect/sql"
-import { givingWay } from "../givingWay.ts"
+import type { SqlClient } from "effect/sql"
+import { lowering } from "../givingWay.ts"
+import type { ServerProcess } from "../givingWay.ts"
 
 export class LogConnection extends Context.Service<
   LogConnection,
   {
     readonly client: SqlClient.SqlClient
-    /** Before a pass: its server process gives way from then on. */
-    readonly giveWay: Effect.Effect<void, SqlError.SqlError>
+    /** The server process of this connection gives way from then on. */
+    readonly giveWay: (server: typeof ServerProcess.Type) => Effect.Effect<void>
   }
 >()("auspex/layers/postgres/LogConnection") {}
 
@@ -37,6 +38,6 @@ export const layer = (connection: PgClient.PgPoolConfig) =>
         maxConnections: 1,
         startupParameters: { ...connection.startupParameters, ...parameters }
       }),
-      (client) => LogConnection.of({ client, giveWay: givingWay(client, "the public log") })
+      (client) => LogConnection.of({ client, giveWay: lowering("the public log") })
     )
   ).pipe(Layer.provide(Reactivity.layer))

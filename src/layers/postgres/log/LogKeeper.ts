@@ -2,9 +2,8 @@ import { Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore 
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
-import { maybe, one, orDefect, run } from "../query.ts"
+import { maybe, one, run } from "../query.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
-import { LogConnection } from "./LogConnection.ts"
 import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
@@ -27,8 +26,7 @@ const mostCounted = 100_000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { client, giveWay } = yield* LogConnection
-  const { sequence } = yield* Effect.provideService(makeSequence, SqlClient.SqlClient, client)
+  const { sequence } = yield* makeSequence
   const { publish, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
   const { failing, watched } = yield* makePasses
@@ -68,7 +66,7 @@ const make = Effect.gen(function* () {
     verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
       Effect.withSpan("LogKeeper.verifyAtStart")
     ),
-    sequence: refusing(Effect.andThen(orDefect(giveWay), sequence), 0).pipe(
+    sequence: refusing(sequence, 0).pipe(
       watched("give entries their place"),
       Effect.withSpan("LogKeeper.sequence")
     ),
