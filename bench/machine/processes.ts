@@ -4,6 +4,7 @@ import type { ChildProcess } from "node:child_process"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { Data, Effect, Schedule } from "effect"
+import { lowerProcess } from "../../src/layers/node/serverPriority.ts"
 import { serverEnvironment } from "../world.ts"
 
 /** Something did not go as it must: the bench ends with this message and exit code 1. */
@@ -63,6 +64,18 @@ export const program = (
       stdio: ["ignore", "pipe", "pipe"]
     })
   )
+
+/**
+ * Has one processor busy with nothing, at the priority of a settlement and, as its server process, in a session of its
+ * own: what others notice of it is the machine's doing.
+ */
+export const busyLoop = Effect.gen(function* () {
+  const loop = yield* started(() =>
+    spawn(process.execPath, ["--eval", "for (;;) {}"], { detached: true, stdio: "ignore" })
+  )
+  // Where this one cannot give way, a settlement cannot either.
+  yield* Effect.ignore(Effect.try(() => lowerProcess(loop.pid)))
+})
 
 /** A module of the bench that talks to it by messages. */
 export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>

@@ -4,7 +4,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { Generator } from "../load/load.ts"
 import * as Database from "../machine/database.ts"
 import type { Postgres } from "../machine/database.ts"
-import { BenchFailed, auspex, remains } from "../machine/processes.ts"
+import { BenchFailed, auspex, busyLoop, remains } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import * as Seed from "../seed.ts"
 import { adminToken, agentCount, challengeId, epochMillis } from "../world.ts"
@@ -18,25 +18,30 @@ type Floor = keyof typeof floors
 const besideRate = 200
 const besideConnections = 16
 const warmSeconds = 5
-const aloneSeconds = 10
+const aloneSeconds = 8
 const openChallenge = 1000
 
 /** Settled first, so that the one that is measured is not the first one of the process. */
 const smallChallenge = 2
 const smallPredictions = 100
 
+interface Noticed {
+  readonly p99: number
+  readonly longest: number
+  readonly requests: number
+}
+
 export interface Settled {
   readonly predictions: number
   /** Agents having no figures so far, but for a few; the service beside predictions of others. */
   readonly seconds: Readonly<Record<"service" | Floor, number>>
-  /** Milliseconds that predictions of others take, without and with a settlement beside them. */
-  readonly alone: { readonly p99: number; readonly longest: number; readonly requests: number }
-  readonly beside: {
-    readonly p99: number
-    readonly longest: number
-    readonly requests: number
-  }
+  /** Milliseconds that predictions of others take: alone, beside a processor busy with nothing, and beside a settlement. */
+  readonly alone: Noticed
+  readonly loop: Noticed
+  readonly beside: Noticed
 }
+
+const noticed = ({ longest, p99, requests }: Noticed): Noticed => ({ p99, longest, requests })
 
 /** Tables of the same shape, indexes and storage, without triggers and foreign keys. */
 const floorTables = Effect.gen(function* () {
@@ -166,9 +171,12 @@ export const settlement = Effect.fnUntraced(function* (
     // A server that has just started takes several times as long for its slowest requests.
     const warm = yield* generator.run({ ...load(server, 0, warmSeconds), rate: null }, server)
     const alone = yield* quietly(generator.run(load(server, warm.sent, aloneSeconds), server))
+    const others = warm.sent + alone.sent
+    const besideLoop = Effect.andThen(busyLoop, generator.run(load(server, others, aloneSeconds), server))
+    const loop = yield* quietly(Effect.scoped(besideLoop))
     const [beside, service] = yield* Effect.all(
       [
-        generator.run(load(server, warm.sent + alone.sent, 900), server),
+        generator.run(load(server, others + loop.sent, 900), server),
         timed(settle(server, 1)).pipe(Effect.delay("1 second"), Effect.ensuring(generator.stop))
       ],
       { concurrency: 2 }
@@ -177,14 +185,15 @@ export const settlement = Effect.fnUntraced(function* (
       `  settlement of ${predictions}: service ${service.toFixed(2)} s; bare statements ${one.toFixed(2)} s on one board, ${all.toFixed(2)} s on three`
     )
     yield* Console.log(
-      `  predictions of others at ${besideRate}/s: p99 ${alone.p99.toFixed(1)} ms alone, ${beside.p99.toFixed(1)} ms beside it`
+      `  predictions of others at ${besideRate}/s: p99 ${alone.p99.toFixed(1)} ms alone, ${loop.p99.toFixed(1)} ms beside a loop that does nothing, ${beside.p99.toFixed(1)} ms beside it`
     )
     yield* audited(server, predictions)
     const settled: Settled = {
       predictions,
       seconds: { service, one, all },
-      alone: { p99: alone.p99, longest: alone.longest, requests: alone.requests },
-      beside: { p99: beside.p99, longest: beside.longest, requests: beside.requests }
+      alone: noticed(alone),
+      loop: noticed(loop),
+      beside: noticed(beside)
     }
     return settled
   }).pipe(Effect.provide(Database.patient(url)))

@@ -52,18 +52,21 @@ const lowerSession = (pid: number): boolean => {
   }
 }
 
-/** Has the process give way to all others of this machine, for good. */
+/** Has a process of this machine give way to all others, for good; it fails where that is not ours to decide. */
+export const lowerProcess = (pid: number): void => {
+  // An operator may have PostgreSQL give way further than that.
+  if (getPriority(pid) >= lowered) return
+  if (lowerSession(pid)) setPriority(pid, lowered)
+}
+
+/** Has a server process give way to all others of its machine, if that is this one. */
 export const lower = (server: ServerProcess): Effect.Effect<void, PriorityKept> =>
   Effect.gen(function* () {
     if (!isServing(server)) {
       return yield* new PriorityKept({ reason: "its process cannot be seen from here" })
     }
     yield* Effect.try({
-      try: () => {
-        // An operator may have PostgreSQL give way further than that.
-        if (getPriority(server.pid) >= lowered) return
-        if (lowerSession(server.pid)) setPriority(server.pid, lowered)
-      },
+      try: () => lowerProcess(server.pid),
       catch: (cause) => new PriorityKept({ reason: cause instanceof Error ? cause.message : String(cause) })
     })
   })
