@@ -45,11 +45,12 @@ const onceRead = (request: IncomingMessage, answer: () => void): void => {
 const json = "application/json"
 const mostBytes = Number(largestBody)
 
-/** A body of JSON that says how long it is, and is not too long; whoever asks whether to go on is told so by the router. */
+/** A body of JSON, as it is, that says how long it is, and is not too long; whoever asks whether to go on is told so by the router. */
 const isUsual = ({ headers }: IncomingMessage): boolean =>
   headers.expect === undefined &&
   headers["content-length"] !== undefined &&
   Number(headers["content-length"]) <= mostBytes &&
+  headers["content-encoding"] === undefined &&
   (headers["content-type"] === json || mediaType(headers["content-type"]) === json)
 
 const write = (response: ServerResponse, requestId: string, { body, headers, status }: Answer): void => {

@@ -206,6 +206,12 @@ layer(testServer())("Bodies", (it) => {
       ]) {
         assertError(yield* sendRaw(text, { "content-type": type }), 415, "unsupported_media_type")
       }
+      const coded = (coding: string) =>
+        sendRaw(text, { "content-type": "application/json", "content-encoding": coding })
+      for (const coding of ["gzip", "br", "identity, gzip", "aes128gcm"]) {
+        assertError(yield* coded(coding), 415, "unsupported_media_type")
+      }
+      assert.strictEqual((yield* coded("Identity")).status, 201)
     })
   )
 

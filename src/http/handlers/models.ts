@@ -11,7 +11,7 @@ import { Tokens } from "../../services/Tokens.ts"
 import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential } from "../gatewayCredential.ts"
-import { mediaType } from "../middleware/requestBody.ts"
+import { isPacked, mediaType, packedDetail } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
 import { largestBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
 import { wholeBody } from "../wholeBody.ts"
@@ -19,24 +19,23 @@ import { wholeBody } from "../wholeBody.ts"
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
 
-const readBody = (request: HttpServerRequest.HttpServerRequest) =>
-  mediaType(request.headers["content-type"]) === "application/json"
-    ? Effect.mapError(wholeBody(request, largestBody), (why) =>
-        why === "too_large"
-          ? new BadCall({
-              detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
-              code: "payload_too_large",
-              param: null
-            })
-          : new BadCall({ detail: "The body could not be read to its end.", param: null })
-      )
-    : Effect.fail(
-        new BadCall({
-          detail: "Expected a body of type application/json.",
-          code: "unsupported_media_type",
+const unsupported = (detail: string) => new BadCall({ detail, code: "unsupported_media_type", param: null })
+
+const readBody = (request: HttpServerRequest.HttpServerRequest) => {
+  if (mediaType(request.headers["content-type"]) !== "application/json") {
+    return Effect.fail(unsupported("Expected a body of type application/json."))
+  }
+  if (isPacked(request.headers["content-encoding"])) return Effect.fail(unsupported(packedDetail))
+  return Effect.mapError(wholeBody(request, largestBody), (why) =>
+    why === "too_large"
+      ? new BadCall({
+          detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
+          code: "payload_too_large",
           param: null
         })
-      )
+      : new BadCall({ detail: "The body could not be read to its end.", param: null })
+  )
+}
 
 /** One body that the clients of both styles read. */
 const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
@@ -146,9 +145,12 @@ export const layer = HttpRouter.use(
       if (credential === undefined) return yield* noKey()
       if (credential.startsWith("aus_gw_")) yield* keys.authenticate(credential)
       else {
+        // What a client was given for a key is not called an access token alone.
+        const neither = (detail: string) =>
+          `Expected a gateway key (aus_gw_...) or an access token. ${detail}`
         yield* tokens
           .authenticate(credential)
-          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail })))
+          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neither(detail) })))
       }
       const { address } = yield* CurrentRequest
       yield* limits.take("reads", address)

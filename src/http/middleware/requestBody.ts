@@ -22,6 +22,11 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
+/** Bodies are read as they come: what they hold when they are unpacked has no limit. */
+export const isPacked = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
+
+export const packedDetail = "Expected a body without a Content-Encoding."
+
 /** The body as text, read once: what decodes it later finds it read. */
 export const bodyText = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
@@ -31,6 +36,9 @@ export const bodyText = Effect.fnUntraced(function* (
   const type = mediaType(request.headers["content-type"])
   if (!types.includes(type)) {
     return yield* new UnsupportedMediaType({ detail: `Expected a body of type ${types.join(" or ")}.` })
+  }
+  if (isPacked(request.headers["content-encoding"])) {
+    return yield* new UnsupportedMediaType({ detail: packedDetail })
   }
   const bytes = yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, largest),
@@ -64,13 +72,16 @@ const checkBody = Effect.fnUntraced(function* (
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** What may be left out may be null in JSON, which is said once more of what may be null anyway. */
+const plainly = (message: string) => message.replace(/ \| null(?= \| null)/gu, "")
+
 /** What a schema says of each field that is wrong. */
 export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
   formatIssues(issue)
     .issues.slice(0, mostProblems)
     .map((each) => ({
       path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-      message: each.message.slice(0, longestMessage)
+      message: plainly(each.message).slice(0, longestMessage)
     }))
 
 /** Every field that is wrong, in one answer, up to a hundred of them. */

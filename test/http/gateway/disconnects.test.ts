@@ -122,6 +122,14 @@ for (const [name, server] of servers)
             400
           ],
           [yield* post(chatPath, { token: key, body: "{}", headers: { "content-type": "text/plain" } }), 415],
+          [
+            yield* post(chatPath, {
+              token: key,
+              body: "{}",
+              headers: { "content-type": "application/json", "content-encoding": "gzip" }
+            }),
+            415
+          ],
           [yield* chat(key, { model: "plain", max_tokens: -1 }), 400],
           [yield* chat(key, { model: "plain", max_tokens: 101 }), 400],
           [yield* chat(key, { model: "plain", n: 0 }), 400],
