@@ -20,3 +20,12 @@ export const sentCredential = (headers: Headers): Result.Result<string | undefin
 
 export const gatewayCredential = ({ headers }: Pick<HttpServerRequest.HttpServerRequest, "headers">) =>
   Effect.fromResult(sentCredential(headers))
+
+const keyPrefix = "aus_gw_"
+
+/** Where an access token serves as well. */
+export const isGatewayKey = (credential: string): boolean => credential.startsWith(keyPrefix)
+
+/** Of a credential that is no gateway key, and was refused as an access token: it may have been meant as either. */
+export const neitherDetail = (refusal: string): string =>
+  `Expected a gateway key (${keyPrefix}...) or an access token. ${refusal}`

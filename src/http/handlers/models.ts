@@ -10,7 +10,7 @@ import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
-import { gatewayCredential } from "../gatewayCredential.ts"
+import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
 import { isPacked, mediaType, packedDetail } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
 import { largestBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
@@ -143,14 +143,11 @@ export const layer = HttpRouter.use(
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const credential = yield* gatewayCredential(request)
       if (credential === undefined) return yield* noKey()
-      if (credential.startsWith("aus_gw_")) yield* keys.authenticate(credential)
+      if (isGatewayKey(credential)) yield* keys.authenticate(credential)
       else {
-        // What a client was given for a key is not called an access token alone.
-        const neither = (detail: string) =>
-          `Expected a gateway key (aus_gw_...) or an access token. ${detail}`
         yield* tokens
           .authenticate(credential)
-          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neither(detail) })))
+          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neitherDetail(detail) })))
       }
       const { address } = yield* CurrentRequest
       yield* limits.take("reads", address)

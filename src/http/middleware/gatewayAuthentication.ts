@@ -4,10 +4,8 @@ import { HttpServerRequest } from "effect/http"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, Unauthorized } from "../api/errors.ts"
-import { gatewayCredential } from "../gatewayCredential.ts"
+import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
 import { CurrentAgent, GatewayReader } from "./definitions.ts"
-
-const gatewayPrefix = "aus_gw_"
 
 export const layer = Layer.effect(
   GatewayReader,
@@ -21,6 +19,17 @@ export const layer = Layer.effect(
         Effect.catchTag("InvalidGatewayKey", ({ detail }) => Effect.fail(new InvalidToken({ detail })))
       )
 
+    const byToken = (token: string) =>
+      tokens
+        .authenticate(token)
+        .pipe(
+          Effect.mapError((refusal) =>
+            refusal._tag === "InvalidToken"
+              ? new InvalidToken({ detail: neitherDetail(refusal.detail) })
+              : refusal
+          )
+        )
+
     return GatewayReader.of({
       bearer: Effect.fnUntraced(function* (httpEffect) {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -32,9 +41,7 @@ export const layer = Layer.effect(
             detail: "Send a gateway key or an access token: Authorization: Bearer <API_KEY>."
           })
         }
-        const principal = yield* credential.startsWith(gatewayPrefix)
-          ? byKey(credential)
-          : tokens.authenticate(credential)
+        const principal = yield* isGatewayKey(credential) ? byKey(credential) : byToken(credential)
         const named = request.headers["x-agent-id"]
         if (named !== undefined && named.toLowerCase() !== principal.agentId) {
           return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the credential." })
