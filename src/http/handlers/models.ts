@@ -11,7 +11,7 @@ import { Tokens } from "../../services/Tokens.ts"
 import { alreadySent } from "../alreadySent.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
-import { isPacked, mediaType, packedDetail } from "../middleware/requestBody.ts"
+import { untakenBody } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
 import { largestBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
 import { wholeBody } from "../wholeBody.ts"
@@ -19,13 +19,11 @@ import { wholeBody } from "../wholeBody.ts"
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
 
-const unsupported = (detail: string) => new BadCall({ detail, code: "unsupported_media_type", param: null })
-
 const readBody = (request: HttpServerRequest.HttpServerRequest) => {
-  if (mediaType(request.headers["content-type"]) !== "application/json") {
-    return Effect.fail(unsupported("Expected a body of type application/json."))
+  const untaken = untakenBody(request.headers, ["application/json"])
+  if (untaken !== undefined) {
+    return Effect.fail(new BadCall({ detail: untaken, code: "unsupported_media_type", param: null }))
   }
-  if (isPacked(request.headers["content-encoding"])) return Effect.fail(unsupported(packedDetail))
   return Effect.mapError(wholeBody(request, largestBody), (why) =>
     why === "too_large"
       ? new BadCall({

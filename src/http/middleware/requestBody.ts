@@ -23,9 +23,18 @@ export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
 /** Bodies are read as they come: what they hold when they are unpacked has no limit. */
-export const isPacked = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
+const isPacked = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
 
-export const packedDetail = "Expected a body without a Content-Encoding."
+/** Why a body with these headers is not taken, whatever is in it; undefined: it is. */
+export const untakenBody = (
+  headers: HttpServerRequest.HttpServerRequest["headers"],
+  types: ReadonlyArray<string>
+): string | undefined => {
+  if (!types.includes(mediaType(headers["content-type"]))) {
+    return `Expected a body of type ${types.join(" or ")}.`
+  }
+  return isPacked(headers["content-encoding"]) ? "Expected a body without a Content-Encoding." : undefined
+}
 
 /** The body as text, read once: what decodes it later finds it read. */
 export const bodyText = Effect.fnUntraced(function* (
@@ -33,13 +42,8 @@ export const bodyText = Effect.fnUntraced(function* (
   types: ReadonlyArray<string>,
   largest: ByteSize.ByteSize
 ) {
-  const type = mediaType(request.headers["content-type"])
-  if (!types.includes(type)) {
-    return yield* new UnsupportedMediaType({ detail: `Expected a body of type ${types.join(" or ")}.` })
-  }
-  if (isPacked(request.headers["content-encoding"])) {
-    return yield* new UnsupportedMediaType({ detail: packedDetail })
-  }
+  const untaken = untakenBody(request.headers, types)
+  if (untaken !== undefined) return yield* new UnsupportedMediaType({ detail: untaken })
   const bytes = yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, largest),
     Effect.mapError((error) =>

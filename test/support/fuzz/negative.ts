@@ -118,6 +118,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
   yield* again("without a type", { headers: [] })
   yield* again("with a charset", { headers: [["content-type", "Application/JSON; charset=utf-8"]] })
   yield* again("in chunks", { headers: chunked })
+  yield* again("as it is, and said to be so", { headers: [jsonType, ["content-encoding", "identity"]] })
   const fresh = rightRequest(document, operation, yield* first)
   const full = padded(fresh.body ?? "", largest)
   yield* session.exchange(operation, "as large as allowed", outgoing(world, fresh, { body: full }), accepted)
