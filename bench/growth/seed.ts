@@ -151,9 +151,10 @@ const predictions = Effect.fnUntraced(function* (size: Size) {
   const others = size.agents - 1
   yield* sql`
     insert into predictions
-      (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
+      (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, entry,
+       queue_id)
     select c.id, ${agent}::uuid, 0, ${id}::uuid, direction, confidence, c.deadline - interval '1 hour', c.deadline, salt,
-           body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)
+           body, commit, log_commit_entry(c.id, commit), nextval('log_pending_id_seq')
       from (select n, ${challenge}::uuid as challenge_id from generate_series(0, ${size.challenges - 1}::int) as n) as i
       join lateral (select i.n, c.id, c.deadline from challenges c where c.id = i.challenge_id) as c on true
      cross join lateral (
@@ -168,7 +169,9 @@ const predictions = Effect.fnUntraced(function* (size: Size) {
      cross join lateral (
        select convert_to('{"agent_id":"' || a || '","challenge_id":"' || c.id || '","kind":"directional",'
          || '"reasoning_sha256":null,"revision":0,"values":{"confidence":' || confidence || ',"direction":"'
-         || direction || '"}}', 'UTF8') as body) as sealed`
+         || direction || '"}}', 'UTF8') as body) as sealed
+     cross join lateral (
+       select sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body) as commit) as committed`
 })
 
 const settlements = Effect.gen(function* () {
@@ -201,29 +204,30 @@ const settlements = Effect.gen(function* () {
  */
 const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const bounds = sql`(select min(queue_id) as first, max(queue_id) as last from predictions)`
   yield* sql`
-    insert into log_entries (index, type, challenge_id, commit, entry)
-    select row_number() over (order by id) - 1, 'prediction.commit', challenge_id, commit,
-           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
-                      || '","type":"prediction.commit"}', 'UTF8')
-      from predictions`
-  const next = sql`(select count(*) - 1 from log_entries) + row_number()`
+    insert into log_runs (first, ids)
+    select id - b.first, int8multirange(int8range(id, least(id + 255, b.last), '[]'))
+      from ${bounds} b cross join lateral generate_series(b.first, b.last, 256) as id`
+  yield* sql`update log_state set taken = (select max(queue_id) from predictions)`
   yield* sql`
     insert into log_entries (index, type, commit_index, entry)
-    select ${next} over (order by e.index), 'prediction.reveal', e.index,
-           convert_to(json_build_object('body', convert_from(p.body, 'UTF8'), 'commit_index', e.index,
+    select b.last - b.first + row_number() over (order by p.queue_id), 'prediction.reveal', p.queue_id - b.first,
+           convert_to(json_build_object('body', convert_from(p.body, 'UTF8'), 'commit_index', p.queue_id - b.first,
                                         'salt', encode(p.salt, 'hex'), 'type', 'prediction.reveal')::text, 'UTF8')
-      from log_entries e
-      join predictions p on p.commit = e.commit
+      from ${bounds} b
+     cross join predictions p
       join challenges c on c.id = p.challenge_id and c.resolved_at is not null`
+  const size = sql`(select (select count(*) from predictions) + (select count(*) from log_entries) as size)`
   yield* sql`
     insert into log_entries (index, type, challenge_id, version, entry)
-    select ${next} over (order by challenge_id), 'settlement', challenge_id, version, convert_to('{}', 'UTF8')
+    select (select size from ${size} s) - 1 + row_number() over (order by challenge_id), 'settlement', challenge_id, version,
+           convert_to('{}', 'UTF8')
       from settlements`
   yield* sql`
     insert into log_nodes (level, n, hash)
     select level, n, sha256(int8send(n))
-      from (select count(*) as size from log_entries) e
+      from ${size} e
      cross join generate_series(1, 3) as level
      cross join lateral generate_series(0, size / (256 ^ level)::bigint - 1) as n`
   yield* sql`
@@ -232,7 +236,7 @@ const log = Effect.gen(function* () {
            E'auspex.example/log/seeded\\n' || n || E'\\n' || encode(sha256(int8send(n)), 'base64')
              || E'\\n\\n\u2014 auspex.example/log/seeded AAECAwQFBgcICQoLDA0ODw==\\n',
            now(), case when n % (14 * 256) = 1 then decode(repeat('ab', 5000), 'hex') end
-      from generate_series(1, (select count(*) from log_entries), 256) as n`
+      from generate_series(1, (select size from ${size} s), 256) as n`
   yield* sql`insert into log_keys (number, verifier_key, added_at) values (1, 'a key', now())`
 })
 

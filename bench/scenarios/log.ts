@@ -71,12 +71,14 @@ const queue = Effect.fnUntraced(function* (entries: number) {
   yield* sql`
     insert into predictions
       (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit,
-       queue_id)
-    select c.id, a.id, 0, uuidv7(), 'bullish', 0.7, ${reasoning}, c.created_at, c.deadline, salt, body,
-           sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body), nextval('log_pending_id_seq')
+       entry, queue_id)
+    select c.id, a.id, 0, uuidv7(), 'bullish', 0.7, ${reasoning}, c.created_at, c.deadline, salt, body, commit,
+           log_commit_entry(c.id, commit), nextval('log_pending_id_seq')
       from generate_series(0, ${entries - 1}::int) as n
      cross join lateral (
        select sha256(int4send(n)) as salt, convert_to(repeat('{"bench":"body"}', 20) || n, 'UTF8') as body) as s
+     cross join lateral (
+       select sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body) as commit) as k
       join challenges c on c.id = ${sql.literal(uuidText(challengePrefix, `n % ${spreadChallenges}`))}::uuid
       join agents a on a.id = ${sql.literal(uuidText(agentPrefix, `n / ${spreadChallenges}`))}::uuid
      order by n`
@@ -115,8 +117,11 @@ const verified = Effect.fnUntraced(function* (expected: number) {
     execute: () =>
       SqlClient.SqlClient.use(
         (sql) => sql`
-          select count(*)::int as logged from log_entries e
-            join predictions p on p.commit = e.commit where e.type = 'prediction.commit'`
+          select ((select count(*) from log_entries e
+                     join predictions p on p.commit = e.commit where e.type = 'prediction.commit')
+                  + (select count(*) from log_runs r
+                      cross join lateral unnest(r.ids) as part
+                       join predictions p on p.queue_id >= lower(part) and p.queue_id < upper(part)))::int as logged`
       )
   })
   const { logged } = yield* counts()

@@ -620,7 +620,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(6),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(42)
+  "GET /admin/log/audit": plain(43)
 }
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */

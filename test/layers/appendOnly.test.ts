@@ -172,6 +172,7 @@ const appendOnly = [
   ["audit_log", "action"],
   ["audit_outcomes", "status"],
   ["log_entries", "entry"],
+  ["log_runs", "ids"],
   ["log_nodes", "hash"],
   ["log_keys", "verifier_key"],
   ["transfers", "amount"],
@@ -254,21 +255,37 @@ layer(testServices())("the log in the database", (it) => {
     })
   )
 
-  it.effect("has nothing twice: no commit, reveal, making, end, or version of a settlement", () =>
+  it.effect("has nothing twice: no prediction, reveal, making, end, or version of a settlement", () =>
     Effect.gen(function* () {
       yield* records
-      const again = (columns: string, values: string) =>
-        refusal(
-          (sql) => sql`
-            insert into log_entries (index, entry, ${sql.literal(columns)})
-            select 1000000, '{}'::bytea, ${sql.literal(values)} from log_entries
-             where ${sql.literal(columns.includes("version") ? "version is not null" : "commit is not null")} limit 1`
-        )
-      assert.strictEqual(yield* again("type, commit", "type, commit"), "log_entries_commit")
       assert.strictEqual(
-        yield* again("type, challenge_id, version", "type, challenge_id, version"),
+        yield* refusal(
+          (sql) => sql`
+            insert into log_entries (index, entry, type, challenge_id, version)
+            select 1000000, '{}'::bytea, type, challenge_id, version from log_entries where version is not null limit 1`
+        ),
         "log_entries_of_challenge"
       )
+      // The first or the last of a run, or any between them.
+      for (const ids of ["ids", "int8multirange(int8range(upper(ids) - 1, upper(ids) + 1))"]) {
+        assert.strictEqual(
+          yield* refusal(
+            (sql) =>
+              sql`insert into log_runs (first, ids) select 1000000, ${sql.literal(ids)} from log_runs limit 1`
+          ),
+          "log_runs_once"
+        )
+      }
+      assert.strictEqual(
+        yield* refusal((sql) => sql`insert into log_runs (first, ids) values (1000000, '{}')`),
+        "log_runs_ids"
+      )
+      // What was late has an entry of its own, as what was there before the log.
+      const late = (index: number) => (sql: SqlClient.SqlClient) =>
+        sql`
+        insert into log_entries (index, type, commit, entry) values (${index}, 'prediction.commit', '\\x01', '{}'::bytea)`
+      yield* SqlClient.SqlClient.use(late(3_000_000))
+      assert.strictEqual(yield* refusal(late(3_000_001)), "log_entries_commit")
       const reveal = (index: number) => (sql: SqlClient.SqlClient) =>
         sql`
         insert into log_entries (index, type, commit_index, entry) values (${index}, 'prediction.reveal', 1, '{}'::bytea)`

@@ -75,7 +75,7 @@ export const loggedWorld = Effect.gen(function* () {
                               '"of":"prediction.commit","type":"import"'), 'UTF8')
       from log_waiting where type = 'prediction.commit' order by id`
   yield* sql`alter table predictions disable trigger user`
-  yield* sql`update predictions set queue_id = null`
+  yield* sql`update predictions set queue_id = null, entry = null`
   yield* sql`alter table predictions enable trigger user`
   yield* sequenceAll
 

@@ -45,11 +45,14 @@ export const predictionsOf = Effect.fnUntraced(function* (
     ),
     written as (
       insert into predictions
-        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, queue_id)
+        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, entry,
+         queue_id)
       select challenge_id, agent_id::uuid, 0, uuidv7(), direction, confidence, ${DateTime.toDateUtc(receivedAt)}, deadline,
-             salt, body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body),
-             nextval('log_pending_id_seq')
-        from sealed order by agent_id
+             salt, body, commit, log_commit_entry(challenge_id, commit), nextval('log_pending_id_seq')
+        from sealed
+       cross join lateral (
+         select sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body) as commit) c
+       order by agent_id
       returning challenge_id, direction
     )
       insert into prediction_counts as k (challenge_id, shard, bullish, bearish, neutral)

@@ -17,7 +17,7 @@ export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<stri
   for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
   const constraints = yield* many(Names)(sql`
     select conrelid::regclass::text as table, conname as name from pg_constraint
-     where (conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f'))
+     where (conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f', 'x'))
         or (confrelid::regclass::text in ${sql.in(tables)} and contype = 'f')`)
   for (const { name, table } of constraints)
     yield* sql`alter table ${sql(table)} drop constraint ${sql(name)}`

@@ -29,9 +29,10 @@ export const planCacheMode = "force_generic_plan"
 
 /**
  * A bitmap reads everything that meets a condition before the first row comes. A page of a list wants the first rows in
- * the order of its index, however many more there are, which a plan for all values cannot know.
+ * the order of its index, however many more there are, which a plan for all values cannot know. Nor does it know that a
+ * range of the log is short, and would have what takes a millisecond compiled first.
  */
-export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off" }
+export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off", jit: "off" }
 
 /**
  * A client for many small statements at once, each its own transaction that finds its rows by key: several are on their

@@ -30,6 +30,7 @@ const tables = [
   "pool_settlements",
   "pool_rewards",
   "log_entries",
+  "log_runs",
   "log_pending",
   "log_nodes",
   "log_checkpoints",
@@ -43,7 +44,6 @@ const tables = [
 /** What no entry records, and why. */
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
-  "predictions.queue_id": "the order of what waits is not fixed before it has an index",
   "prediction_counts.shard": "only the sum of all shards is shown",
   "stakes.id": "an address of the API",
   "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
@@ -66,6 +66,9 @@ const telling: Readonly<Record<string, string>> = {
   "challenges.cancelled_at": "cancelled_at is not null",
   "challenges.closed_at": "closed_at is not null",
   "challenges.resolved_at": "resolved_at is not null",
+  // Where it has its place: until then the order of what waits is not fixed.
+  "predictions.queue_id": "queue_id <= (select taken from log_state)",
+  "predictions.entry": "entry is not null",
   "log_pending.closed_at": "type = 'challenge.create'",
   "log_entries.commit": "type = 'prediction.commit'",
   "log_entries.commit_index": "type = 'prediction.reveal'",
@@ -112,6 +115,7 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
     case "challenges":
       return [`challenge ${of("id")}`, ...(isKey ? [] : [what])]
     case "predictions":
+      if (column === "queue_id") return ["is missing"]
       return column === "agent_id" || column === "challenge_id" || column === "revision"
         ? [what, "sealed body"]
         : [
@@ -144,6 +148,8 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
         : [`entry ${of("index")}`, what]
+    case "log_runs":
+      return column === "first" ? ["entry 0|is missing|has an index"] : ["(log_runs)"]
     case "log_pending":
       return ["waiting entry|waits|not in the log"]
     case "log_nodes":
@@ -216,8 +222,9 @@ const prepared = Effect.gen(function* () {
 const deleted: ReadonlyArray<readonly [table: string, where: string, said: string]> = [
   ["challenges", "cancelled_at is not null", "there is no challenge"],
   ["challenges", "cancelled_at is null and resolved_at is null", "there is no challenge"],
-  ["predictions", "revision = 0", "there is no prediction with its commit"],
-  ["predictions", "revision = 21", "there is no prediction with its commit"],
+  ["predictions", "queue_id is null", "there is no prediction with its commit"],
+  ["predictions", "revision = 0 and queue_id is not null", "are of no prediction"],
+  ["predictions", "revision = 21", "is missing"],
   ["prediction_counts", "true", "prediction_counts"],
   ["settlements", "version = 1", "there is no settlement of challenge"],
   ["settlements", "version = 2", "there is no settlement of challenge"],
@@ -229,6 +236,7 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
+  ["log_runs", "true", "its commit is not in the log"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
   ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
   ["log_state", "true", "log_state: it has no row"],
@@ -293,6 +301,7 @@ const added: ReadonlyArray<
     { index: "100000", version: "3" },
     "there is no settlement of challenge"
   ],
+  ["log_runs", "true", { first: "100000", ids: "'{[100000,100002)}'" }, "2 are of no prediction"],
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
     "log_pending",
@@ -467,18 +476,45 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
+    it.effect("names each prediction that stands after the close of its challenge", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`
+          update log_entries set index = -1
+           where index = (select min(index) from log_entries where type = 'challenge.close')`
+        const found = yield* differences
+        assert.match(
+          found.join("\n"),
+          /^prediction of agent .+, revision 0: entry \d+ is after its challenge's close in entry -1$/m
+        )
+        yield* restored("log_entries")
+      })
+    )
+
     it.effect(
       "names a prediction that neither is in the log nor waits, and one that waits although it is",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const waiting = sql.literal("queue_id > (select taken from log_state)")
-          for (const [change, said] of [
-            [sql`update predictions set queue_id = null where ${waiting}`, "its commit is not in the log"],
+          const twice = "an entry that waits (prediction.commit) is in the log as entry"
+          const alsoLate = sql`
+            update log_state set late = late + (select ids from log_runs order by first limit 1), passes = passes + 1`
+          for (const [table, change, said] of [
             [
-              sql`update predictions set queue_id = queue_id + 100000 where not ${waiting}`,
-              "an entry that waits (prediction.commit) is in the log as entry"
-            ]
+              "predictions",
+              sql`update predictions set queue_id = null where ${waiting}`,
+              "its commit is not in the log"
+            ],
+            [
+              "predictions",
+              sql`
+                update predictions p set queue_id = 100000 + i.n
+                  from (select id, row_number() over () as n from predictions where queue_id is null) i
+                 where p.id = i.id`,
+              twice
+            ],
+            ["log_state", alsoLate, twice]
           ] as const) {
             yield* change
             const found = yield* differences
@@ -486,7 +522,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
               found.some((line) => line.includes(said)),
               found.join("\n")
             )
-            yield* restored("predictions")
+            yield* restored(table)
           }
           assert.deepStrictEqual(yield* differences, [])
         })

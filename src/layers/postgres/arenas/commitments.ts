@@ -1,6 +1,7 @@
 /** What a prediction commits to: its canonical body, and the salt that keeps it from being guessed. */
 import { hash, randomBytes } from "node:crypto"
 import { DateTime } from "effect"
+import type { SqlClient } from "effect/sql"
 import type { ChallengeType } from "../../../services/Challenges.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
@@ -40,3 +41,12 @@ export const salts = (count: number): ReadonlyArray<string> => {
     drawn.slice(index * saltBytes * 2, (index + 1) * saltBytes * 2)
   )
 }
+
+/**
+ * The rows of `sealed` with their `commit`; `salt` names the column of its bytes. `offset 0` keeps them apart: else the
+ * planner computes the body and the commit again wherever they are named.
+ */
+export const committed = (sql: SqlClient.SqlClient, salt: "salt" | "salt_bytes") => sql`
+  (select *, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || ${sql.literal(salt)} || body) as commit
+     from (select * from sealed offset 0) s
+   offset 0) committed`

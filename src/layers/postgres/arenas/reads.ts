@@ -92,10 +92,10 @@ export const makeReads = Effect.gen(function* () {
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
-                 b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql, "p.commit")}
+                 b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
-                     commit
+                     commit, queue_id
                 from predictions
                where challenge_id = ${challengeId}::uuid
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
@@ -144,7 +144,7 @@ export const makeReads = Effect.gen(function* () {
                p.reasoning, p.revision as revision_count,
                ${iso(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
                encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
-               ${leafIndexOf(sql, "p.commit")}
+               ${leafIndexOf(sql)}
           from predictions p
           ${challengeOf(sql)}
           left join lateral (

@@ -10,7 +10,7 @@ import type { ChallengeType } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
 import { queueId } from "../log/queueId.ts"
 import { at, decimal } from "../query.ts"
-import { bodyAround, salts } from "./commitments.ts"
+import { bodyAround, committed, salts } from "./commitments.ts"
 
 /** What a prediction says: a direction or a normal distribution. */
 export type Values =
@@ -67,12 +67,11 @@ export const recording = (sql: SqlClient.SqlClient, sealed: ReturnType<typeof se
     written as (
       insert into predictions
         (challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
-         received_at, deadline, salt, body, commit, queue_id)
+         received_at, deadline, salt, body, commit, entry, queue_id)
       select challenge_id, ${sealed.agentId}::uuid, revision, ${sealed.id}::uuid, ${direction}, ${confidence}::numeric,
              ${value}::numeric, ${std}::numeric, ${sealed.reasoning}, ${at(sealed.receivedAt)}, deadline, salt, body,
-             sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body),
-             ${sql.literal(queueId)}
-        from sealed
+             commit, log_commit_entry(challenge_id, commit), ${sql.literal(queueId)}
+        from ${committed(sql, "salt")}
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),

@@ -18,7 +18,7 @@ import type { Direction } from "../../../services/Challenges.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
 import { queueId } from "../log/queueId.ts"
 import { at, column, decimal } from "../query.ts"
-import { bodyAround, salts } from "./commitments.ts"
+import { bodyAround, committed, salts } from "./commitments.ts"
 
 export interface SubmissionItem {
   readonly id: PredictionId
@@ -136,11 +136,10 @@ export const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray
     written as (
       insert into predictions
         (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body, commit,
-         queue_id)
+         entry, queue_id)
       select challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt_bytes,
-             body, sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt_bytes || body),
-             ${sql.literal(queueId)}
-        from sealed
+             body, commit, log_commit_entry(challenge_id, commit), ${sql.literal(queueId)}
+        from ${committed(sql, "salt_bytes")}
        order by challenge_id, agent_id
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit

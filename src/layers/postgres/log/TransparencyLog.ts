@@ -6,20 +6,19 @@ import { LogKeeper, longestWait } from "../../../services/LogKeeper.ts"
 import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 import { unknownChallenge } from "../arenas/unknownChallenge.ts"
-import { at, many, maybe, one } from "../query.ts"
+import { at, many, maybe } from "../query.ts"
+import { placeOf } from "./leafIndex.ts"
 import { inclusionProof } from "./proofs.ts"
 import { makeTiles } from "./tiles.ts"
-import { moreWaits, mostLooked, waitingCommit } from "./waiting.ts"
 
 const Checkpoint = Schema.Struct({ note: Schema.String })
 const Key = Schema.Struct({ verifier_key: Schema.String })
 
-/** A commit that is looked up: its place, or the challenge it waits for; `more_waits` where it may be, unseen. */
+/** A commit that is looked up, and its place in the log, if it has one yet. */
 const CommitRow = Schema.Struct({
-  challenge_id: Schema.NullOr(ChallengeId),
+  challenge_id: ChallengeId,
   leaf_index: Schema.NullOr(Schema.Int),
-  entry: Schema.NullOr(Schema.String),
-  more_waits: Schema.Boolean
+  entry: Schema.NullOr(Schema.String)
 })
 
 /** An entry, and the tree that it is to be proved in; both are null until they are there. */
@@ -32,9 +31,7 @@ const ProvedRow = Schema.Struct({
 
 const RevealedRow = Schema.Struct({
   ...ProvedRow.fields,
-  reveal: Schema.NullOr(Schema.String),
-  waits: Schema.Boolean,
-  more_waits: Schema.Boolean
+  reveal: Schema.NullOr(Schema.String)
 })
 
 const EndRow = Schema.Struct({ ...ProvedRow.fields, ended: Schema.Boolean })
@@ -55,6 +52,9 @@ const unknownCommit = (commit: string): NotFound =>
       ? `There is no prediction with the commit ${commit.toLowerCase()}.`
       : "There is no such commit: expected the 64 hexadecimal digits of a receipt's commit."
   })
+
+/** Seconds until what waits usually has its place. */
+const pause = 1
 
 /** Whether anybody asks again within seconds makes no difference to a log that stands still. */
 const pauseWhileHalted = 300
@@ -81,8 +81,8 @@ const make = Effect.gen(function* () {
   const tiles = yield* makeTiles
   const newest = maybe(Checkpoint)
   const keys = many(Key)
-  const commits = one(CommitRow)
-  const revealed = one(RevealedRow)
+  const commits = maybe(CommitRow)
+  const revealed = maybe(RevealedRow)
   const proved = maybe(ProvedRow)
   const ends = maybe(EndRow)
   const challengeEntries = many(ChallengeEntry)
@@ -118,39 +118,24 @@ const make = Effect.gen(function* () {
         from log_checkpoints c
        where c.size = coalesce((select max(size) from log_cosignatures where size > e.index),
                                (select max(size) from log_checkpoints))
-         and c.size > e.index) p on true`
+         and c.size > e.index) t on true`
   const provedColumns = sql`
-    e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, p.size, p.note`
+    e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, t.size, t.note`
 
   const halted = Effect.gen(function* () {
     const { fault, seconds } = yield* keeper.standstill
     return fault !== null || seconds >= longestWait || (yield* keeper.fault) !== null
   }).pipe(Effect.withSpan("TransparencyLog.halted"))
 
-  /** `what` is true of it; when to ask again depends on whether the log grows. */
-  const notYet = Effect.fnUntraced(function* (what: string, pause: number) {
+  const notSequenced = Effect.fnUntraced(function* () {
+    const what = "This is recorded, and no published checkpoint of the log covers it yet"
     if (!(yield* halted)) {
-      return yield* new NotSequenced({
-        detail: `${what}: try again in ${pause} s.`,
-        retry_after: pause
-      })
+      return yield* new NotSequenced({ detail: `${what}: try again in ${pause} s.`, retry_after: pause })
     }
     return yield* new NotSequenced({
       detail: `${what}, and the log stands still until the operators of this site have looked into it: nothing is lost, but it may take long.`,
       retry_after: pauseWhileHalted
     })
-  })
-
-  const notSequenced = () =>
-    notYet("This is recorded, and no published checkpoint of the log covers it yet", 1)
-
-  /** That it is unknown is not claimed of a commit that may wait where it was not looked for. */
-  const notFound = Effect.fnUntraced(function* (commit: string, moreWaits: boolean) {
-    if (!moreWaits) return yield* unknownCommit(commit)
-    return yield* notYet(
-      `The log does not have this commit, and more than the ${mostLooked} newest things, which were looked through, wait for their place in it: it may be among those`,
-      10
-    )
   })
 
   const prove = Effect.fnUntraced(function* (
@@ -163,22 +148,21 @@ const make = Effect.gen(function* () {
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })
 
-  /** The entry `e` of a commit, if it has one, and what is known of it otherwise. */
+  /** The prediction `p` of a commit, and its entry `e`, if it has its place. */
   const ofCommit = (commit: string) => sql`
-      from (select 1) one
-      left join log_entries e on e.type = 'prediction.commit' and e.commit = decode(${commit}, 'hex')`
-  const waits = (commit: string) => sql`case when e.index is null then ${waitingCommit(sql, commit)} end`
-  const unseen = sql`coalesce(case when e.index is null then ${moreWaits(sql)} end, false) as more_waits`
+      from (select challenge_id, commit, queue_id from predictions where commit = decode(${commit}, 'hex') limit 1) p
+      left join lateral (
+        select x.* from (select ${placeOf(sql)} as index offset 0) i
+         cross join lateral log_recorded(i.index, i.index + 1) x) e on true`
 
   const entryOf: TransparencyLog["Service"]["entryOf"] = Effect.fn("TransparencyLog.entryOf")(
     function* (commit) {
       if (!commitShape.test(commit)) return yield* unknownCommit(commit)
-      const { challenge_id, more_waits, ...place } = yield* commits(sql`
-        select coalesce(e.challenge_id, ${waits(commit)})::text as challenge_id, e.index::float8 as leaf_index,
-               convert_from(e.entry, 'UTF8') as entry, ${unseen}
+      const found = yield* commits(sql`
+        select p.challenge_id::text, e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
         ${ofCommit(commit)}`)
-      if (challenge_id === null) return yield* notFound(commit, more_waits)
-      return { commit: commit.toLowerCase(), challenge_id, ...place }
+      if (Option.isNone(found)) return yield* unknownCommit(commit)
+      return { commit: commit.toLowerCase(), ...found.value }
     }
   )
 
@@ -186,20 +170,15 @@ const make = Effect.gen(function* () {
     function* (commit) {
       if (!commitShape.test(commit)) return yield* unknownCommit(commit)
       const now = yield* DateTime.now
-      const {
-        more_waits,
-        reveal,
-        waits: isWaiting,
-        ...row
-      } = yield* revealed(sql`
+      const found = yield* revealed(sql`
         select ${provedColumns},
                (select convert_from(r.entry, 'UTF8')
                   from log_entries r join challenges c on c.id = e.challenge_id and c.deadline <= ${at(now)}
-                 where r.commit_index = e.index) as reveal,
-               ${waits(commit)} is not null as waits, ${unseen}
+                 where r.commit_index = e.index) as reveal
         ${ofCommit(commit)}
         ${proofTree}`)
-      if (row.leaf_index === null && !isWaiting) return yield* notFound(commit, more_waits)
+      if (Option.isNone(found)) return yield* unknownCommit(commit)
+      const { reveal, ...row } = found.value
       return yield* prove(row, reveal === null ? {} : yield* Effect.orDie(decodeReveal(reveal)))
     }
   )
@@ -208,7 +187,8 @@ const make = Effect.gen(function* () {
     function* (leafIndex) {
       if (!indexShape.test(leafIndex)) return yield* unknownEntry(leafIndex)
       const found = yield* proved(sql`
-        select ${provedColumns} from log_entries e ${proofTree} where e.index = ${leafIndex}::int8`)
+        select ${provedColumns}
+          from log_recorded(${leafIndex}::int8, ${leafIndex}::int8 + 1) e ${proofTree}`)
       if (Option.isNone(found)) return yield* unknownEntry(leafIndex)
       return yield* prove(found.value)
     }

@@ -6,6 +6,7 @@ import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, one, run } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
+import { LogConnection } from "./LogConnection.ts"
 import { checkpointText } from "../../note.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
 
@@ -26,6 +27,8 @@ const memory = Duration.days(1)
 
 export const makeCheckpoints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  /** Its plans find the last tile by its key, also those that were made while the log was empty. */
+  const { client: keeping } = yield* LogConnection
   const signer = yield* LogSigner
   const settings = yield* Settings
   const headsRow = one(Heads)
@@ -67,7 +70,7 @@ export const makeCheckpoints = Effect.gen(function* () {
         message: `The log has ${size} entries, but ${gone.size} were signed: an older state of the database was restored, or entries are gone.`
       })
     }
-    yield* requireTrees(sql, [
+    yield* requireTrees(keeping, [
       ...heads.map((head) => ({
         ...head,
         otherwise: `The first ${head.size} entries of the log do not have the root that was signed for them.`

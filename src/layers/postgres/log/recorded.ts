@@ -10,6 +10,7 @@ import { column, many } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
 import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
+import { itsPlace } from "./leafIndex.ts"
 import { settledPools } from "./recordedPools.ts"
 
 /** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
@@ -165,17 +166,15 @@ const Commits = Schema.Struct({
 
 /**
  * The commits of these challenges that are in the log: how many, the last index and the root. Challenges without any
- * are left out. They are found by the predictions, for an index of the log by challenge was a fifth of what storing an
- * entry costs.
+ * are left out. They are found by the predictions, which the log has no index of by challenge.
  */
 export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
   many(Commits)(sql`
     select p.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
            merkle_root(string_agg(sha256('\\x00'::bytea || p.commit), ''::bytea order by e.index)) as root
       from predictions p
-     cross join lateral (
-       select index from log_entries where type = 'prediction.commit' and commit = p.commit limit 1) e
-     where p.challenge_id = any(${column("uuid", challengeIds)})
+     ${itsPlace(sql)}
+     where p.challenge_id = any(${column("uuid", challengeIds)}) and e.index is not null
      group by p.challenge_id`)
 
 const noCommits = { commits: 0, last_index: null, root: emptyRoot }

@@ -2,6 +2,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { at, column, many, maybe, orDefect, run } from "../query.ts"
 import { predictionReveal } from "./entries.ts"
+import { itsPlace } from "./leafIndex.ts"
 import { waitingCount } from "./waiting.ts"
 
 /** Predictions that one call reveals. */
@@ -30,7 +31,7 @@ const Sealed = Schema.Struct({
  * answers how many: 0 when none is due, other replicas are at all that are, or much waits for the log already. A chunk is
  * one transaction, so a prediction is revealed once, whoever is killed and starts again.
  *
- * Predictions come in the order of their key and their commits are looked up in the log: each chunk costs the same
+ * Predictions come in the order of their key and their places are looked up in the log: each chunk costs the same
  * however many predictions the challenge has, and predicting keeps no index for it.
  */
 export const makeRevealDue = Effect.gen(function* () {
@@ -51,8 +52,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const found = yield* sealed(sql`
       select p.agent_id::text, p.revision, e.index::float8 as commit_index, p.salt, convert_from(p.body, 'UTF8') as body
         from predictions p
-        left join lateral (
-          select index from log_entries where type = 'prediction.commit' and commit = p.commit limit 1) e on true
+       ${itsPlace(sql)}
        where p.challenge_id = ${challenge_id}::uuid
          ${last_agent_id === null ? sql`` : sql`and (p.agent_id, p.revision) > (${last_agent_id}::uuid, ${last_revision})`}
        order by p.agent_id, p.revision

@@ -1,6 +1,7 @@
-/** Entries that wait with their bytes, and those whose bytes are composed when they get their index. */
+/** How a batch is taken apart: by what has its bytes and what is composed when it gets its index, and by where it is kept. */
 import { Schema } from "effect"
 import { EntryType } from "./entries.ts"
+import { tileWidth } from "./frontier.ts"
 
 /** An entry whose bytes are still to be composed. */
 export const Unwritten = Schema.Struct({
@@ -51,4 +52,31 @@ export const runsOf = (batch: {
   unwritten()
   written(batch.entries)
   return runs
+}
+
+/** Predictions that follow each other in the log within a tile, by their places in a run. */
+export interface Stretch {
+  readonly first: number
+  readonly last: number
+}
+
+/** The stretches of a run of so many entries that follow `size` others, all of which are predictions but those at `apart`. */
+export const stretchesOf = (
+  size: number,
+  entries: number,
+  apart: ReadonlyArray<number>
+): ReadonlyArray<Stretch> => {
+  const breaks = new Set(apart)
+  const stretches: Array<Stretch> = []
+  let first: number | undefined
+  const end = (past: number) => {
+    if (first !== undefined) stretches.push({ first, last: past - 1 })
+    first = undefined
+  }
+  for (let place = 0; place < entries; place++) {
+    if (breaks.has(place) || (size + place) % tileWidth === 0) end(place)
+    if (!breaks.has(place)) first ??= place
+  }
+  end(entries)
+  return stretches
 }

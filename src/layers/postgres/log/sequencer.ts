@@ -1,7 +1,7 @@
 /**
- * Gives what waits its index. A pass is two statements: one looks at what waits and at the state of the log, one takes
- * what was seen out of the queue, stores it with its indices, adds the nodes of the tiles that it completes, and moves
- * the state, if it still is what was seen. It is killed before that one's commit and has done nothing, or after it and
+ * Gives what waits its index. A pass is two statements: one looks at what waits and at the state of the log, one notes
+ * which predictions follow each other, stores the rest with its indices, adds the nodes of the tiles that it completes,
+ * and moves the state, if it still is what was seen. It is killed before that one's commit and has done nothing, or after it and
  * has done everything. Predictions beside it wait for processors while it runs, so it is kept short: no transaction
  * around it, and no statement that it can do without (docs/performance.md).
  */
@@ -15,7 +15,7 @@ import type { Frontier, FullNode } from "./frontier.ts"
 import { LogConnection } from "./LogConnection.ts"
 import { advance, queueStart } from "./queueStart.ts"
 import { composePending } from "./recorded.ts"
-import { runsOf, Unwritten } from "./runs.ts"
+import { runsOf, stretchesOf, Unwritten } from "./runs.ts"
 import type { Run } from "./runs.ts"
 import { treeOfRoot } from "./tree.ts"
 
@@ -37,6 +37,8 @@ const Seen = Schema.Struct({
   entries: Schema.Int,
   /** Opaque here: only PostgreSQL takes it apart. */
   ids: Schema.String,
+  /** The places of those that are stored in the log, in their order; the others are predictions that stay where they are. */
+  apart: Schema.Array(Schema.Int),
   /** The leaf hashes of those that have their bytes, one after the other. */
   leaves: Schema.Uint8Array,
   unwritten: Schema.Array(Unwritten)
@@ -44,8 +46,7 @@ const Seen = Schema.Struct({
 type Seen = typeof Seen.Type
 
 /** What was seen, as PostgreSQL takes it apart again: all ids in their order, and up to which id no others will appear. */
-interface Batch {
-  readonly ids: string
+interface Batch extends Pick<Seen, "ids" | "apart"> {
   readonly over: string
 }
 
@@ -78,7 +79,7 @@ export const makeSequence = Effect.gen(function* () {
 
   const prediction = sql.literal(
     `p.queue_id as id, 'prediction.commit' as type, p.challenge_id, null::int4 as version, null::timestamptz as closed_at,
-     false as imported, log_commit_entry(p.challenge_id, p.commit) as entry`
+     false as imported, coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit)) as entry`
   )
   const most = sql.literal(String(mostPerPass))
   const server = sql.literal(ownProcess)
@@ -94,11 +95,12 @@ export const makeSequence = Effect.gen(function* () {
              (select case when is_called then last_value else 0 end from log_pending_id_seq)::text as assigned,
              pg_snapshot_xmax(pg_current_snapshot())::text as next,
              pg_snapshot_xmin(pg_current_snapshot()) >= ${passedBefore}::xid8 as passed,
-             w.entries, w.ids, w.leaves, w.unwritten
+             w.entries, w.ids, w.apart, w.leaves, w.unwritten
         from log_state s
        cross join lateral (
          select count(*)::int as entries,
                 coalesce(string_agg(id::text, ',' order by id), '') as ids,
+                coalesce(jsonb_agg(place order by id) filter (where apart), '[]') as apart,
                 coalesce(string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by id), ''::bytea) as leaves,
                 coalesce(
                   jsonb_agg(jsonb_build_object('place', place, 'type', type, 'challenge_id', challenge_id,
@@ -107,10 +109,10 @@ export const makeSequence = Effect.gen(function* () {
            from (
              select row_number() over (order by id) - 1 as place, w.*
                from (
-                 (select id, type, challenge_id, version, closed_at, imported, entry
+                 (select id, type, challenge_id, version, closed_at, imported, entry, true as apart
                     from log_pending where id > ${after}::int8 order by id limit ${most})
                  union all
-                 (select ${prediction}
+                 (select ${prediction}, false
                     from predictions p
                    where p.queue_id > s.taken and p.queue_id <= (select last_value from log_pending_id_seq)
                    order by p.queue_id limit ${most})
@@ -118,7 +120,7 @@ export const makeSequence = Effect.gen(function* () {
                  select late.*
                    from unnest(s.late) as r (ids)
                   cross join lateral (
-                    select ${prediction}
+                    select ${prediction}, true
                       from predictions p where p.queue_id >= lower(r.ids) and p.queue_id < upper(r.ids)
                      order by p.queue_id limit ${most}) late
                   order by id
@@ -132,20 +134,37 @@ export const makeSequence = Effect.gen(function* () {
    *
    * Runs are in the order of ids, and so is what is seen: nothing that could be seen, up to the run's last id, waits any
    * more. Smaller ids that were not there are kept as `late` until no transaction can bring them any more.
+   *
+   * Predictions stay where they are, and what is noted of them is which follow each other within a tile. Those that were
+   * late have entries of their own, or runs would lie within each other. Which are which is told by their places, so that
+   * nothing is joined whose number the planner does not know.
    */
   const store = (
-    { ids, over }: Batch,
+    { apart, ids, over }: Batch,
     { entries, first }: Run,
     before: State,
     tree: Frontier,
     { bytes, nodes }: { readonly bytes: ReadonlyArray<Uint8Array>; readonly nodes: ReadonlyArray<FullNode> }
   ) => {
     const after = stateOf(tree)
+    const own = apart
+      .filter((place) => place >= first && place < first + entries)
+      .map((place) => place - first)
+    const stretches = stretchesOf(before.size, entries, own)
+    // PostgreSQL counts from 1.
+    const places = (from: ReadonlyArray<number>) =>
+      column(
+        "int4",
+        from.map((place) => place + 1)
+      )
     return Effect.map(
       // What is signed must not be lost in a crash: where commits are asynchronous, this one waits for the disk.
       storedRow(sql`
         with batch as materialized (
           select (string_to_array(${ids}, ',')::int8[])[${first + 1}::int:${first + entries}::int] as ids
+        ),
+        own as materialized (
+          select array(select b.ids[place] from unnest(${places(own)}) as place) as ids from batch b
         ),
         moved as (
           update log_state
@@ -163,24 +182,37 @@ export const makeSequence = Effect.gen(function* () {
         ),
         dequeued as (
           delete from log_pending
-           where id = any ((select ids from batch)::int8[])
+           where id = any ((select ids from own)::int8[])
              and exists (select from moved)
           returning id, type, challenge_id, version, commit, commit_index, entry
         ),
         taken as (
           select * from dequeued
           union all
-          select queue_id, 'prediction.commit', challenge_id, null, commit, null, log_commit_entry(challenge_id, commit)
+          select queue_id, 'prediction.commit', challenge_id, null, commit, null,
+                 coalesce(entry, log_commit_entry(challenge_id, commit))
             from predictions
-           where queue_id = any ((select ids from batch)::int8[])
+           where queue_id = any ((select ids from own)::int8[])
              and exists (select from moved)
         ),
         stored as (
           insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
           select ${BigInt(before.size)}::int8 + place - 1, type, challenge_id, version, commit, commit_index,
                  coalesce(entry, (${column("bytea", bytes)})[place])
-            from (select row_number() over (order by id) as place, * from taken) t
+            from (
+              select (${places(own)})[row_number() over (order by id)] as place, * from taken) t
            order by place
+        ),
+        noted as (
+          insert into log_runs (first, ids)
+          select s.index, (select range_agg(int8range(id, id, '[]')) from unnest(b.ids[s.first:s.last]) as id)
+            from batch b
+           cross join unnest(${column(
+             "int8",
+             stretches.map(({ first }) => BigInt(before.size + first))
+           )}, ${places(stretches.map(({ first }) => first))}, ${places(stretches.map(({ last }) => last))})
+                   as s (index, first, last)
+           where exists (select from moved)
         ),
         noded as (
           insert into log_nodes (level, n, hash)
@@ -199,8 +231,9 @@ export const makeSequence = Effect.gen(function* () {
         )
         select case
                  when not exists (select from moved) then false
-                 when (select count(*) from taken) = ${entries}::int then true
-                 else ('only ' || (select count(*) from taken) || ' of the entries still waited')::boolean
+                 when (select count(*) from taken) = ${own.length}::int then true
+                 else ('only ' || (select count(*) from taken) || ' of ' || ${own.length}::int
+                       || ' that were to be stored still waited')::boolean
                end as stored`),
       ({ stored }) => stored
     )
@@ -242,7 +275,7 @@ export const makeSequence = Effect.gen(function* () {
       if (bytes.length === 0) written += each.entries
       const before = stateOf(tree)
       const nodes = grown(tree, leaves)
-      if (!(yield* store({ ids: seen.ids, over }, each, before, tree, { bytes, nodes }))) {
+      if (!(yield* store({ ...seen, over }, each, before, tree, { bytes, nodes }))) {
         return yield* Effect.die(new Error("the log was moved by somebody who does not hold its lock"))
       }
       const closed = each.unwritten.flatMap(({ challenge_id, type }) =>
@@ -268,7 +301,7 @@ export const makeSequence = Effect.gen(function* () {
     const over = seen.passed ? from.mark.assigned : "0"
     const isDone = yield* unwritten.length > 0
       ? transaction(composed(seen, over, tree))
-      : store({ ids: seen.ids, over }, { first: 0, entries, unwritten }, seen, tree, {
+      : store({ ...seen, over }, { first: 0, entries, unwritten }, seen, tree, {
           bytes: [],
           nodes: grown(tree, leavesOf(seen, 0, entries))
         })

@@ -6,9 +6,6 @@ import { Clock, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { one } from "../query.ts"
 
-/** How many of the newest ids one commit is looked for among: those of eight seconds at 2 000 predictions a second. */
-export const mostLooked = 16_384
-
 /** Where there is a standstill, what waits is the newest, too. */
 const newest = 1024
 
@@ -20,18 +17,6 @@ const lately = (sql: SqlClient.SqlClient, from: number, to: number) => {
   const last = sql.literal("(select last_value from log_pending_id_seq)")
   return sql`id > ${last} - ${from}::int8 and id <= ${last} - ${to}::int8`
 }
-
-/** The challenge of a prediction that waits, by a `commit` that is hexadecimal; null when it is not among the newest. */
-export const waitingCommit = (sql: SqlClient.SqlClient, commit: string) => sql`
-  (select challenge_id
-     from (select type, challenge_id, commit from log_waiting
-            where ${lately(sql, mostLooked, 0)}
-            order by id desc limit ${mostLooked}) looked
-    where type = 'prediction.commit' and commit = decode(${commit}, 'hex') limit 1)`
-
-/** Whether more waits than is looked through. The queue is emptied in order, so then the ids before those wait, too. */
-export const moreWaits = (sql: SqlClient.SqlClient) => sql`
-  (select true from log_waiting where ${lately(sql, 2 * mostLooked, mostLooked)} order by id desc limit 1)`
 
 /**
  * How much waits, counted up to so many; without predictions whose transactions have just ended late, which the next pass

@@ -35,6 +35,7 @@ import { scheduleLookups } from "./0032_schedule_lookups.ts"
 import { auditOutcomes } from "./0034_audit_outcomes.ts"
 import { listByDeadline } from "./0035_list_by_deadline.ts"
 import { awaitedCheckouts } from "./0036_awaited_checkouts.ts"
+import { logRuns } from "./0037_log_runs.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -72,5 +73,6 @@ export const migrations = {
   "0033_predictions_wait": predictionsWait,
   "0034_audit_outcomes": auditOutcomes,
   "0035_list_by_deadline": listByDeadline,
-  "0036_awaited_checkouts": awaitedCheckouts
+  "0036_awaited_checkouts": awaitedCheckouts,
+  "0037_log_runs": logRuns
 }

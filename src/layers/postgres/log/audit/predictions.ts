@@ -5,6 +5,8 @@ import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
 import { many } from "../../query.ts"
 import { sentNumber } from "./decimals.ts"
+import { predictionCommit } from "../entries.ts"
+import { itsPlace } from "../leafIndex.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -30,6 +32,7 @@ const Row = Schema.Struct({
   salt: Schema.Uint8Array,
   body: Schema.Uint8Array,
   commit: Schema.Uint8Array,
+  entry: Schema.NullOr(Schema.Uint8Array),
   committed: Index,
   revealed: Index,
   reveal: Schema.NullOr(Schema.Uint8Array),
@@ -107,7 +110,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
       select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
              ${exact(sql, "p.predicted_value")} as predicted_value, ${exact(sql, "p.predicted_std")} as predicted_std,
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
-             p.salt, p.body, p.commit, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
+             p.salt, p.body, p.commit, p.entry, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
              x.index::float8 as closed,
              ${mustBeRevealed(sql)} as must_be_revealed
         from (
@@ -115,8 +118,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
            ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
            order by challenge_id, agent_id, revision limit ${pageSize}) p
         left join challenges c on c.id = p.challenge_id
-        left join log_entries e on e.commit = p.commit and e.type = 'prediction.commit'
-                               and e.challenge_id = p.challenge_id
+       ${itsPlace(sql)}
         left join log_entries r on r.commit_index = e.index
         left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
         left join log_reveals w on w.challenge_id = p.challenge_id
@@ -143,7 +145,15 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
         const what = nameOf(row)
         checkBody(findings, what, row)
         if (!commitOf(row).equals(row.commit)) findings.add(`${what}: salt and body do not give its commit`)
+        if (row.entry !== null && !Buffer.from(row.entry).equals(predictionCommit(row))) {
+          findings.add(`${what}: its entry is not that of its commit`)
+        }
         if (row.is_of_deadline !== true) findings.add(`${what}: deadline is not that of its challenge`)
+        if (row.committed !== null && row.closed !== null && row.committed > row.closed) {
+          findings.add(
+            `${what}: entry ${row.committed} is after its challenge's close in entry ${row.closed}`
+          )
+        }
         if (row.committed === null) uncommitted += 1
         else if (row.revealed === null && row.must_be_revealed) unrevealed += 1
         checkReveal(what, row)

@@ -81,20 +81,27 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
      where not exists (select from predictions p where p.commit = r.commit)
      order by index limit ${mostDifferences}`)
   yield* found(sql`
-    select 'challenge ' || x.challenge_id || ': entry ' || min(e.index) || ' is a prediction after its close in entry ' || x.index
-             as what,
+    select 'entries ' || first || ' to ' || first + i.ids - 1 || ': of their ids in the queue (log_runs) ' || i.ids - p.predictions
+             || ' are of no prediction' as what,
            (count(*) over ())::int as count
-      from log_entries x
-      join log_entries e on e.challenge_id = x.challenge_id and e.type = 'prediction.commit' and e.index > x.index
-     where x.type = 'challenge.close' and x.version = 1
-     group by x.challenge_id, x.index
-     order by x.index limit ${mostDifferences}`)
+      from log_runs r
+     cross join lateral (select sum(upper(part) - lower(part)) as ids from unnest(r.ids) as part) i
+     cross join lateral (
+       select count(*) as predictions
+         from unnest(r.ids) as part
+         join predictions p on p.queue_id >= lower(part) and p.queue_id < upper(part)) p
+     where i.ids <> p.predictions
+     order by first limit ${mostDifferences}`)
   yield* found(sql`
     select ${place} || ': entry ' || commit_index || ' is no commit that it could reveal' as what,
            (count(*) over ())::int as count
       from ${recorded(["prediction.reveal"])}
      where not exists (
        select from log_entries e where e.index = r.commit_index and e.type = 'prediction.commit')
+       and not exists (
+         select from (
+           select first, ids from log_runs where first <= r.commit_index order by first desc limit 1) l
+          where r.commit_index < l.first + (select sum(upper(part) - lower(part)) from unnest(l.ids) as part))
      order by index limit ${mostDifferences}`)
   yield* found(sql`
     select ${place} || ': there is no challenge ' || challenge_id as what, (count(*) over ())::int as count
@@ -122,6 +129,10 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
       from (
         select q.type, e.index from log_waiting q
           join log_entries e on e.commit = q.commit and e.type = 'prediction.commit'
+         where q.type = 'prediction.commit'
+         union all
+        select q.type, l.first from log_waiting q
+          join log_runs l on int8range(lower(l.ids), upper(l.ids)) @> q.id and l.ids @> q.id
          where q.type = 'prediction.commit'
          union all
         select q.type, e.index from log_waiting q join log_entries e on e.commit_index = q.commit_index

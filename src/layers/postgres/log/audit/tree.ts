@@ -11,6 +11,9 @@ import { eachPage } from "./pages.ts"
 
 const usualPage = 4096
 
+/** No entry has it, nor one near it. */
+const beforeAll = -(2n ** 62n)
+
 const LoggedEntry = Schema.Struct({ ...StoredEntry.fields, index: Schema.Finite })
 const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
 const Node = Schema.Struct({ level: Schema.Int, n: Schema.Finite, hash: Schema.NullOr(Schema.String) })
@@ -141,14 +144,25 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
     }
   })
 
-  const read = (after: typeof LoggedEntry.Type | undefined) =>
-    entries(sql`
-      select index::float8 as index, ${entryColumns(sql)} from log_entries
-       ${after === undefined ? sql`` : sql`where index > ${BigInt(after.index)}::int8`}
-       order by index limit ${pageSize}`)
+  /** From the next one on that there is, wherever it is kept. */
+  const read = (after: typeof LoggedEntry.Type | undefined) => {
+    const last = sql`${after === undefined ? beforeAll : BigInt(after.index)}::int8`
+    return entries(sql`
+      select e.index::float8 as index, ${entryColumns(sql)}
+        from (
+          select least(
+                   (select index from log_entries where index > ${last} order by index limit 1),
+                   (select greatest(first, ${last} + 1) from log_runs
+                     where first > ${last} - 256
+                       and first + (select sum(upper(part) - lower(part)) from unnest(ids) as part) > ${last} + 1
+                     order by first limit 1)) as first) n
+       cross join lateral log_recorded(n.first, n.first + ${pageSize}) e
+       order by e.index`)
+  }
 
   yield* eachPage(
-    pageSize,
+    // Where entries are missing a page is short, and others follow.
+    1,
     read,
     Effect.fnUntraced(function* (page) {
       if (!hasGap) yield* readHeads((page.at(-1)?.index ?? next) + 1)

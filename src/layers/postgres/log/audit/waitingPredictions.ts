@@ -8,6 +8,7 @@ import type { Statement } from "effect/sql"
 import { isUuid } from "../../../../services/identifiers.ts"
 import { mostDifferences } from "../../../../services/LogAudit.ts"
 import { column, many } from "../../query.ts"
+import { itsPlace } from "../leafIndex.ts"
 import { compare, membersOf } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -67,13 +68,13 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
 
   const first = sql`order by p.challenge_id, p.agent_id, p.revision limit ${mostDifferences}`
   const key = sql`p.challenge_id::text, p.agent_id::text, p.revision, (count(*) over ())::int as count`
-  const itsCommit = sql`e.type = 'prediction.commit' and e.commit = p.commit and e.challenge_id = p.challenge_id`
 
   if (found.uncommitted > 0) {
     yield* named(
       sql`
         select ${key}, null::float8 as committed from predictions p
-         where not exists (select from log_entries e where ${itsCommit})
+         ${itsPlace(sql)}
+         where e.index is null
            and not exists (
              select from log_waiting q
               where q.type = 'prediction.commit' and q.commit = p.commit and q.challenge_id = p.challenge_id)
@@ -86,10 +87,10 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
       sql`
         select ${key}, e.index::float8 as committed
           from predictions p
-          join log_entries e on ${itsCommit}
+          ${itsPlace(sql)}
           left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
           left join log_reveals w on w.challenge_id = p.challenge_id
-         where ${mustBeRevealed(sql)}
+         where ${mustBeRevealed(sql)} and e.index is not null
            and not exists (select from log_entries r where r.commit_index = e.index)
            and not exists (
              select from log_pending q where q.type = 'prediction.reveal' and q.commit_index = e.index)
@@ -120,7 +121,7 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
           )}) as wanted (challenge_id, agent_id, revision)
         join predictions p
           on p.challenge_id = wanted.challenge_id and p.agent_id = wanted.agent_id and p.revision = wanted.revision
-        left join log_entries e on ${itsCommit}
+        ${itsPlace(sql)}
         left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
         left join log_reveals w on w.challenge_id = p.challenge_id`)
     const byKey = new Map(rows.map((row) => [textOf(row), row]))
