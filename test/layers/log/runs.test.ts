@@ -3,7 +3,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { placeOf } from "../../../src/layers/postgres/log/leafIndex.ts"
-import { stretchesOf } from "../../../src/layers/postgres/log/runs.ts"
+import { runsOf } from "../../../src/layers/postgres/log/runs.ts"
 import { many } from "../../../src/layers/postgres/query.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
@@ -115,15 +115,15 @@ layer(testServices())("A log of predictions", (it) => {
 
 const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 }))
 
-describe("Stretches", () => {
+describe("The runs of a part", () => {
   it.effect.prop(
     "are all that is not apart, in its order, as long as they can be, and none is in two tiles",
     [place, place, Schema.Array(place)],
     ([size, entries, places]) =>
       Effect.sync(() => {
         const apart = [...new Set(places.filter((each) => each < entries))]
-        const stretches = stretchesOf(size, entries, apart)
-        const within = stretches.flatMap(({ first, last }) =>
+        const found = runsOf(size, entries, apart)
+        const within = found.flatMap(({ first, last }) =>
           Array.from({ length: last - first + 1 }, (_, n) => first + n)
         )
         assert.deepStrictEqual(
@@ -131,9 +131,9 @@ describe("Stretches", () => {
           Array.from({ length: entries }, (_, each) => each).filter((each) => !apart.includes(each))
         )
         const tileOf = (each: number) => Math.floor((size + each) / 256)
-        for (const [n, { first, last }] of stretches.entries()) {
+        for (const [n, { first, last }] of found.entries()) {
           assert.strictEqual(tileOf(first), tileOf(last))
-          const next = stretches[n + 1]
+          const next = found[n + 1]
           assert.isTrue(next?.first !== last + 1 || tileOf(next.first) > tileOf(last))
         }
       }),

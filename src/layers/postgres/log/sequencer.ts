@@ -15,8 +15,9 @@ import type { Frontier, FullNode } from "./frontier.ts"
 import { LogConnection } from "./LogConnection.ts"
 import { advance, queueStart } from "./queueStart.ts"
 import { composePending } from "./recorded.ts"
-import { runsOf, stretchesOf, Unwritten } from "./runs.ts"
-import type { Run } from "./runs.ts"
+import { partsOf, Unwritten } from "./parts.ts"
+import type { Part } from "./parts.ts"
+import { runsOf } from "./runs.ts"
 import { treeOfRoot } from "./tree.ts"
 
 /** Whoever holds this advisory lock sequences, or changes the log's key; the others leave it to them. */
@@ -127,12 +128,12 @@ export const makeSequence = Effect.gen(function* () {
                   limit ${most}) w) w) w`)
 
   /**
-   * Moves a run of what was seen from the queue to the log, whose state then is that of `tree`; `bytes` are of those
+   * Moves a part of what was seen from the queue to the log, whose state then is that of `tree`; `bytes` are of those
    * that came without. It does nothing when the state is not `before` any more, or another replica is at it. What
    * moves the state takes what it adds, so as long as the state is `before` all that was seen still waits; were it not
    * so, the statement fails, for its tree is not that of the entries then.
    *
-   * Runs are in the order of ids, and so is what is seen: nothing that could be seen, up to the run's last id, waits any
+   * Parts are in the order of ids, and so is what is seen: nothing that could be seen, up to the part's last id, waits any
    * more. Smaller ids that were not there are kept as `late` until no transaction can bring them any more.
    *
    * Predictions stay where they are, and what is noted of them is which follow each other within a tile. Those that were
@@ -141,7 +142,7 @@ export const makeSequence = Effect.gen(function* () {
    */
   const store = (
     { apart, ids, over }: Batch,
-    { entries, first }: Run,
+    { entries, first }: Part,
     before: State,
     tree: Frontier,
     { bytes, nodes }: { readonly bytes: ReadonlyArray<Uint8Array>; readonly nodes: ReadonlyArray<FullNode> }
@@ -150,7 +151,7 @@ export const makeSequence = Effect.gen(function* () {
     const own = apart
       .filter((place) => place >= first && place < first + entries)
       .map((place) => place - first)
-    const stretches = stretchesOf(before.size, entries, own)
+    const runs = runsOf(before.size, entries, own)
     // PostgreSQL counts from 1.
     const places = (from: ReadonlyArray<number>) =>
       column(
@@ -209,8 +210,8 @@ export const makeSequence = Effect.gen(function* () {
             from batch b
            cross join unnest(${column(
              "int8",
-             stretches.map(({ first }) => BigInt(before.size + first))
-           )}, ${places(stretches.map(({ first }) => first))}, ${places(stretches.map(({ last }) => last))})
+             runs.map(({ first }) => BigInt(before.size + first))
+           )}, ${places(runs.map(({ first }) => first))}, ${places(runs.map(({ last }) => last))})
                    as s (index, first, last)
            where exists (select from moved)
         ),
@@ -269,7 +270,7 @@ export const makeSequence = Effect.gen(function* () {
   const composed = Effect.fnUntraced(function* (seen: Seen, over: string, tree: Frontier) {
     if (!(yield* hold(seen))) return false
     let written = 0
-    for (const each of runsOf(seen)) {
+    for (const each of partsOf(seen)) {
       const bytes = each.unwritten.length === 0 ? [] : yield* composePending(sql, each.unwritten)
       const leaves = bytes.length === 0 ? leavesOf(seen, written, each.entries) : bytes.map(leafHash)
       if (bytes.length === 0) written += each.entries
