@@ -110,7 +110,8 @@ const make = Effect.gen(function* () {
 
   /**
    * The tree that entry `e` is proved in: the newest one that witnesses have signed, too, and that covers it, so that
-   * whoever trusts witnesses can check it; else the newest.
+   * whoever trusts witnesses can check it; else the newest. There is one; the limit tells the planner, who takes a range of
+   * the log for a long one.
    */
   const proofTree = sql`
     left join lateral (
@@ -118,7 +119,8 @@ const make = Effect.gen(function* () {
         from log_checkpoints c
        where c.size = coalesce((select max(size) from log_cosignatures where size > e.index),
                                (select max(size) from log_checkpoints))
-         and c.size > e.index) t on true`
+         and c.size > e.index
+       limit 1) t on true`
   const provedColumns = sql`
     e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, t.size, t.note`
 
@@ -153,7 +155,8 @@ const make = Effect.gen(function* () {
       from (select challenge_id, commit, queue_id from predictions where commit = decode(${commit}, 'hex') limit 1) p
       left join lateral (
         select x.* from (select ${placeOf(sql)} as index offset 0) i
-         cross join lateral log_recorded(i.index, i.index + 1) x) e on true`
+         cross join lateral log_recorded(i.index, i.index + 1) x
+         limit 1) e on true`
 
   const entryOf: TransparencyLog["Service"]["entryOf"] = Effect.fn("TransparencyLog.entryOf")(
     function* (commit) {
@@ -188,7 +191,8 @@ const make = Effect.gen(function* () {
       if (!indexShape.test(leafIndex)) return yield* unknownEntry(leafIndex)
       const found = yield* proved(sql`
         select ${provedColumns}
-          from log_recorded(${leafIndex}::int8, ${leafIndex}::int8 + 1) e ${proofTree}`)
+          from (select * from log_recorded(${leafIndex}::int8, ${leafIndex}::int8 + 1) limit 1) e
+        ${proofTree}`)
       if (Option.isNone(found)) return yield* unknownEntry(leafIndex)
       return yield* prove(found.value)
     }
