@@ -280,6 +280,13 @@ layer(testServices())("the log in the database", (it) => {
         yield* refusal((sql) => sql`insert into log_runs (first, ids) values (1000000, '{}')`),
         "log_runs_ids"
       )
+      assert.strictEqual(
+        yield* refusal(
+          (sql) =>
+            sql`insert into log_runs (first, ids) values (1000191, '{[9000000,9000001),[9000005,9000006)}')`
+        ),
+        "log_runs_within_tile"
+      )
       // What was late has an entry of its own, as what was there before the log.
       const late = (index: number) => (sql: SqlClient.SqlClient) =>
         sql`

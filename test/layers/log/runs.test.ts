@@ -18,7 +18,7 @@ const Run = Schema.Struct({ first: Schema.Int, predictions: Schema.Int })
 const runs = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* many(Run)(sql`
-    select first::float8 as first, (select sum(upper(part) - lower(part))::int from unnest(ids) as part) as predictions
+    select first::float8 as first, run_length(ids)::int as predictions
       from log_runs order by first`)
 })
 

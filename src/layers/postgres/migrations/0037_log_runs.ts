@@ -19,10 +19,15 @@ export const logRuns = Effect.gen(function* () {
   // index `first`. No run goes beyond a tile. Ids that appeared late, and so lie within the bounds of another run, are not
   // in runs, but in log_entries: which run an id could be in is found by one look.
   yield* sql`
+    create function run_length(ids int8multirange) returns bigint language sql immutable strict parallel safe as $$
+      select coalesce(sum(upper(part) - lower(part)), 0)::bigint from unnest(ids) as part
+    $$`
+  yield* sql`
     create table log_runs (
       first bigint primary key constraint log_runs_first check (first >= 0),
       ids int8multirange not null
         constraint log_runs_ids check (not (isempty(ids) or lower_inf(ids) or upper_inf(ids))),
+      constraint log_runs_within_tile check (first % 256 + run_length(ids) <= 256),
       constraint log_runs_once exclude using gist (int8range(lower(ids), upper(ids)) with &&)
     )`
   yield* sql`create index log_runs_from on log_runs (lower(ids))`

@@ -85,7 +85,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
              || ' are of no prediction' as what,
            (count(*) over ())::int as count
       from log_runs r
-     cross join lateral (select sum(upper(part) - lower(part)) as ids from unnest(r.ids) as part) i
+     cross join lateral (select run_length(r.ids) as ids) i
      cross join lateral (
        select count(*) as predictions
          from unnest(r.ids) as part
@@ -101,7 +101,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
        and not exists (
          select from (
            select first, ids from log_runs where first <= r.commit_index order by first desc limit 1) l
-          where r.commit_index < l.first + (select sum(upper(part) - lower(part)) from unnest(l.ids) as part))
+          where r.commit_index < l.first + run_length(l.ids))
      order by index limit ${mostDifferences}`)
   yield* found(sql`
     select ${place} || ': there is no challenge ' || challenge_id as what, (count(*) over ())::int as count

@@ -154,7 +154,7 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
                    (select index from log_entries where index > ${last} order by index limit 1),
                    (select greatest(first, ${last} + 1) from log_runs
                      where first > ${last} - 256
-                       and first + (select sum(upper(part) - lower(part)) from unnest(ids) as part) > ${last} + 1
+                       and first + run_length(ids) > ${last} + 1
                      order by first limit 1)) as first) n
        cross join lateral log_recorded(n.first, n.first + ${pageSize}) e
        order by e.index`)
