@@ -9,6 +9,7 @@ import { times } from "../../support/atOnce.ts"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../../support/builders.ts"
 import { anotherKeeper, entries, logState, oneTree } from "../../support/logbook.ts"
 import { manyAgents, predictionsOf } from "../../support/manyPredictions.ts"
+import { openPrediction } from "../../support/openPrediction.ts"
 import { testServices } from "../../support/services.ts"
 
 const takenState = Effect.gen(function* () {
@@ -21,29 +22,9 @@ type Predicted = Effect.Success<ReturnType<typeof predict>>
 
 const commitOf = ({ answer }: Predicted): string => answer.receipt?.commit ?? "it has no receipt"
 
-/** A transaction that predicts, and then waits until it is told how to end. */
-const openPrediction = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const agent = yield* claimedAgent()
-  const challenge = yield* newChallenge()
-  const recorded = yield* Deferred.make<void>()
-  const end = yield* Deferred.make<void, "rolled back">()
-  const fiber = yield* Effect.forkChild(
-    sql.withTransaction(
-      Effect.gen(function* () {
-        yield* sql`set local idle_in_transaction_session_timeout = 0`
-        const receipt = yield* predict(agent, challenge)
-        yield* Deferred.succeed(recorded, undefined)
-        yield* Deferred.await(end)
-        return receipt
-      })
-    )
-  )
-  yield* Deferred.await(recorded)
-  return {
-    commits: Effect.andThen(Deferred.succeed(end, undefined), Fiber.join(fiber)),
-    rollsBack: Effect.andThen(Deferred.fail(end, "rolled back"), Fiber.await(fiber))
-  }
+/** By an agent of its own, on a challenge of its own. */
+const openOne = Effect.gen(function* () {
+  return yield* openPrediction(yield* claimedAgent(), yield* newChallenge())
 })
 
 const sequenceAll = Effect.fnUntraced(function* (keeper: LogKeeper["Service"]) {
@@ -59,7 +40,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
     Effect.gen(function* () {
       yield* freshWeek
       const keeper = yield* LogKeeper
-      const [late, never] = [yield* openPrediction, yield* openPrediction]
+      const [late, never] = [yield* openOne, yield* openOne]
       const early = yield* predict(yield* claimedAgent(), yield* newChallenge())
       for (let round = 0; round < 3; round++) yield* keeper.sequence
       assert.deepStrictEqual(yield* loggedCommits, [commitOf(early)])
@@ -89,9 +70,9 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
       const before = yield* loggedCommits
       const expected: Array<string> = []
-      let open: Array<Effect.Success<typeof openPrediction>> = []
+      let open: Array<Effect.Success<typeof openOne>> = []
       for (let round = 0; round < 12; round++) {
-        for (const each of yield* Effect.all(times(2, () => openPrediction))) open.push(each)
+        for (const each of yield* Effect.all(times(2, () => openOne))) open.push(each)
         open = Array.from(yield* Random.shuffle(open))
         const ending = open.splice(0, yield* Random.nextIntBetween(0, 4))
         for (const [index, { commits, rollsBack }] of ending.entries()) {

@@ -1,6 +1,6 @@
 /** The entries of predictions stay where they were recorded; the log has which of them follow each other. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { placeOf } from "../../../src/layers/postgres/log/leafIndex.ts"
 import { runsOf } from "../../../src/layers/postgres/log/runs.ts"
@@ -11,6 +11,7 @@ import { claimedAgent, freshWeek, newChallenge, predict } from "../../support/bu
 import { keepLog } from "../../support/log/keeping.ts"
 import { entries, oneTree } from "../../support/logbook.ts"
 import { manyAgents, predictionsOf } from "../../support/manyPredictions.ts"
+import { openPrediction } from "../../support/openPrediction.ts"
 import { testServices } from "../../support/services.ts"
 
 const Run = Schema.Struct({ first: Schema.Int, predictions: Schema.Int })
@@ -24,30 +25,15 @@ const runs = Effect.gen(function* () {
 
 /** Predictions that fill two tiles and a part of the third, with other things between them, and one that is late. */
 const mixed = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
   const now = yield* freshWeek
   const challenge = yield* newChallenge()
   yield* manyAgents(600)
-  const [recorded, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-  const agent = yield* claimedAgent()
-  const late = yield* Effect.forkChild(
-    sql.withTransaction(
-      Effect.gen(function* () {
-        yield* sql`set local idle_in_transaction_session_timeout = 0`
-        const predicted = yield* predict(agent, challenge)
-        yield* Deferred.succeed(recorded, undefined)
-        yield* Deferred.await(end)
-        return predicted
-      })
-    )
-  )
-  yield* Deferred.await(recorded)
+  const late = yield* openPrediction(yield* claimedAgent(), challenge)
   yield* predictionsOf(challenge.id, { from: 0, to: 99 }, now)
   for (let n = 0; n < 3; n++) yield* newChallenge()
   yield* predictionsOf(challenge.id, { from: 100, to: 599 }, now)
   yield* keepLog
-  yield* Deferred.succeed(end, undefined)
-  yield* Fiber.join(late)
+  yield* late.commits
   yield* keepLog
   return challenge
 })
