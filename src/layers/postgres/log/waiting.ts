@@ -10,15 +10,6 @@ import { one } from "../query.ts"
 const newest = 1024
 
 /**
- * Ids from so many before the last one on, up to so many before it. The planner takes what lies between two bounds for
- * little, and so reads it by the key.
- */
-const lately = (sql: SqlClient.SqlClient, from: number, to: number) => {
-  const last = sql.literal("(select last_value from log_pending_id_seq)")
-  return sql`id > ${last} - ${from}::int8 and id <= ${last} - ${to}::int8`
-}
-
-/**
  * How much waits, counted up to so many; without predictions whose transactions have just ended late, which the next pass
  * takes. They are read between two bounds, too.
  */
@@ -31,9 +22,15 @@ export const waitingCount = (sql: SqlClient.SqlClient, most: number) => sql`
                and queue_id <= (select last_value from log_pending_id_seq)
              limit ${most})) waiting)`
 
-/** Whether anything waits, among the newest. */
+/**
+ * Whether anything waits, among the newest. The planner takes what lies between two bounds for little, and so reads it by
+ * the key.
+ */
 const anyWaits = (sql: SqlClient.SqlClient) => sql`
-  (select true from log_waiting where ${lately(sql, newest, 0)} order by id desc limit 1)`
+  (select true from log_waiting
+    where id > (select last_value from log_pending_id_seq) - ${newest}::int8
+      and id <= (select last_value from log_pending_id_seq)
+    order by id desc limit 1)`
 
 const Look = Schema.Struct({
   size: Schema.NullOr(Schema.Finite),
