@@ -13,6 +13,7 @@ export const settings = (url: string) =>
       // What they read is measured; prices come from no source here.
       schedules: scheduleNames,
       tokenSecret: Redacted.make(tokenSecret),
-      adminToken: Redacted.make(adminToken)
+      adminToken: Redacted.make(adminToken),
+      disposableDomains: new Set<string>()
     }))
   ).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: serverEnvironment(url, 1) }))))

@@ -4,7 +4,7 @@ import { defaultScopes } from "../src/services/Scopes.ts"
 
 export const site = "global"
 export const tokenSecret = "bench-token-secret-0123456789-0123456789"
-export const adminToken = "bench-admin-token-0123456789"
+export const adminToken = "bench-admin-token-0123456789-0123456789"
 
 /** Limits that nobody reaches; they are counted all the same. */
 export const limitPerMinute = 999_999_999
@@ -110,6 +110,7 @@ export const serverEnvironment = (databaseUrl: string, port: number): Readonly<R
   PATH: "/usr/bin:/bin",
   DATABASE_URL: databaseUrl,
   AUSPEX_PORT: String(port),
+  AUSPEX_OPS_PORT: "off",
   AUSPEX_SITE: site,
   AUSPEX_TOKEN_SECRET: tokenSecret,
   AUSPEX_ADMIN_TOKEN: adminToken,
@@ -119,6 +120,7 @@ export const serverEnvironment = (databaseUrl: string, port: number): Readonly<R
   // Two windows, as by default.
   AUSPEX_LIMIT_STAKES: `${limitPerMinute}/minute,${limitPerMinute}/day`,
   AUSPEX_LIMIT_READS: `${limitPerMinute}/minute`,
+  AUSPEX_LIMIT_UNIDENTIFIED: `${limitPerMinute}/minute`,
   // Readers come from many addresses, as behind a proxy: one address would be one row that all readers update.
   AUSPEX_TRUSTED_PROXIES: "127.0.0.1"
 })

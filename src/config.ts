@@ -3,14 +3,17 @@
  * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
  */
 import type { KeyObject } from "node:crypto"
-import { Config, Data, Effect, Option, Redacted } from "effect"
+import { Config, Data, Duration, Effect, Option, Redacted } from "effect"
 import type { LogLevel } from "effect"
 import { attestationSettings } from "./attestationSettings.ts"
+import { databaseSettings } from "./databaseSettings.ts"
 import { feedSettings } from "./feedSettings.ts"
 import { creditSettings } from "./creditSettings.ts"
 import { gatewaySettings } from "./gatewaySettings.ts"
 import { identitySettings } from "./identitySettings.ts"
+import type { DomainList } from "./identitySettings.ts"
 import { limitSettings } from "./limitSettings.ts"
+import { listenSettings } from "./listenSettings.ts"
 import { defaultOrigin, logSettings } from "./logSettings.ts"
 import { openIdOf, openIdSettings } from "./openIdSettings.ts"
 import type { OpenIdSettings } from "./openIdSettings.ts"
@@ -22,7 +25,7 @@ import type { PriceComposition } from "./priceSettings.ts"
 import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import type { Settings, Site } from "./services/Settings.ts"
-import { duration, durationOrOff, integer, oneOf, plain, secret, webBase, words } from "./settingKinds.ts"
+import { duration, durationOrOff, integer, oneOf, plain, secret, words } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 import { settlementSettings } from "./settlementSettings.ts"
 import { socialSettings } from "./socialSettings.ts"
@@ -42,28 +45,10 @@ const parseRoles = (text: string): Option.Option<ReadonlyArray<Role>> => {
 
 const sites: ReadonlyArray<Site> = ["global", "cn"]
 
-const databaseUrl: Setting<Redacted.Redacted> = {
-  name: "DATABASE_URL",
-  defaultText: null,
-  takes: "postgres://user:password@host:port/database",
-  meaning: "A PostgreSQL 18 to use; without it one is embedded and kept in the data directory.",
-  secret: true,
-  parse: (text) =>
-    /^postgres(ql)?:\/\/./.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
-}
-
 /** Every setting there is. */
 export const settings = {
-  databaseUrl,
-  host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
-  port: integer("AUSPEX_PORT", "8080", "The port to listen on.", [1, 65_535]),
-  baseUrl: plain({
-    name: "AUSPEX_BASE_URL",
-    defaultText: null,
-    takes: "an http or https URL (default: http://HOST:PORT)",
-    meaning: "Where the service is reached from outside; every link is built from it.",
-    parse: webBase
-  }),
+  ...databaseSettings,
+  ...listenSettings,
   site: oneOf(
     "AUSPEX_SITE",
     sites,
@@ -95,22 +80,10 @@ export const settings = {
   ),
   adminToken: secret(
     "AUSPEX_ADMIN_TOKEN",
-    16,
+    32,
     "The administrators' bearer token. Created at the first start without DATABASE_URL."
   ),
   tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
-  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "How long a claim link is valid."),
-  provisionalGrace: duration(
-    "AUSPEX_PROVISIONAL_GRACE",
-    "7 days",
-    "For how long after registration an unclaimed agent is issued tokens."
-  ),
-  provisionalPredictionLimit: integer(
-    "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",
-    "10",
-    "Challenges an unclaimed agent may predict, over all types.",
-    [0, 1_000_000]
-  ),
   ...openIdSettings,
   ...identitySettings,
   ...creditSettings,
@@ -120,12 +93,6 @@ export const settings = {
   ...priceSettings,
   ...feedSettings,
   ...scheduleSettings,
-  registrationAttempts: integer(
-    "AUSPEX_REGISTRATION_ATTEMPTS",
-    "5",
-    "Attempts at the registration challenge.",
-    [1, 1000]
-  ),
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
@@ -135,12 +102,6 @@ export const settings = {
   ...paperSettings,
   ...socialSettings,
   ...gatewaySettings,
-  rankMinCount: integer(
-    "AUSPEX_RANK_MIN_COUNT",
-    "30",
-    "Scored predictions an official rank needs.",
-    [1, 1_000_000]
-  ),
   largestBatch: integer(
     "AUSPEX_LARGEST_BATCH",
     "500",
@@ -150,7 +111,7 @@ export const settings = {
   publicCache: durationOrOff(
     "AUSPEX_PUBLIC_CACHE",
     "1 second",
-    "How long the leaderboard, the catalog and event lists are kept before they are made anew."
+    "How long results, the leaderboard, the catalog, event lists and pages are kept before they are made anew."
   ),
   ...limitSettings,
   ...telemetrySettings
@@ -190,8 +151,11 @@ const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1
 /** What the composition root needs besides `Settings`. */
 export interface Composition {
   readonly databaseUrl: Option.Option<Redacted.Redacted>
+  readonly migrationUrl: Option.Option<Redacted.Redacted>
   readonly host: string
   readonly port: number
+  /** Where metrics and health are served; no port: nowhere. */
+  readonly operations: { readonly host: string; readonly port: Option.Option<number> }
   readonly dataDir: string
   readonly roles: ReadonlyArray<Role>
   readonly tokenSecret: Option.Option<Redacted.Redacted>
@@ -209,8 +173,9 @@ export interface Composition {
   readonly eventFeeds: Option.Option<string>
   /** The file that says which models there are and who serves them. */
   readonly gatewayConfig: Option.Option<string>
-  /** All of `Settings` but what is only known once the server and the secrets are there. */
-  readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken">
+  readonly disposableDomains: DomainList
+  /** All of `Settings` but what is only known once the server, the secrets and the files are there. */
+  readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains">
 }
 
 /** Reads every setting from the environment. */
@@ -227,10 +192,19 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
   const traceRatio = yield* orDefault(settings.traceRatio)
   const priceSource = yield* orDefault(settings.priceSource)
   const macroAutoResolve = yield* orDefault(settings.macroAutoResolve)
+  const gatewayKeyTtl = yield* orDefault(settings.gatewayKeyTtl)
+  const gatewayKeyMaxTtl = yield* orDefault(settings.gatewayKeyMaxTtl)
+  if (Duration.isGreaterThan(gatewayKeyTtl, gatewayKeyMaxTtl)) {
+    return yield* new SettingError({
+      message: `${settings.gatewayKeyTtl.name} cannot be used: expected at most ${settings.gatewayKeyMaxTtl.name}.`
+    })
+  }
   return {
     databaseUrl: yield* given(settings.databaseUrl),
+    migrationUrl: yield* given(settings.migrationUrl),
     host,
     port,
+    operations: { host: yield* orDefault(settings.opsHost), port: yield* orDefault(settings.opsPort) },
     dataDir: yield* orDefault(settings.dataDir),
     roles: yield* orDefault(settings.roles),
     tokenSecret: yield* given(settings.tokenSecret),
@@ -269,6 +243,7 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
     ).pipe(Effect.mapError((message) => new SettingError({ message }))),
     eventFeeds: yield* given(settings.eventFeeds),
     gatewayConfig: yield* given(settings.gatewayConfig),
+    disposableDomains: yield* orDefault(settings.disposableDomains),
     rules: {
       site,
       logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
@@ -318,10 +293,14 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
       paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
       followsPerAgent: yield* orDefault(settings.followsPerAgent),
       rankMinCount: yield* orDefault(settings.rankMinCount),
+      countsEvery: yield* orDefault(settings.countsEvery),
       publicCache: yield* orDefault(settings.publicCache),
       largestBatch: yield* orDefault(settings.largestBatch),
       logWitnesses: yield* orDefault(settings.logWitnesses),
       logTimeStampUrl: yield* given(settings.logTimeStampUrl),
+      gatewayKeyTtl,
+      gatewayKeyMaxTtl,
+      gatewayKeysPerAgent: yield* orDefault(settings.gatewayKeysPerAgent),
       limits: {
         predictions: yield* orDefault(settings.limitPredictions),
         stakes: yield* orDefault(settings.limitStakes),
@@ -338,11 +317,15 @@ export const load: Effect.Effect<Composition, SettingError> = Effect.gen(functio
         sign_in_mails: yield* orDefault(settings.limitSignInMails),
         sign_ins: yield* orDefault(settings.limitSignIns),
         gateway_calls: yield* orDefault(settings.limitGatewayCalls),
+        gateway_agent_calls: yield* orDefault(settings.limitGatewayAgentCalls),
         purchases: yield* orDefault(settings.limitPurchases),
         reads: yield* orDefault(settings.limitReads),
         log_reads: yield* orDefault(settings.limitLogReads)
       },
+      unidentifiedLimit: yield* orDefault(settings.limitUnidentified),
       traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,
+      maxConnections: yield* orDefault(settings.maxConnections),
+      maxConnectionsPerAddress: yield* orDefault(settings.maxConnectionsPerAddress),
       trustedProxies: yield* orDefault(settings.trustedProxies)
     }
   }

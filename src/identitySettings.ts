@@ -1,6 +1,6 @@
-/** The settings of claims, operators and mail; part of the table in `src/config.ts`. */
+/** The settings of registration, claims, operators and mail; part of the table in `src/config.ts`. */
 import { Option, Redacted } from "effect"
-import { emailAddressOf } from "./services/emails.ts"
+import { domainsIn, emailAddressOf } from "./services/emails.ts"
 import type { Sender } from "./services/MailTransport.ts"
 import { duration, integer, limit, plain } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
@@ -27,7 +27,39 @@ const smtpUrl: Setting<Redacted.Redacted> = {
       : Option.none()
 }
 
+/** Domains, or the file that has them: a path has a slash. */
+export type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
+
+const parseDomains = (text: string): Option.Option<DomainList> =>
+  text.includes("/") ? Option.some({ path: text }) : Option.map(domainsIn(text), (domains) => ({ domains }))
+
 export const identitySettings = {
+  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "How long a claim link is valid."),
+  provisionalGrace: duration(
+    "AUSPEX_PROVISIONAL_GRACE",
+    "7 days",
+    "For how long after registration an unclaimed agent is issued tokens."
+  ),
+  provisionalPredictionLimit: integer(
+    "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",
+    "10",
+    "Challenges an unclaimed agent may predict, over all types.",
+    [0, 1_000_000]
+  ),
+  registrationAttempts: integer(
+    "AUSPEX_REGISTRATION_ATTEMPTS",
+    "5",
+    "Attempts at the registration challenge.",
+    [1, 1000]
+  ),
+  disposableDomains: plain({
+    name: "AUSPEX_DISPOSABLE_DOMAINS",
+    defaultText: "",
+    takes: "domains with commas, or the path (with a / in it) of a file with one a line",
+    meaning:
+      "Mail domains whose addresses, and those of subdomains, get no new account and no mail about an agent. Read at the start.",
+    parse: parseDomains
+  }),
   pairingCodeTries: integer(
     "AUSPEX_PAIRING_CODE_TRIES",
     "5",

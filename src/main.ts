@@ -3,12 +3,26 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import "./layers/node/shortLived.ts"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer, Option, Path, Predicate, Queue, Redacted } from "effect"
+import {
+  Cause,
+  Console,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Path,
+  Predicate,
+  Queue,
+  Redacted
+} from "effect"
 import type { Runtime } from "effect"
+import type { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { drainFirst, layer as httpLayer, listening } from "./http/server.ts"
+import * as operations from "./http/operations.ts"
 import * as CheckoutJob from "./jobs/checkouts.ts"
 import * as FeedJob from "./jobs/feeds.ts"
 import * as Jobs from "./jobs/Jobs.ts"
@@ -28,11 +42,14 @@ import * as Payments from "./layers/postgres/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
+import { domainsIn } from "./services/emails.ts"
 import { LogKeeper } from "./services/LogKeeper.ts"
 import { Settings } from "./services/Settings.ts"
 
 interface Foundation {
   readonly databaseUrl: Redacted.Redacted
+  /** Of who migrates; none where the role of `databaseUrl` does it itself. */
+  readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly tokenSecret: Redacted.Redacted
   readonly adminToken: Redacted.Redacted
   /** What the banner says of it, one line each. */
@@ -49,17 +66,22 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
   if (Option.isSome(config.databaseUrl)) {
     const given: Foundation = {
       databaseUrl: config.databaseUrl.value,
+      ownerUrl: config.migrationUrl,
       tokenSecret: yield* demanded("AUSPEX_TOKEN_SECRET", config.tokenSecret),
       adminToken: yield* demanded("AUSPEX_ADMIN_TOKEN", config.adminToken),
       remarks: ["Data         the PostgreSQL of DATABASE_URL", "Admin token  AUSPEX_ADMIN_TOKEN"]
     }
     return given
   }
+  if (Option.isSome(config.migrationUrl)) {
+    return yield* new SettingError({ message: "DATABASE_URL must be set when AUSPEX_MIGRATION_URL is." })
+  }
   const postgres = yield* EmbeddedPostgres.start({ dataDir: config.dataDir })
   const token = yield* secretFile(config.dataDir, "token-secret", config.tokenSecret)
   const admin = yield* secretFile(config.dataDir, "admin-token", config.adminToken)
   const made: Foundation = {
     databaseUrl: postgres.url,
+    ownerUrl: Option.some(postgres.ownerUrl),
     tokenSecret: token.secret,
     adminToken: admin.secret,
     remarks: [
@@ -69,6 +91,18 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
     ]
   }
   return made
+})
+
+/** Those that are set, or that the file has. */
+const disposableDomains = Effect.fnUntraced(function* ({ disposableDomains: list }: Composition) {
+  if ("domains" in list) return list.domains
+  const unusable = (why: string) =>
+    new SettingError({ message: `AUSPEX_DISPOSABLE_DOMAINS=${list.path} cannot be used: ${why}` })
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs.readFileString(list.path).pipe(Effect.mapError(({ message }) => unusable(message)))
+  return yield* Effect.mapError(Effect.fromOption(domainsIn(text)), () =>
+    unusable("expected one domain a line.")
+  )
 })
 
 /** Without a name of its own the service writes as the host it is reached at. */
@@ -148,6 +182,9 @@ const post = Effect.fn("post")(function* (config: Composition) {
   }
 })
 
+const operationsRemark = (url: string | null) =>
+  `Operations   ${url === null ? "no metrics: AUSPEX_OPS_PORT is off" : `${url}/metrics, ${url}/health/ready`}`
+
 const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
   const { baseUrl, site } = config.rules
   return [
@@ -193,12 +230,29 @@ const gatewayFile = ({ gatewayConfig }: Composition) =>
     })
   ).pipe(Layer.provideMerge(Configured.layer(gatewayConfig)))
 
+const codeOf = ({ cause }: HttpServerError.ServeError): string =>
+  Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"
+
+/** One line that names the settings, where a listener finds its place taken. */
+const notFree =
+  (place: string, advice: string) =>
+  (error: HttpServerError.ServeError): Layer.Layer<unknown, SettingError> =>
+    Layer.effectContext(
+      Effect.fail(new SettingError({ message: `cannot listen at ${place} (${codeOf(error)}): ${advice}.` }))
+    )
+
 const application = (config: Composition) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { databaseUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
+      const disposable = yield* disposableDomains(config)
+      const { databaseUrl, ownerUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
       const mail = yield* post(config)
-      const settings = Layer.succeed(Settings, { ...config.rules, tokenSecret, adminToken })
+      const settings = Layer.succeed(Settings, {
+        ...config.rules,
+        tokenSecret,
+        adminToken,
+        disposableDomains: disposable
+      })
       const serving = drainFirst.pipe(
         Layer.provideMerge(httpLayer),
         Layer.provide(
@@ -207,8 +261,23 @@ const application = (config: Composition) =>
             port: config.port,
             gracefulShutdownTimeout: "20 seconds"
           })
+        ),
+        Layer.catchTag(
+          "ServeError",
+          notFree(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
         )
       )
+      const operated = operations
+        .layer(config.operations)
+        .pipe(
+          Layer.catchTag(
+            "ServeError",
+            notFree(
+              `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
+              "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
+            )
+          )
+        )
       const running = Layer.mergeAll(
         Jobs.clockWatch,
         config.roles.includes("jobs")
@@ -223,9 +292,11 @@ const application = (config: Composition) =>
         config.roles.includes("api") ? serving : Layer.empty
       )
       const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>
-        Layer.effectDiscard(Console.log(banner(config, [...remarks, mail.remark, ...log]))).pipe(
-          Layer.provideMerge(running)
-        )
+        Layer.effectDiscard(
+          Effect.flatMap(operations.OperationsUrl, (url) =>
+            Console.log(banner(config, [...remarks, mail.remark, operationsRemark(url), ...log]))
+          )
+        ).pipe(Layer.provide(running), Layer.provide(operated))
       )
       return Layer.unwrap(announced).pipe(
         Layer.provide(Gateway.layer),
@@ -242,23 +313,15 @@ const application = (config: Composition) =>
             previous: config.logKeyPrevious
           })
         ),
-        Layer.provide(Database.layer({ url: databaseUrl, site: config.rules.site })),
+        Layer.provide(Database.layer({ url: databaseUrl, ownerUrl, site: config.rules.site })),
         Layer.provide(settings)
       )
     })
   )
 
 /** What went wrong at the start, in one line where it is the operator's to put right. */
-const explain = (config: Option.Option<Composition>, cause: Cause.Cause<unknown>) => {
+const explain = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
-  const place = Option.match(config, { onNone: () => "", onSome: ({ host, port }) => ` ${host}:${port}` })
-  if (Predicate.hasProperty(error, "_tag") && error._tag === "ServeError") {
-    const code =
-      Predicate.hasProperty(error, "cause") && Predicate.hasProperty(error.cause, "code")
-        ? error.cause.code
-        : "?"
-    return `auspex: cannot listen at${place} (${String(code)}): set AUSPEX_HOST and AUSPEX_PORT to a free address.`
-  }
   if (SqlError.isSqlError(error) && error.reason.operation === "connect") {
     const { cause: refusal } = error.reason
     const why = refusal instanceof Error ? refusal.message : error.message
@@ -285,9 +348,7 @@ const main = Effect.gen(function* () {
   const observed = telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint })
   return yield* Layer.launch(application(config)).pipe(
     Effect.provide(observed),
-    Effect.tapCause((cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(Option.some(config), cause))
-    )
+    Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(cause))))
   )
 }).pipe(Effect.provide(NodeServices.layer))
 

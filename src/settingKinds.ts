@@ -1,7 +1,7 @@
 /** The kinds of settings: how a text becomes a value, and how its documentation says what it takes. */
 import { Duration, Option, Redacted, Result } from "effect"
 import { IpNetwork } from "effect/net"
-import type { RateLimit } from "./services/Settings.ts"
+import type { CountSteps, RateLimit } from "./services/Settings.ts"
 
 export interface Setting<A> {
   readonly name: string
@@ -16,6 +16,11 @@ export interface Setting<A> {
 
 export const plain = <A>(setting: Omit<Setting<A>, "secret">): Setting<A> => ({ ...setting, secret: false })
 
+export const wholeNumber = (text: string, range: readonly [number, number]): Option.Option<number> => {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  return value >= range[0] && value <= range[1] ? Option.some(value) : Option.none()
+}
+
 export const integer = (
   name: string,
   defaultText: string,
@@ -27,10 +32,7 @@ export const integer = (
     defaultText,
     takes: `a whole number from ${range[0]} to ${range[1]}`,
     meaning,
-    parse: (text) => {
-      const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-      return value >= range[0] && value <= range[1] ? Option.some(value) : Option.none()
-    }
+    parse: (text) => wholeNumber(text, range)
   })
 
 /** A share, 0 to 1. */
@@ -69,6 +71,22 @@ export const durationOrOff = (name: string, defaultText: string, meaning: string
     takes: 'a duration such as "1 second", or "off"',
     meaning,
     parse: (text) => (text === "off" ? Option.some(Duration.zero) : parseDuration(text))
+  })
+
+/** A duration and a number that must both be reached, or `off`. */
+export const stepsOrOff = (name: string, defaultText: string, meaning: string) =>
+  plain<Option.Option<CountSteps>>({
+    name,
+    defaultText,
+    takes: 'a duration and a number such as "15 minutes,10", or "off"',
+    meaning,
+    parse: (text) => {
+      if (text === "off") return Option.some(Option.none())
+      const shape = /^([^,]+),\s*([1-9]\d{0,8})$/.exec(text)
+      return Option.map(parseDuration(shape?.[1] ?? ""), (after) =>
+        Option.some({ after, answers: Number(shape?.[2]) })
+      )
+    }
   })
 
 export const oneOf = <const Value extends string>(

@@ -1,8 +1,13 @@
-/** How long closing and settling wait, and for what; part of the table in `src/config.ts`. */
-import { duration } from "./settingKinds.ts"
+/** What is shown of open challenges, how long closing and settling wait, and when an agent is ranked; part of the table in `src/config.ts`. */
+import { duration, integer, stepsOrOff } from "./settingKinds.ts"
 import type { Setting } from "./settingKinds.ts"
 
 export const settlementSettings = {
+  countsEvery: stepsOrOff(
+    "AUSPEX_COUNTS_EVERY",
+    "15 minutes,10",
+    "When the counts by direction and the odds of an open challenge may move: so long after the last time, and after so many more agents. With off they are live, and tell what single agents say."
+  ),
   closePriceWithin: duration(
     "AUSPEX_CLOSE_PRICE_WITHIN",
     "24 hours",
@@ -27,5 +32,11 @@ export const settlementSettings = {
     "AUSPEX_CLOSE_GRACE",
     "1 second",
     "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
+  ),
+  rankMinCount: integer(
+    "AUSPEX_RANK_MIN_COUNT",
+    "30",
+    "Scored predictions an official rank needs.",
+    [1, 1_000_000]
   )
 } satisfies Record<string, Setting<unknown>>

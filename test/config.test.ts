@@ -21,6 +21,8 @@ const refusal = (env: Environment) => Effect.map(Effect.flip(loaded(env)), ({ me
 const decided: Environment = {
   AUSPEX_HOST: "127.0.0.1",
   AUSPEX_PORT: "8080",
+  AUSPEX_OPS_HOST: "127.0.0.1",
+  AUSPEX_OPS_PORT: "9464",
   AUSPEX_SITE: "global",
   AUSPEX_DATA_DIR: ".auspex",
   AUSPEX_ROLES: "api,jobs",
@@ -33,6 +35,7 @@ const decided: Environment = {
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "10",
   AUSPEX_REGISTRATION_ATTEMPTS: "5",
   AUSPEX_JOB_INTERVAL: "15 seconds",
+  AUSPEX_COUNTS_EVERY: "15 minutes,10",
   AUSPEX_DIRECTIONAL_CANCEL_AFTER: "7 days",
   AUSPEX_MACRO_VOID_AFTER: "60 days",
   AUSPEX_PRICE_EVENT_VOID_AFTER: "72 hours",
@@ -48,7 +51,12 @@ const decided: Environment = {
   AUSPEX_LIMIT_REGISTRATIONS: "20/hour",
   AUSPEX_LIMIT_READS: "600/minute",
   AUSPEX_LIMIT_LOG_READS: "6000/minute",
+  AUSPEX_LIMIT_UNIDENTIFIED: "600/minute",
   AUSPEX_LIMIT_GATEWAY_CALLS: "60/minute",
+  AUSPEX_GATEWAY_KEY_TTL: "90 days",
+  AUSPEX_GATEWAY_KEY_MAX_TTL: "366 days",
+  AUSPEX_GATEWAY_KEYS_PER_AGENT: "20",
+  AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "300/minute",
   AUSPEX_TRUSTED_PROXIES: "",
   AUSPEX_PRICE_SOURCE: "none"
 }
@@ -56,6 +64,7 @@ const decided: Environment = {
 /** Not there until somebody sets them: each of them means something else then. */
 const absent = [
   "DATABASE_URL",
+  "AUSPEX_MIGRATION_URL",
   "AUSPEX_SCHEDULES",
   "AUSPEX_BASE_URL",
   "AUSPEX_TOKEN_SECRET",
@@ -88,6 +97,8 @@ const further: Environment = {
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
   AUSPEX_PAPER_PRICE_WITHIN: "4 days",
   AUSPEX_LARGEST_BATCH: "500",
+  AUSPEX_MAX_CONNECTIONS: "10000",
+  AUSPEX_MAX_CONNECTIONS_PER_ADDRESS: "512",
   AUSPEX_FOLLOWS_PER_AGENT: "5000",
   AUSPEX_PUBLIC_CACHE: "1 second",
   AUSPEX_LOG_WITNESSES: "",
@@ -109,6 +120,7 @@ const further: Environment = {
   AUSPEX_LOG_LEVEL: "Info",
   AUSPEX_PAIRING_CODE_TRIES: "5",
   AUSPEX_AGENTS_PER_OPERATOR: "50",
+  AUSPEX_DISPOSABLE_DOMAINS: "",
   AUSPEX_SIGN_IN_LINK_TTL: "10 minutes",
   AUSPEX_SESSION_IDLE: "12 hours",
   AUSPEX_SESSION_TTL: "7 days",
@@ -132,7 +144,9 @@ const witnessKeys = [
 
 const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
+  AUSPEX_MIGRATION_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_PORT: ["0", "65536", "-1", "80.5", "8080x", "0x50", " 80", "1e3"],
+  AUSPEX_OPS_PORT: ["65536", "-1", "Off", "none", "9464x"],
   AUSPEX_BASE_URL: [
     "arena.example",
     "ftp://arena.example",
@@ -144,7 +158,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_ROLES: ["web", "api,", "api,api", "api jobs"],
   AUSPEX_TOKEN_SECRET: ["x".repeat(31)],
   AUSPEX_TOKEN_SECRET_PREVIOUS: ["x".repeat(31)],
-  AUSPEX_ADMIN_TOKEN: ["x".repeat(15)],
+  AUSPEX_ADMIN_TOKEN: ["x".repeat(31)],
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
   AUSPEX_OIDC_ISSUER: [
     "accounts.example.org",
@@ -162,6 +176,10 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "Auspex\nBcc: b@example.org <a@example.org>",
     "Auspex <a@localhost>"
   ],
+  AUSPEX_DISPOSABLE_DOMAINS: ["trash", "trash.example;burner.example", "@trash.example", "*.trash.example"],
+  AUSPEX_GATEWAY_KEY_TTL: ["90", "none"],
+  AUSPEX_GATEWAY_KEY_MAX_TTL: ["never"],
+  AUSPEX_GATEWAY_KEYS_PER_AGENT: ["0", "all"],
   AUSPEX_LOG_WITNESSES: [
     "https://witness.example",
     `https://witness.example,${witnessKeys[0]}`,
@@ -227,6 +245,15 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "https://pay.example/c",
     "https://u:p@pay.example"
   ],
+  AUSPEX_COUNTS_EVERY: [
+    "15 minutes",
+    "10",
+    "15 minutes,0",
+    "15 minutes,1.5",
+    "0 minutes,10",
+    "15 minutes,10,10",
+    "on"
+  ],
   AUSPEX_LOG_FORMAT: ["text", "JSON"],
   AUSPEX_LOG_LEVEL: ["info", "Verbose"],
   OTEL_EXPORTER_OTLP_ENDPOINT: ["collector:4318", "grpc://collector:4317"],
@@ -246,6 +273,7 @@ const all = Object.values(settings)
 // Any text names a host, a directory or a client, and may be a client's secret.
 const free = new Set([
   "AUSPEX_HOST",
+  "AUSPEX_OPS_HOST",
   "AUSPEX_DATA_DIR",
   "AUSPEX_OIDC_CLIENT_ID",
   "AUSPEX_OIDC_CLIENT_SECRET",
@@ -300,7 +328,15 @@ describe("Settings", () => {
       assert.strictEqual(Duration.toDays(rules.macroVoidAfter), 60)
       assert.strictEqual(Duration.toHours(rules.priceEventVoidAfter), 72)
       assert.strictEqual(rules.rankMinCount, 30)
+      assert.deepStrictEqual(rules.countsEvery, Option.some({ after: Duration.minutes(15), answers: 10 }))
       assert.deepStrictEqual(rules.trustedProxies, [])
+      assert.strictEqual(rules.maxConnections, 10_000)
+      assert.strictEqual(rules.maxConnectionsPerAddress, 512)
+      assert.deepStrictEqual(config.operations, { host: "127.0.0.1", port: Option.some(9464) })
+      assert.deepStrictEqual(
+        rules.unidentifiedLimit.map(({ count, window }) => [count, Duration.toSeconds(window)]),
+        [[600, 60]]
+      )
       const perWindow = Object.entries({ ...limits }).map(([name, windows]) => [
         name,
         windows.map(({ count, window }) => `${count} in ${Duration.toSeconds(window)} s`).join()
@@ -322,6 +358,7 @@ describe("Settings", () => {
         sign_ins: "20 in 3600 s",
         purchases: "10 in 3600 s",
         gateway_calls: "60 in 60 s",
+        gateway_agent_calls: "300 in 60 s",
         reads: "600 in 60 s",
         log_reads: "6000 in 60 s"
       })
@@ -402,6 +439,15 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("gateway keys usually live no longer than they may", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* refusal({ AUSPEX_GATEWAY_KEY_TTL: "31 days", AUSPEX_GATEWAY_KEY_MAX_TTL: "30 days" }),
+        /^AUSPEX_GATEWAY_KEY_TTL cannot be used: expected at most AUSPEX_GATEWAY_KEY_MAX_TTL/
+      )
+    })
+  )
+
   it.effect("a replay needs its folder, and settling by first prints a key of FRED", () =>
     Effect.gen(function* () {
       assert.match(
@@ -431,7 +477,7 @@ describe("Settings", () => {
       const config = yield* loaded({
         DATABASE_URL: url,
         AUSPEX_TOKEN_SECRET: "a-token-secret-of-32-bytes-or-more",
-        AUSPEX_ADMIN_TOKEN: "the-admin-token-x",
+        AUSPEX_ADMIN_TOKEN: "the-admin-token-of-32-bytes-or-more",
         AUSPEX_SMTP_URL: "smtp://auspex:the-mail-password@mail.example.org:587"
       })
       const printed = `${JSON.stringify(config)} ${String(config.databaseUrl)}`

@@ -41,7 +41,8 @@ export const environment = (port: number) =>
     (directory) => ({
       AUSPEX_GATEWAY_CONFIG: join(directory, "gateway.yaml"),
       NORTH_KEY: "provider-key",
-      AUSPEX_LIMIT_GATEWAY_CALLS: "999999999/minute"
+      AUSPEX_LIMIT_GATEWAY_CALLS: "999999999/minute",
+      AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "999999999/minute"
     })
   )
 

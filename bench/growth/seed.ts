@@ -120,6 +120,11 @@ const pools = Effect.fnUntraced(function* (size: Size) {
     insert into pool_bins (challenge_id, bin, staked, stakers)
     select id, bin, 1000000, 1 from challenges cross join generate_series(0, ${binsOfPool - 1}::int) as bin
      where type = 'macro' order by id, bin`
+  yield* sql`
+    insert into published_odds (challenge_id, published_at, stakers, bins)
+    select challenge_id, now(), sum(stakers),
+           jsonb_agg(jsonb_build_object('bin', bin, 'staked', staked::text, 'stakers', stakers) order by bin)
+      from pool_bins group by challenge_id`
 })
 
 /** Price events: the oldest are open or wait for their candles, as questions about a whole year do, the others have ended. */
@@ -181,6 +186,9 @@ const settlements = Effect.gen(function* () {
     select challenge_id, 0, count(*) filter (where direction = 'bullish'), count(*) filter (where direction = 'bearish'),
            count(*) filter (where direction = 'neutral')
       from predictions group by challenge_id`
+  yield* sql`
+    insert into published_counts (challenge_id, published_at, bullish, bearish, neutral)
+    select challenge_id, now(), bullish, bearish, neutral from prediction_counts`
   yield* sql`
     insert into settlements
       (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)

@@ -40,7 +40,8 @@ export const start = Effect.gen(function* () {
     settings: { max_connections: "200" }
   })
   if (running.relocatedFrom !== null) elsewhere = dirname(running.clusterDir)
-  const postgres: Postgres = { url: running.url, pid: running.pid, remarks: running.remarks }
+  // The bench makes databases, fills them and looks into their plans, so it is the owner of all.
+  const postgres: Postgres = { url: running.ownerUrl, pid: running.pid, remarks: running.remarks }
   return postgres
 })
 

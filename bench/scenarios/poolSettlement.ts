@@ -40,8 +40,13 @@ const agents = Effect.fnUntraced(function* (count: number) {
            now(), now(), ${owner}::uuid
       from generate_series(0, ${count - 1}::int) as n`
   yield* sql`
+    insert into audit_log (id, at, action, path, request_id, body)
+    select uuidv7(), now(), 'grantAgent', '/api/v1/admin/agents/' || ${agent} || '/credits', 'bench',
+           '{"amount":1000,"reason":"bench","idempotency_key":"bench"}'
+      from generate_series(0, ${count - 1}::int) as n`
+  yield* sql`
     insert into transfers (id, kind, debit, credit, amount, reason, at)
-    select 'bench:' || n, 'post', 'treasury', 'agent:' || ${agent}, 1000000000, 'bench', now()
+    select 'grant:admin:agent:' || ${agent} || ':bench', 'post', 'treasury', 'agent:' || ${agent}, 1000000000, 'bench', now()
       from generate_series(0, ${count - 1}::int) as n`
 })
 

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import type { SelfProfile } from "../../src/services/Registry.ts"
 import { record } from "../client/table.ts"
 import { grantFlags, newGrant, shownGrant } from "./credits.ts"
@@ -53,19 +53,30 @@ const restore = Command.make("restore", id, change(false)).pipe(Command.withDesc
 
 const rotateSecret = Command.make(
   "rotate-secret",
-  id,
-  Effect.fn("agents.rotateSecret")(function* ({ id }) {
+  {
+    ...id,
+    keepKeys: Flag.Boolean("keep-keys").pipe(
+      Flag.withDescription("Let the agent's gateway keys live on; without it they end with the old secret"),
+      Flag.withoutNegation,
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fn("agents.rotateSecret")(function* ({ id, keepKeys }) {
     const session = yield* Session
     const client = yield* session.administrator
-    const { body } = yield* client.admin.rotateSecret({ params: { agent_id: id } })
-    yield* session.show(body, ({ agent_id, client_secret }) =>
+    const { body } = yield* client.admin.rotateSecret({
+      params: { agent_id: id },
+      query: { gateway_keys: keepKeys ? "keep" : "revoke" }
+    })
+    yield* session.show(body, ({ agent_id, client_secret, revoked_gateway_keys }) =>
       [
         `The new client_secret of ${agent_id}, shown this once; tokens it holds end within 5 seconds:`,
-        client_secret
+        client_secret,
+        `Gateway keys that ended with the old one: ${revoked_gateway_keys}`
       ].join("\n")
     )
   })
-).pipe(Command.withDescription("A new client_secret for an agent"))
+).pipe(Command.withDescription("A new client_secret for an agent, whose gateway keys end with the old one"))
 
 const grant = Command.make(
   "grant",

@@ -33,6 +33,7 @@ const auditLog = Command.make(
           ["predictions", found.predictions],
           ["settlements", found.settlements],
           ["scores", found.scores],
+          ["agents", found.agents],
           ["seconds", found.seconds.toFixed(1)],
           ["differences", found.difference_count]
         ]),

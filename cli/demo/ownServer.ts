@@ -38,11 +38,15 @@ const roomy = "1000000/minute"
 const settings = (port: number, dataDir: string, adminToken: string) => ({
   AUSPEX_HOST: "127.0.0.1",
   AUSPEX_PORT: String(port),
+  AUSPEX_OPS_PORT: "off",
   AUSPEX_DATA_DIR: dataDir,
   AUSPEX_ADMIN_TOKEN: adminToken,
   AUSPEX_JOB_INTERVAL: "1 second",
+  // Agents that think again look at what the others say, within seconds.
+  AUSPEX_COUNTS_EVERY: "off",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_LIMIT_READS: roomy,
+  AUSPEX_LIMIT_UNIDENTIFIED: roomy,
   AUSPEX_LIMIT_PREDICTIONS: roomy,
   AUSPEX_LIMIT_REGISTRATIONS: roomy,
   AUSPEX_LIMIT_TOKENS: roomy,
@@ -134,14 +138,20 @@ export const movedServer = Effect.fnUntraced(function* (
   wanted: Readonly<Record<string, string>>
 ) {
   const times = yield* Queue.unbounded<string>()
+  const operationsPort = yield* freePort
   const server = yield* start({
-    settings: { ...wanted, AUSPEX_DEMO_NOW: DateTime.formatIso(from) },
+    settings: {
+      ...wanted,
+      AUSPEX_OPS_PORT: String(operationsPort),
+      AUSPEX_DEMO_NOW: DateTime.formatIso(from)
+    },
     preloaded: ["--import", movedClock],
     input: Stream.fromQueue(times).pipe(Stream.encodeText),
     keepsTime: false
   })
   return {
     ...server,
+    operationsUrl: `http://127.0.0.1:${operationsPort}`,
     moveTo: (time: DateTime.Utc) => Queue.offer(times, `${DateTime.formatIso(time)}\n`)
   }
 })

@@ -1,33 +1,33 @@
 /** What is known of the request under way: its id, and the address it counts by. */
-import { Context, Option, Result } from "effect"
-import { IpNetwork, NetAddress } from "effect/net"
+import { Context, Effect } from "effect"
 
-export const CurrentRequest = Context.Reference<{ readonly requestId: string; readonly address: string }>(
-  "auspex/http/CurrentRequest",
-  { defaultValue: () => ({ requestId: "none", address: "unknown" }) }
-)
+export const CurrentRequest = Context.Reference<{
+  readonly requestId: string
+  readonly address: string
+  /** Whether it counts towards a limit of the service `Limits`; the edge counts all others (UnidentifiedLimit.ts). */
+  isCounted: boolean
+}>("auspex/http/CurrentRequest", {
+  defaultValue: () => ({ requestId: "none", address: "unknown", isCounted: true })
+})
 
-/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts. */
-export const countedAddress = (text: string): string => {
-  const parsed = NetAddress.ipFromString(text.split("%", 1).join(""))
-  if (Result.isFailure(parsed)) return text
-  const address = NetAddress.toCanonical(parsed.success)
-  return NetAddress.isIpv4Address(address)
-    ? NetAddress.formatIp(address)
-    : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
-}
+/** The request under way, from here on one that counts towards a limit of the service `Limits`. */
+export const countedRequest = Effect.map(CurrentRequest, (request) => {
+  request.isCounted = true
+  return request
+})
 
 /** The address is read when it is asked for: most requests count by something else. */
 export class RequestUnderWay {
   readonly requestId: string
-  readonly #remote: Option.Option<string>
+  readonly #readAddress: () => string
+  isCounted = false
 
-  constructor(requestId: string, remote: Option.Option<string>) {
+  constructor(requestId: string, readAddress: () => string) {
     this.requestId = requestId
-    this.#remote = remote
+    this.#readAddress = readAddress
   }
 
   get address(): string {
-    return Option.match(this.#remote, { onNone: () => "unknown", onSome: countedAddress })
+    return this.#readAddress()
   }
 }

@@ -1,59 +1,197 @@
 /**
- * A Node server whose closing waits for requests, not for connections. Node's own waits for every one that has sent
- * nothing yet, or half a head, or that polls, and no longer enforces its time limits meanwhile.
+ * A Node server whose connections are bounded: in number, in requests under way and in unread answers. Its closing waits for
+ * requests, not for connections. Node's own waits for every one that has sent nothing yet, or half a head, or that polls,
+ * and no longer enforces its time limits meanwhile.
  */
 import { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { ServerOptions } from "node:http"
-import type { Socket } from "node:net"
+import { Socket } from "node:net"
+import { countedAddress } from "../services/Limits.ts"
+
+/** Requests of one connection that are carried out at a time; the next ones wait. */
+const maxInFlight = 8
+
+/**
+ * Requests that wait on one connection. Node parses what it has read to the end, up to 64 KiB, and a request takes much
+ * more memory than the 18 bytes it may have been sent in.
+ */
+const maxQueued = 100
+
+/** What a connection may leave unread for as long as it likes. */
+const maxUnread = 1024 * 1024
+
+export type ClosedFor =
+  /** There are as many connections as there may be, or as one address may have. */
+  | "connections"
+  | "address"
+  /** More requests at once than may wait. */
+  | "pipelining"
+  /** Answers that nobody reads. */
+  | "unread"
+
+export interface ConnectionLimits extends ServerOptions {
+  readonly maxConnections: number
+  readonly maxConnectionsPerAddress: number
+  /** Whether an address is a proxy's, behind which there are many clients. */
+  readonly isProxy: (address: string) => boolean
+  /** A connection that has left more than `maxUnread` and reads nothing for so many milliseconds is closed. */
+  readonly stallTimeout: number
+  /** What all connections together may leave unread, in bytes: beyond it those that left the most are closed. */
+  readonly maxUnreadOfAll: number
+  readonly onClosed: (why: ClosedFor, address: string) => void
+}
+
+interface Connection {
+  readonly socket: Socket
+  readonly address: string
+  readonly inFlight: Set<ServerResponse>
+  /** Clients that pipeline have several: each waits for one of those in flight to end. */
+  readonly queue: Array<Received>
+}
+
+/** A request, and whether its client asks to go on before it sends the body. */
+type Received = readonly [
+  event: "request" | "checkContinue",
+  request: IncomingMessage,
+  response: ServerResponse
+]
+
+/** What was answered and has not left for the client. Of answers in turn only the first is handed to the socket. */
+const unreadOf = ({ inFlight }: Connection): number => {
+  let bytes = 0
+  for (const response of inFlight) bytes += response.writableLength
+  return bytes
+}
 
 export class DrainingServer extends Server {
   /** Asked first of every request: true, it answers it. */
   lane: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
 
-  /** Of every connection, how many requests are under way; clients that pipeline have several. */
-  readonly #underWay = new Map<Socket, number>()
+  readonly #limits: ConnectionLimits
+  readonly #connections = new Map<Socket, Connection>()
+  /** Connections of each address; without those of proxies. */
+  readonly #counts = new Map<string, number>()
 
-  constructor(options: ServerOptions) {
-    super(options)
-    this.on("connection", (socket: Socket) => {
-      this.#underWay.set(socket, 0)
-      socket.once("close", () => this.#underWay.delete(socket))
-    })
+  constructor(limits: ConnectionLimits) {
+    super(limits)
+    this.#limits = limits
+    this.maxConnections = limits.maxConnections
+    this.on("drop", (dropped) => limits.onClosed("connections", countedAddress(dropped?.remoteAddress ?? "")))
+    // Node fires it where nothing was sent or received for that long: a slow reader that goes on reading is no case of it.
+    this.timeout = limits.stallTimeout
+    this.on("timeout", (socket) => this.#idle(socket))
+    const looking = setInterval(() => this.#shed(), 1000).unref()
+    this.once("close", () => clearInterval(looking))
   }
 
   override emit(event: string, ...given: ReadonlyArray<unknown>): boolean {
-    const [request, response] = given
-    if (request instanceof IncomingMessage && response instanceof ServerResponse) {
-      this.#follow(request, response)
-      if (event === "request" && this.lane?.(request, response) === true) return true
+    const [first, response] = given
+    const isRequest = event === "request" || event === "checkContinue"
+    if (isRequest && first instanceof IncomingMessage && response instanceof ServerResponse) {
+      this.#receive([event, first, response])
+      return true
+    }
+    if (event === "connection" && first instanceof Socket) {
+      if (this.#accept(first)) return super.emit(event, first)
+      first.destroy()
+      return true
     }
     return super.emit(event, ...given)
   }
 
-  #follow({ socket }: IncomingMessage, response: ServerResponse): void {
-    this.#count(socket, 1)
-    if (!this.listening) response.setHeader("connection", "close")
-    response.once("close", () => {
-      const left = this.#count(socket, -1)
-      if (!this.listening && left === 0) socket.end()
+  #accept(socket: Socket): boolean {
+    const { remoteAddress = "" } = socket
+    const address = countedAddress(remoteAddress)
+    const isProxy = this.#limits.isProxy(remoteAddress)
+    const others = this.#counts.get(address) ?? 0
+    if (!isProxy && others >= this.#limits.maxConnectionsPerAddress) {
+      this.#limits.onClosed("address", address)
+      return false
+    }
+    if (!isProxy) this.#counts.set(address, others + 1)
+    const connection: Connection = { socket, address, inFlight: new Set(), queue: [] }
+    this.#connections.set(socket, connection)
+    socket.once("close", () => {
+      this.#connections.delete(socket)
+      if (isProxy) return
+      const left = (this.#counts.get(address) ?? 0) - 1
+      if (left > 0) this.#counts.set(address, left)
+      else this.#counts.delete(address)
     })
+    // Reading the body of an earlier request resumes the socket, too.
+    socket.on("resume", () => {
+      if (connection.queue.length > 0) socket.pause()
+    })
+    return true
   }
 
-  #count(socket: Socket, change: 1 | -1): number {
-    const count = (this.#underWay.get(socket) ?? 0) + change
-    if (!socket.destroyed) this.#underWay.set(socket, count)
-    return count
+  #receive(received: Received): void {
+    const [, { socket }] = received
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || socket.destroyed) return
+    const { inFlight, queue } = connection
+    if (inFlight.size < maxInFlight && queue.length === 0) return this.#begin(connection, received)
+    if (queue.length >= maxQueued) return this.#close(connection, "pipelining")
+    queue.push(received)
+    socket.pause()
+  }
+
+  #begin(connection: Connection, [event, request, response]: Received): void {
+    connection.inFlight.add(response)
+    if (!this.listening) response.setHeader("connection", "close")
+    response.once("close", () => this.#ended(connection, response))
+    if (event === "request" && this.lane?.(request, response) === true) return
+    super.emit(event, request, response)
+  }
+
+  #ended(connection: Connection, response: ServerResponse): void {
+    const { inFlight, queue, socket } = connection
+    inFlight.delete(response)
+    if (socket.destroyed) return
+    const next = queue.shift()
+    if (next !== undefined) {
+      // Of those that wait only the last may not have come whole, so its rest is read from now on.
+      if (queue.length === 0) socket.resume()
+      this.#begin(connection, next)
+    } else if (!this.listening && inFlight.size === 0) socket.end()
+  }
+
+  #idle(socket: Socket): void {
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.inFlight.size === 0) socket.destroy()
+    else if (unreadOf(connection) > maxUnread) this.#close(connection, "unread")
+    // It waits for us.
+    else socket.setTimeout(this.timeout)
+  }
+
+  #shed(): void {
+    const unread = Array.from(this.#connections.values(), (connection) => ({
+      connection,
+      bytes: unreadOf(connection)
+    })).filter(({ bytes }) => bytes > 0)
+    let rest = unread.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (rest <= this.#limits.maxUnreadOfAll) return
+    for (const { bytes, connection } of unread.sort((left, right) => right.bytes - left.bytes)) {
+      this.#close(connection, "unread")
+      rest -= bytes
+      if (rest <= this.#limits.maxUnreadOfAll) return
+    }
+  }
+
+  #close({ address, socket }: Connection, why: ClosedFor): void {
+    socket.destroy()
+    this.#limits.onClosed(why, address)
   }
 
   /** Whatever is still under way ends here. */
   hangUp(): void {
     this.lane = undefined
-    for (const socket of this.#underWay.keys()) socket.destroy()
+    for (const socket of this.#connections.keys()) socket.destroy()
   }
 
   override close(whenClosed?: (error?: Error) => void): this {
     super.close(whenClosed)
-    for (const [socket, count] of this.#underWay) if (count === 0) socket.destroy()
+    for (const { inFlight, socket } of this.#connections.values()) if (inFlight.size === 0) socket.destroy()
     return this
   }
 }

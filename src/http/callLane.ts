@@ -7,17 +7,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Cause, Clock, Context, Effect, Exit, Layer, LogLevel, Option, References, Result } from "effect"
 import { Gateway } from "../services/Gateway.ts"
-import type { Answer, CallError, Style } from "../services/Gateway.ts"
-import { GatewayKeys } from "../services/GatewayKeys.ts"
+import type { CallError, Style } from "../services/Gateway.ts"
 import type { KeyHolder } from "../services/GatewayKeys.ts"
 import { Health } from "../services/Health.ts"
-import { Limits } from "../services/Limits.ts"
-import { durationsOf, hasOneHost, refusalOf, requestIdOf, securityHeaders } from "./everyRequest.ts"
+import { Settings } from "../services/Settings.ts"
+import { durationsOf, hasOneHost, refusalOf, requestIdOf } from "./everyRequest.ts"
 import { sentCredential } from "./gatewayCredential.ts"
 import { gatewayPaths } from "./gatewayPaths.ts"
 import { mediaType } from "./middleware/requestBody.ts"
-import { largestBody, recipientOf, versionHeaders } from "./modelCalls.ts"
+import {
+  isKeyRefused,
+  largestBody,
+  makeAdmission,
+  recipientOf,
+  refuse,
+  versionHeaders
+} from "./modelCalls.ts"
 import { NodeServer } from "./NodeServer.ts"
+import { trustedProxies } from "./trustedProxies.ts"
+import { UnidentifiedLimit } from "./UnidentifiedLimit.ts"
 import { joined } from "./wholeBody.ts"
 
 const routeTo = (path: string, style: Style) => ({ path, style, durations: durationsOf("POST", path) })
@@ -35,13 +43,6 @@ const routeOf = ({ method, url = "" }: IncomingMessage): Route | undefined => {
   return path === messages.path ? messages : undefined
 }
 
-/** Refused before its body is read: a connection that is to be closed is not, while bytes of it are still on their way. */
-const onceRead = (request: IncomingMessage, answer: () => void): void => {
-  if (request.complete) return answer()
-  request.once("end", answer)
-  request.resume()
-}
-
 const json = "application/json"
 const mostBytes = Number(largestBody)
 
@@ -53,18 +54,6 @@ const isUsual = ({ headers }: IncomingMessage): boolean =>
   headers["content-encoding"] === undefined &&
   (headers["content-type"] === json || mediaType(headers["content-type"]) === json)
 
-const write = (response: ServerResponse, requestId: string, { body, headers, status }: Answer): void => {
-  if (response.destroyed) return
-  response.writeHead(status, {
-    ...securityHeaders,
-    "cache-control": "no-store",
-    ...headers,
-    "x-request-id": requestId,
-    "content-length": Buffer.byteLength(body)
-  })
-  response.end(body)
-}
-
 /** What is seen of every request: spans and log lines of each are the router's. */
 const isWatched = (context: Context.Context<never>): boolean =>
   Context.get(context, References.TracerEnabled) ||
@@ -72,32 +61,36 @@ const isWatched = (context: Context.Context<never>): boolean =>
 
 const make = Effect.gen(function* () {
   const gateway = yield* Gateway
-  const keys = yield* GatewayKeys
-  const limits = yield* Limits
+  const { admitted, countAgain } = yield* makeAdmission
   const health = yield* Health
+  const unidentified = yield* UnidentifiedLimit
+  const { countedAddress } = trustedProxies((yield* Settings).trustedProxies)
   const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
   const run = Effect.runCallbackWith(context)
 
-  /** Whose call it is; at once, where nothing has to be waited for to know that it is let in. */
-  const letIn = (credential: string): KeyHolder | Effect.Effect<KeyHolder, CallError> => {
-    const known = keys.known(credential)
-    if (known !== undefined && limits.takeLeased("gateway_calls", known.keyId)) return known
-    return Effect.tap(
-      known === undefined ? keys.authenticate(credential) : Effect.succeed(known),
-      ({ keyId }) => limits.take("gateway_calls", keyId)
-    )
+  /** Whose call it is; a key that is refused counts by its address. */
+  const letIn = (credential: string, { headers, socket }: IncomingMessage) => {
+    const holder = admitted(credential, headers)
+    return Effect.isEffect(holder)
+      ? Effect.tapError(holder, (error) =>
+          isKeyRefused(error)
+            ? unidentified.take(countedAddress(socket.remoteAddress, headers["x-forwarded-for"]?.toString()))
+            : Effect.void
+        )
+      : holder
   }
 
   const failed = async (
     style: Style,
+    request: IncomingMessage,
     response: ServerResponse,
     requestId: string,
     cause: Cause.Cause<CallError>
   ) => {
     const refused = refusalOf(cause).pipe(Effect.annotateLogs("request_id", requestId))
     const why = await Effect.runPromiseWith(context)(refused)
-    write(response, requestId, gateway.inStyle(style, why, requestId))
+    refuse(request, response, requestId, gateway.inStyle(style, why, requestId))
   }
 
   const serve = (
@@ -124,8 +117,10 @@ const make = Effect.gen(function* () {
       // What was delivered must not be taken for the whole.
       if (response.headersSent) return void response.destroy()
       const error = Cause.findErrorOption(exit.cause)
-      if (Option.isNone(error)) return void failed(style, response, requestId, exit.cause).then(count)
-      write(response, requestId, gateway.refusal(style, error.value, requestId))
+      if (Option.isNone(error)) {
+        return void failed(style, request, response, requestId, exit.cause).then(count)
+      }
+      refuse(request, response, requestId, gateway.refusal(style, error.value, requestId))
       count()
     }
 
@@ -140,18 +135,22 @@ const make = Effect.gen(function* () {
           requestId,
           versionHeaders: versionHeaders(request.headers)
         }
-        leave = gateway.begin(call, recipientOf(response, style, requestId), context, ended)
+        leave = gateway.begin(call, recipientOf(response, style, requestId), context, (exit) => {
+          const error = Exit.findErrorOption(exit)
+          if (Option.isNone(error)) return ended(exit)
+          run(countAgain(holder, call.body, error.value), { onExit: () => ended(exit) })
+        })
       })
     }
 
     response.on("close", () => {
       if (!response.writableEnded) leave()
     })
-    const holder = letIn(credential)
+    const holder = letIn(credential, request)
     if (!Effect.isEffect(holder)) return read(holder)
     run(Effect.annotateLogs(holder, "request_id", requestId), {
       onExit: (exit) => {
-        if (Exit.isFailure(exit)) onceRead(request, () => ended(exit))
+        if (Exit.isFailure(exit)) ended(exit)
         else if (!response.destroyed) read(exit.value)
       }
     })

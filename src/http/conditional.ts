@@ -3,6 +3,7 @@ import { hash } from "node:crypto"
 import { Duration } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
+import { isUuid } from "../services/identifiers.ts"
 
 const etagOf = (body: Uint8Array): string => `"${hash("sha256", body, "base64url").slice(0, 22)}"`
 
@@ -30,7 +31,7 @@ export const tagged = (
     : response
 
 /** They tell of a body, and there is none. */
-const ofBodies: ReadonlySet<string> = new Set(["content-type", "content-length"])
+const ofBodies: ReadonlySet<string> = new Set(["content-type", "content-length", "content-encoding"])
 
 /**
  * The tagged response, or that whoever asks has it already: with all its headers, for those of a 304 take the place of
@@ -46,8 +47,31 @@ export const unlessKnown = (
   return HttpServerResponse.empty({ status: 304, headers: Object.fromEntries(headers) })
 }
 
-/** What many ask alike. Later pages, and parameters that mean nothing, would only fill the memory. */
-export const isUsual = (url: string, parameters: ReadonlySet<string>): boolean =>
-  [...new URLSearchParams(url.split("?")[1] ?? "")].every(
-    ([name, value]) => parameters.has(name) && value.length <= 20
+/** Longer values, of parameters that are known, would be no cursor of ours either. */
+const longestValue = 1000
+
+/** A segment of a path in one spelling, of many that are percent-encoded or in capitals. */
+const plainSegment = (segment: string): string => {
+  const text = decodeURIComponent(segment)
+  return encodeURIComponent(isUuid(text) ? text.toLowerCase() : text)
+}
+
+/**
+ * What an answer is kept under: its path and the parameters that it depends on, in one order and one spelling, so that what
+ * is added to an address does not have it made anew. Those who vary what it does depend on (`limit`, `cursor`, an id) ask for
+ * other answers; the limit on reads and the size of a page bound what these cost, and the cache what is kept of them.
+ * Undefined: not to be kept.
+ */
+export const keptUnder = (url: string, parameters: ReadonlyArray<string>): string | undefined => {
+  const [path = "", ...rest] = url.split("?")
+  const given = new URLSearchParams(rest.join("?"))
+  const known = parameters.flatMap((name) =>
+    given.getAll(name).map((value): [string, string] => [name, value])
   )
+  if (known.some(([, value]) => value.length > longestValue)) return undefined
+  try {
+    return `${path.split("/").map(plainSegment).join("/")}?${new URLSearchParams(known)}`
+  } catch {
+    return undefined
+  }
+}

@@ -11,7 +11,6 @@ import { parseTilePath } from "./tilePaths.ts"
 export const documents = {
   openapi: "/openapi.json",
   docs: "/docs",
-  metrics: "/metrics",
   skill: "/skill.md",
   llms: "/llms.txt"
 } as const
@@ -55,6 +54,12 @@ interface KnownPath {
 
 /** A path is what it says: a proxy in front, and whoever reads its log, tells them apart letter by letter. */
 export const matching = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
+
+const takenMethods: ReadonlySet<string> = new Set([...methodsByPath.values()].flatMap((each) => [...each]))
+
+/** A method as metrics name it: of all that a client can send only those that the path takes have a label of their own. */
+export const methodLabel = (method: string, known: KnownPath | undefined): string =>
+  (known?.methods ?? takenMethods).has(method) ? method : "other"
 
 const router = FindMyWay.make<KnownPath>(matching)
 for (const [path, methods] of methodsByPath) {

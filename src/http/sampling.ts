@@ -1,10 +1,10 @@
 /** Which requests are traced. Decided before a span is built: a span that nobody will see costs as much as one that is sent. */
-import { Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { HttpMiddleware } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
-import { IpNetwork, NetAddress } from "effect/net"
 import { Settings } from "../services/Settings.ts"
 import { withoutSecrets } from "./discretion.ts"
+import { trustedProxies } from "./trustedProxies.ts"
 
 /** Requests that are not traced, by what Node gave us of them; a middleware in between may have made a copy. */
 const untraced = new WeakSet<object>()
@@ -24,14 +24,8 @@ export const asSampled =
 const parentHeaders = ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"]
 
 /** A stranger that is believed joins the traces of others, has its own kept, or hides from them. */
-const strangersParents = (trustedProxies: ReadonlyArray<string>) => {
-  const proxies = trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
-  const isTrusted = (peer: string) => {
-    const parsed = NetAddress.ipFromString(peer)
-    if (Result.isFailure(parsed)) return false
-    const address = NetAddress.toCanonical(parsed.success)
-    return proxies.some((network) => IpNetwork.contains(network, address))
-  }
+const strangersParents = (networks: ReadonlyArray<string>) => {
+  const { isTrusted } = trustedProxies(networks)
   return ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest) => {
     const sent = parentHeaders.filter((name) => name in headers)
     if (sent.length === 0 || Option.exists(peerAddress, isTrusted)) return
@@ -43,8 +37,8 @@ const strangersParents = (trustedProxies: ReadonlyArray<string>) => {
 /** One request in so many, evenly. A claim link is a secret in a path, so it is never traced. */
 export const layer = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,
-  Effect.map(Settings, ({ traceRatio, trustedProxies }) => {
-    const forgetStrangersParent = strangersParents(trustedProxies)
+  Effect.map(Settings, ({ traceRatio, trustedProxies: networks }) => {
+    const forgetStrangersParent = strangersParents(networks)
     let share = 1
     return (request: HttpServerRequest.HttpServerRequest) => {
       share += traceRatio

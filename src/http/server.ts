@@ -1,15 +1,15 @@
-/** The HTTP server: the API, its documents and metrics, behind the edge. Needs the services; knows no layer. */
+/** The HTTP server: the API and its documents, behind the edge. Needs the services; knows no layer. */
 import { randomUUID } from "node:crypto"
 import type { ServerOptions } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Metric } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import type { HttpPlatform } from "effect/http"
-import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
-import { PrometheusMetrics } from "effect/observability"
+import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import * as discretion from "./discretion.ts"
 import { DrainingServer } from "./DrainingServer.ts"
+import type { ClosedFor } from "./DrainingServer.ts"
 import * as callLane from "./callLane.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
@@ -26,6 +26,7 @@ import * as log from "./handlers/log.ts"
 import * as payments from "./handlers/payments.ts"
 import * as pages from "./handlers/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
+import * as reference from "./handlers/reference.ts"
 import * as registration from "./handlers/registration.ts"
 import * as social from "./handlers/social.ts"
 import * as tiles from "./handlers/tiles.ts"
@@ -41,8 +42,11 @@ import { beginsLean } from "./leanContext.ts"
 import { NodeServer } from "./NodeServer.ts"
 import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
+import * as UnidentifiedLimit from "./UnidentifiedLimit.ts"
 import { Health } from "../services/Health.ts"
-import { documents, knownPath, matching } from "./routes.ts"
+import { Settings } from "../services/Settings.ts"
+import { knownPath, matching } from "./routes.ts"
+import { trustedProxies } from "./trustedProxies.ts"
 
 const handlers = Layer.mergeAll(
   registration.layer,
@@ -73,7 +77,7 @@ const handlers = Layer.mergeAll(
   Layer.provide(PublicCache.layer)
 )
 
-const api = HttpApiBuilder.layer(Api, { openapiPath: documents.openapi }).pipe(Layer.provide(handlers))
+const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(
   api,
@@ -83,9 +87,7 @@ const routes = Layer.mergeAll(
   timeStamps.layer,
   models.layer,
   guide.layer,
-  // Its default fonts would come from elsewhere.
-  HttpApiScalar.layer(Api, { path: documents.docs, scalar: { withDefaultFonts: false } }),
-  PrometheusMetrics.layerHttp({ path: documents.metrics, prefix: "auspex" }),
+  reference.layer,
   edge.layer
 )
 
@@ -111,7 +113,8 @@ export const layer = HttpRouter.serve(leanRoutes, {
   Layer.updateService(HttpServer.HttpServer, beginsLean),
   Layer.provide([spanNames, discretion.layer, sampling.layer]),
   // Beneath it, so that it is at its end when all requests have had the time that they get.
-  Layer.provide(callLane.layer)
+  Layer.provide(callLane.layer),
+  Layer.provide(UnidentifiedLimit.layer)
 )
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
@@ -122,13 +125,45 @@ export const drainFirst = Layer.effectDiscard(
   })
 )
 
-/** A client gets this long to send its headers, and its whole request. */
-const defaultPatience: ServerOptions = {
+/** What clients are waited for, in milliseconds. */
+export interface Patience extends ServerOptions {
+  readonly stallTimeout?: number
+}
+
+/** A client gets this long to send its headers, and its whole request, and to read something of its answers. */
+const defaultPatience = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
-  keepAliveTimeout: 65_000
+  keepAliveTimeout: 65_000,
+  stallTimeout: 10_000
 }
+
+const maxUnreadOfAll = 256 * 1024 * 1024
+
+const closedTotal = Metric.counter("http_connections_closed_total", {
+  description:
+    "Connections that were refused or cut off: connections, address (as many as there may be, or as one address may have), pipelining, unread",
+  incremental: true
+})
+
+/** Counts connections that are closed for a limit; the log has a line of it at most once a minute. */
+const countClosed = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const context = yield* Effect.context<never>()
+  let quietUntil = 0
+  return (why: ClosedFor, address: string) => {
+    Metric.withAttributes(closedTotal, { why }).updateUnsafe(1, context)
+    const now = clock.currentTimeMillisUnsafe()
+    if (now < quietUntil) return
+    quietUntil = now + 60_000
+    Effect.runForkWith(context)(
+      Effect.logWarning("a connection was closed for a limit; others are counted only for a minute").pipe(
+        Effect.annotateLogs({ why, address })
+      )
+    )
+  }
+})
 
 const unreadable = (status: string, code: string, detail: string): string => {
   const body = JSON.stringify({ detail, code })
@@ -164,9 +199,19 @@ const responseTo = (error: string | undefined): string => {
 }
 
 /** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
-const makeNodeServer = (patience: ServerOptions): DrainingServer => {
-  // A missing Host is the edge's to refuse: Node's own answer would have no body.
-  const server = new DrainingServer({ ...defaultPatience, ...patience, requireHostHeader: false })
+const makeNodeServer = Effect.fnUntraced(function* (patience: Patience) {
+  const { maxConnections, maxConnectionsPerAddress, ...settings } = yield* Settings
+  const server = new DrainingServer({
+    ...defaultPatience,
+    ...patience,
+    // A missing Host is the edge's to refuse: Node's own answer would have no body.
+    requireHostHeader: false,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxUnreadOfAll,
+    isProxy: trustedProxies(settings.trustedProxies).isTrusted,
+    onClosed: yield* countClosed
+  })
   // Node would answer 417 without a body; RFC 9110 10.1.1 lets us pass over expectations that we do not know.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -174,18 +219,17 @@ const makeNodeServer = (patience: ServerOptions): DrainingServer => {
     else socket.end(responseTo(error.code))
   })
   return server
-}
+})
 
 /** Listens, on a server of Node's that hangs up on the slow. */
 export const listening = (
-  options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly patience?: ServerOptions | undefined }
+  options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly patience?: Patience | undefined }
 ) =>
   Layer.unwrap(
-    Effect.sync(() => {
-      const server = makeNodeServer(options.patience ?? {})
-      return Layer.merge(
+    Effect.map(makeNodeServer(options.patience ?? {}), (server) =>
+      Layer.merge(
         NodeHttpServer.layer(() => server, options),
         Layer.succeed(NodeServer, server)
       )
-    })
+    )
   )

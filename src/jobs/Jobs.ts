@@ -1,6 +1,8 @@
 /** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
-import { Clock, Duration, Effect, Layer, Ref, Schedule } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Ref, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
+import { Arenas } from "../services/Arenas.ts"
+import { Audit } from "../services/Audit.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
 import { GatewayBilling } from "../services/GatewayBilling.ts"
@@ -11,6 +13,7 @@ import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
+import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
@@ -19,6 +22,7 @@ import { logInterval, pauseAfter, shortestPause } from "./logPace.ts"
 import { everyTick, repeatedly } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
+const anHour = Duration.hours(1)
 const tickMemory = Duration.days(7)
 /** A mail is under way within a second of the request that caused it. */
 const mailInterval = Duration.millis(500)
@@ -26,8 +30,11 @@ const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
+  const audit = yield* Audit
   const schedules = yield* Schedules
   const scoring = yield* Scoring
+  const arenas = yield* Arenas
+  const pools = yield* Pools
   const limits = yield* Limits
   const credentials = yield* AgentCredentials
   const runs = yield* JobRuns
@@ -56,6 +63,10 @@ const start = Effect.gen(function* () {
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(everyTick("schedules", settings.jobInterval, schedules.makeDue))
   }
+  if (Option.isSome(settings.countsEvery)) {
+    const publishDue = Effect.all([arenas.publishDue, pools.publishDue])
+    yield* Effect.forkScoped(everyTick("counts", settings.jobInterval, publishDue))
+  }
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(repeatedly("log", shortestPause, sequence))
   yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
@@ -64,6 +75,7 @@ const start = Effect.gen(function* () {
   )
   yield* Effect.forkScoped(repeatedly("log gauges", measureInterval, keeper.measure))
   yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
+  yield* Effect.forkScoped(everyTick("audit head", anHour, audit.logHead))
   yield* attestations
   yield* Effect.forkScoped(
     everyTick(
@@ -86,7 +98,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, schedules, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, published counts, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

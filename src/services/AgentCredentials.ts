@@ -12,7 +12,7 @@ import type { InvalidClient } from "./Tokens.ts"
 export interface PresentedSecret {
   readonly agentId: string
   readonly clientSecret: string
-  /** Where the request comes from; refused credentials are limited by address. */
+  /** Where the request comes from: refused credentials are counted by address, and by agent at an address. */
   readonly address: string
 }
 

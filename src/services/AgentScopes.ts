@@ -6,11 +6,12 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { NotFound } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
+import { list } from "./lists.ts"
 import { Scope } from "./Scopes.ts"
 
 /** The request to have more scopes. */
 export const ScopeChange = Schema.Struct({
-  add: Schema.Array(Scope).check(Schema.isMaxLength(100))
+  add: list(Scope, { maximum: 100 })
 }).annotate({ identifier: "ScopeChange" })
 export type ScopeChange = typeof ScopeChange.Type
 

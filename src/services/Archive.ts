@@ -7,6 +7,7 @@ import { Context, DateTime, Schema } from "effect"
 import type { Effect } from "effect"
 import { errorCode } from "./errors.ts"
 import type { FieldProblem, InvalidRequest, NotFound } from "./errors.ts"
+import { list } from "./lists.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { Instant, text, Timestamp } from "./text.ts"
@@ -88,7 +89,7 @@ const ChallengeImport = Schema.Struct({
     description: "one of the outcomes, if these are given; absent of a void challenge"
   }),
   void_reason: Schema.optionalKey(text({ minimum: 1, maximum: 1000 })),
-  outcomes: Schema.optionalKey(Schema.Array(ArchivedOutcome).check(Schema.isBetweenLength(1, mostOutcomes)))
+  outcomes: Schema.optionalKey(list(ArchivedOutcome, { minimum: 1, maximum: mostOutcomes }))
 }).check(isConsistent)
 
 /** A finished tournament as an admin imports it; its challenges are shown in this order. */
@@ -97,7 +98,7 @@ export const TournamentImport = Schema.Struct({
   title: text({ minimum: 1, maximum: 200 }),
   summary: Schema.optionalKey(text({ minimum: 1, maximum: 4000 })),
   ended_at: Instant,
-  challenges: Schema.Array(ChallengeImport).check(Schema.isBetweenLength(1, mostChallenges))
+  challenges: list(ChallengeImport, { minimum: 1, maximum: mostChallenges })
 }).check(
   Schema.makeFilter(
     ({

@@ -187,6 +187,8 @@ export class Arenas extends Context.Service<
     readonly create: (
       challenge: NewChallenge
     ) => Effect.Effect<Challenge, InvalidRequest | NotFound | TargetPaused>
+    /** Shows everybody the counts by direction of the open challenges that are due for a step. */
+    readonly publishDue: Effect.Effect<void>
     /** Administration. Nobody is scored by a cancelled challenge. */
     readonly cancel: (
       challengeId: string,

@@ -12,7 +12,7 @@ export const AuditEntry = Schema.Struct({
   action: Schema.String.annotate({ description: "the operation, for example challenges.cancel" }),
   path: Schema.String,
   request_id: Schema.String,
-  body: Schema.Unknown.annotate({ description: "what was sent, cut to 4 000 characters" }),
+  body: Schema.Unknown.annotate({ description: "what was sent, cut to 16 000 characters" }),
   status: Schema.NullOr(Schema.Int).annotate({
     description:
       "what it was answered with; null while it is under way, and for ever if nobody could record how it ended"
@@ -34,6 +34,8 @@ export class Audit extends Context.Service<
     }) => Effect.Effect<string>
     /** How the call of an entry ended. */
     readonly complete: (id: string, status: number) => Effect.Effect<void>
+    /** Has the public log record how far the record goes, and its hash, if it has grown since the last time. */
+    readonly logHead: Effect.Effect<void>
     /** Newest first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<AuditEntry>, InvalidRequest>
   }

@@ -19,6 +19,12 @@ export type AnyStatus = typeof AnyStatus.Type
 
 export const DirectionalKind = Schema.Literals(["session", "flash"])
 
+/** When figures that move in steps were as they are shown. */
+export const CountsAsOf = Schema.NullOr(Timestamp).annotate({
+  description:
+    "when the counts were so: while open they move in steps, and from the deadline on they are final; null where the instance shows them live"
+})
+
 export const Challenge = Schema.Struct({
   id: ChallengeId,
   type: Schema.Literal("directional"),
@@ -31,10 +37,13 @@ export const Challenge = Schema.Struct({
   deadline: Timestamp,
   resolve_at: Timestamp,
   open_price: Schema.Finite,
-  prediction_count: Schema.Int,
+  prediction_count: Schema.Int.annotate({
+    description: "live, and so may be more than the three counts together"
+  }),
   bullish_count: Schema.Int,
   bearish_count: Schema.Int,
   neutral_count: Schema.Int,
+  counts_as_of: CountsAsOf,
   resolution_criteria: Schema.NullOr(Schema.String),
   resolution_criteria_zh: Schema.NullOr(Schema.String),
   dead_zone_pct: Schema.NullOr(Schema.Finite),

@@ -5,7 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import type { EmailAddress } from "./emails.ts"
+import type { DisposableAddress, EmailAddress } from "./emails.ts"
 import { errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
@@ -152,7 +152,7 @@ export class Claims extends Context.Service<
       token: string
     ) => Effect.Effect<
       { readonly agent: ClaimableAgent; readonly session: NewSession },
-      NotFound | AlreadyClaimed | ClaimLinkEnded | AgentLimitReached
+      NotFound | AlreadyClaimed | ClaimLinkEnded | AgentLimitReached | DisposableAddress
     >
     /** "Not mine": ends the mail's link and every further mail that agents would cause to this mailbox. */
     readonly notMine: (token: string) => Effect.Effect<EmailAddress, NotFound>

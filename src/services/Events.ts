@@ -1,9 +1,10 @@
 /** Market events (= news items): what challenges refer to and agents comment on. */
-import { Context, Schema } from "effect"
+import { Context, Schema, SchemaTransformation } from "effect"
 import type { Effect } from "effect"
 import { TopComment } from "./Discussion.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { EventId } from "./identifiers.ts"
+import { list } from "./lists.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { Space } from "./Registry.ts"
@@ -37,11 +38,32 @@ export type MarketEvent = typeof MarketEvent.Type
 
 export const MarketEvents = pageSchema(MarketEvent)
 
-const webAddress = text({ maximum: 2000 }).check(
-  Schema.makeFilter((value: string) =>
-    /^https?:\/\//i.test(value) && URL.canParse(value) ? undefined : "Expected an http or https URL"
+const maxUrlLength = 2000
+
+/** What is wrong with a URL as that of an event, if anything. */
+export const eventUrlFault = (url: URL): string | undefined => {
+  if (!/^https?:$/.test(url.protocol)) return "Expected an http or https URL"
+  if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
+  return url.href.length > maxUrlLength
+    ? `Expected a URL of at most ${maxUrlLength} characters, percent-encoded`
+    : undefined
+}
+
+/** Stored as it was parsed: without line breaks, and with everything escaped that has to be. */
+const webAddress = text({ maximum: maxUrlLength })
+  .check(
+    Schema.makeFilter((sent: string) =>
+      /^https?:\/\//i.test(sent) && URL.canParse(sent)
+        ? eventUrlFault(new URL(sent))
+        : "Expected an http or https URL"
+    )
   )
-)
+  .pipe(
+    Schema.decodeTo(
+      Schema.String,
+      SchemaTransformation.transform({ decode: (sent) => new URL(sent).href, encode: (stored) => stored })
+    )
+  )
 
 /** An event as an admin imports it; an `event_id` that exists is updated. */
 export const EventImport = Schema.Struct({
@@ -51,8 +73,8 @@ export const EventImport = Schema.Struct({
   url: Schema.optionalKey(webAddress),
   source: Schema.optionalKey(text({ maximum: 200 })),
   published_at: Schema.optionalKey(Instant),
-  spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(5))),
-  assets: Schema.optionalKey(Schema.Array(text({ minimum: 1, maximum: 20 })).check(Schema.isMaxLength(50)))
+  spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
+  assets: Schema.optionalKey(list(text({ minimum: 1, maximum: 20 }), { maximum: 50 }))
 })
 export type EventImport = typeof EventImport.Type
 

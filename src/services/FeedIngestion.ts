@@ -1,6 +1,7 @@
 /** Market events from news feeds (RSS, Atom): each item becomes an event once, whatever else a feed says of it later. */
 import { Context, Data, Schema } from "effect"
 import type { Effect } from "effect"
+import { list } from "./lists.ts"
 import { Space } from "./Registry.ts"
 import { text } from "./text.ts"
 
@@ -10,8 +11,8 @@ export const FeedSource = Schema.Struct({
   /** Who is named as the source of its events. */
   source: text({ minimum: 1, maximum: 200 }),
   /** What its events are about. */
-  spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(5))),
-  assets: Schema.optionalKey(Schema.Array(text({ minimum: 1, maximum: 20 })).check(Schema.isMaxLength(50)))
+  spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
+  assets: Schema.optionalKey(list(text({ minimum: 1, maximum: 20 }), { maximum: 50 }))
 })
 export type FeedSource = typeof FeedSource.Type
 

@@ -23,9 +23,12 @@ export type Style = typeof Style.Type
 export class BadCall extends Schema.Error<BadCall>("BadCall")(
   {
     detail: Schema.String,
-    code: Schema.Literals(["invalid_request", "payload_too_large", "unsupported_media_type"]).pipe(
-      Schema.withConstructorDefault(Effect.succeed("invalid_request" as const))
-    ),
+    code: Schema.Literals([
+      "invalid_request",
+      "too_many_values",
+      "payload_too_large",
+      "unsupported_media_type"
+    ]).pipe(Schema.withConstructorDefault(Effect.succeed("invalid_request" as const))),
     param: Schema.NullOr(Schema.String)
   },
   { httpApiStatus: 400 }
@@ -203,6 +206,11 @@ export interface RefusedRequest {
 export class Gateway extends Context.Service<
   Gateway,
   {
+    /**
+     * Fails where not even the smallest call of the cheapest model is covered. No more can be said of a body by its
+     * length: an image is paid by its tokens, and white space and members that only steer a call are not paid at all.
+     */
+    readonly checkCredit: (holder: KeyHolder) => Effect.Effect<void, CreditTooLow | GatewayDisabled>
     /**
      * Reserves, calls, delivers and settles. What is delivered goes to the recipient; an error means that nothing was.
      * Interrupted, which is what a client that leaves does, it still settles what was generated.

@@ -40,6 +40,8 @@ export interface EndedCall extends OpenCall {
 export class GatewayBilling extends Context.Service<
   GatewayBilling,
   {
+    /** Fails where the agent's credit, or what is left of the key's limit, is less than this; nothing is frozen. */
+    readonly covers: (holder: KeyHolder, amount: bigint) => Effect.Effect<void, CreditTooLow>
     /** Freezes the most that the call can cost; once more looks whether the key may be used. */
     readonly reserve: (
       call: OpenCall

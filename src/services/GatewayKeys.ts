@@ -12,6 +12,7 @@ import { AgentId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { Term, text, Timestamp } from "./text.ts"
+import type { InvalidToken } from "./Tokens.ts"
 
 export const GatewayKeyId = Schema.String.annotate({
   description: "identifier of a gateway key (UUIDv7)"
@@ -22,7 +23,8 @@ export type GatewayKeyId = typeof GatewayKeyId.Type
 export const NewGatewayKey = Schema.Struct({
   name: Schema.optional(text({ minimum: 1, maximum: 100 })).annotate({ description: 'default "default"' }),
   expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
-    description: "in the future: the key is refused from then on; null or absent: never"
+    description:
+      "in the future, at most a year ahead (AUSPEX_GATEWAY_KEY_MAX_TTL): the key is refused from then on; null or absent: 90 days from now (AUSPEX_GATEWAY_KEY_TTL)"
   }),
   credit_limit: Schema.optional(Schema.NullOr(CreditAmount)).annotate({
     description: "credit that the key may spend in all; null or absent: what the agent has"
@@ -36,7 +38,7 @@ export const CreatedGatewayKey = Schema.Struct({
   api_key: Schema.String.annotate({ description: "shown this once: only its hash is kept" }),
   name: Schema.String,
   agent_id: AgentId,
-  expires_at: Schema.NullOr(Timestamp),
+  expires_at: Timestamp,
   credit_limit: Schema.NullOr(Credit),
   created_at: Timestamp
 }).annotate({ identifier: "CreatedGatewayKey" })
@@ -50,7 +52,9 @@ export const GatewayKey = Schema.Struct({
   name: Schema.String,
   agent_id: AgentId,
   status: GatewayKeyStatus,
-  expires_at: Schema.NullOr(Timestamp),
+  expires_at: Schema.NullOr(Timestamp).annotate({
+    description: "null: never, of a key that was made before keys had to end"
+  }),
   revoked_at: Schema.NullOr(Timestamp),
   credit_limit: Schema.NullOr(Credit),
   spent: Credit.annotate({ description: "by all calls that have ended" }),
@@ -69,6 +73,14 @@ export class GatewayDisabled extends Schema.Error<GatewayDisabled>("GatewayDisab
   readonly _tag = "GatewayDisabled"
 }
 
+/** 400: the agent has as many live keys as it may have. */
+export class GatewayKeyLimitReached extends Schema.Error<GatewayKeyLimitReached>("GatewayKeyLimitReached")(
+  { detail: Schema.String, code: errorCode("gateway_key_limit") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "GatewayKeyLimitReached"
+}
+
 /** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
 export class InvalidGatewayKey extends Schema.Error<InvalidGatewayKey>("InvalidGatewayKey")(
   { detail: Schema.String, code: errorCode("invalid_api_key") },
@@ -83,6 +95,9 @@ export interface KeyHolder {
   readonly agentId: AgentId
 }
 
+/** Who has a key made; an agent by a token of this epoch. */
+export type KeyMaker = Holder & { readonly epoch?: number | undefined }
+
 /**
  * Whoever asks is an agent, by its access token, or an owner, on the account pages: an agent has the keys that were made
  * for it, an owner those of all agents it owns. A key of somebody else is answered as an unknown one.
@@ -92,13 +107,16 @@ export class GatewayKeys extends Context.Service<
   {
     /**
      * Makes a key that spends the credit of this agent, which is the asking one or owned by who asks. One that would have
-     * expired already is not made.
+     * expired already, or live too long, is not made, nor by a token that has been ended.
      */
     readonly create: (
-      by: Holder,
+      by: KeyMaker,
       agentId: string,
       key: NewGatewayKey
-    ) => Effect.Effect<CreatedGatewayKey, GatewayDisabled | NotFound | InvalidRequest>
+    ) => Effect.Effect<
+      CreatedGatewayKey,
+      GatewayDisabled | GatewayKeyLimitReached | InvalidRequest | InvalidToken | NotFound
+    >
     /** Newest first, also those that were revoked or have expired. */
     readonly list: (of: Holder, page: Page) => Effect.Effect<PageOf<GatewayKey>, InvalidRequest>
     /** Refused from now on, on every replica; revoking it again changes nothing. */

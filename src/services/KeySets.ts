@@ -21,8 +21,13 @@ export class KeySets extends Context.Service<
   {
     /**
      * The key with this `kid`, from memory or from the URL. None when there is no such key, or the key set cannot be had;
-     * why, is told in the log only. TooManyRequests when so many others are being fetched that it takes too long.
+     * why, is told in the log only. TooManyRequests when so many others are being fetched that it takes too long, or
+     * when `mayFetch` refuses what is not in memory.
      */
-    readonly find: (url: string, kid: string) => Effect.Effect<Option.Option<AssertionKey>, TooManyRequests>
+    readonly find: (
+      url: string,
+      kid: string,
+      mayFetch?: Effect.Effect<void, TooManyRequests>
+    ) => Effect.Effect<Option.Option<AssertionKey>, TooManyRequests>
   }
 >()("auspex/services/KeySets") {}

@@ -2,8 +2,9 @@
  * Rate limits: sliding windows that all replicas share. Every request that passes authentication and scope counts
  * towards its limit, also one that is refused later; what the limit itself refuses does not lengthen the wait.
  */
-import { Context, Schema } from "effect"
+import { Context, Result, Schema } from "effect"
 import type { Effect } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
 import { errorCode } from "./errors.ts"
 import type { LimitName } from "./Settings.ts"
 
@@ -17,6 +18,16 @@ export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyReque
   { httpApiStatus: 429 }
 ) {
   readonly _tag = "TooManyRequests"
+}
+
+/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts. */
+export const countedAddress = (text: string): string => {
+  const parsed = NetAddress.ipFromString(text.split("%", 1).join(""))
+  if (Result.isFailure(parsed)) return text
+  const address = NetAddress.toCanonical(parsed.success)
+  return NetAddress.isIpv4Address(address)
+    ? NetAddress.formatIp(address)
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
 }
 
 export class Limits extends Context.Service<

@@ -19,6 +19,7 @@ export const LogAuditReport = Schema.Struct({
   settlements: compared("settlements"),
   scores: compared("scores"),
   pools: compared("credit pools that were settled"),
+  agents: compared("agents"),
   seconds: Schema.Finite,
   difference_count: Schema.Int,
   differences: Schema.Array(Schema.String).annotate({

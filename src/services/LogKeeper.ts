@@ -4,6 +4,7 @@
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
+import type { TreeHead } from "./LogSigner.ts"
 
 /** How many entries one pass of `sequence` gives their indices at most. */
 export const mostPerPass = 1024
@@ -13,6 +14,12 @@ export interface Standstill {
   readonly fault: string | null
   /** For how long something has waited and nothing got its place, as this instance has seen. */
   readonly seconds: number
+}
+
+/** What an instance signed last. */
+export interface Signed extends TreeHead {
+  /** Whether a checkpoint of it, or of a larger tree, is kept. */
+  readonly isKept: boolean
 }
 
 /** What waits for longer than this shows that nobody keeps the log. */
@@ -40,6 +47,8 @@ export class LogKeeper extends Context.Service<
     readonly trim: Effect.Effect<void>
     /** Measures how much waits for its index, how old the newest checkpoint is, and whether the log has a fault. */
     readonly measure: Effect.Effect<void>
+    /** What this instance signed last, as it remembers outside the database. */
+    readonly signed: Effect.Effect<Option.Option<Signed>>
     /** The newest key that checkpoints are signed with, once the log has one. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>
     /** Why this instance does not keep the log, as far as it knows, or why its last passes failed; null while it does. */

@@ -10,6 +10,7 @@ import { Receipt } from "./Challenges.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
+import { list } from "./lists.ts"
 import type { Page } from "./paging.ts"
 import { Term, text, Timestamp } from "./text.ts"
 
@@ -97,9 +98,11 @@ export const NewMacroChallenge = Schema.Struct({
     description:
       "default: that of the series' earlier first prints, if the reference scale is computed from them"
   }),
-  bin_edges: Schema.Array(MacroValueField).check(Schema.isBetweenLength(1, 200), ascending).annotate({
+  bin_edges: list(MacroValueField, {
+    minimum: 1,
+    maximum: 200,
     description: "ascending; the first bin lies below the first edge, the last from the last one on"
-  }),
+  }).check(ascending),
   reward_pool: Schema.Finite.check(
     Schema.isBetween({ minimum: 0, maximum: 1e9 }),
     wholeMicroCredits

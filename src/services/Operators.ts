@@ -5,14 +5,14 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
 import type { AgentStatus } from "./agentStatus.ts"
-import type { EmailAddress } from "./emails.ts"
+import type { DisposableAddress, EmailAddress } from "./emails.ts"
 import { errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import type { Plan } from "./Owners.ts"
 import { accountPage } from "./pages.ts"
-import type { AuthMethod, RotatedSecret } from "./Registry.ts"
+import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
 
 /** Where a sign-in leads afterwards: the account, or the claim page it began on. Never a path somebody else chose. */
 export const ReturnTo = Schema.String.check(
@@ -86,20 +86,23 @@ export interface Account {
 export class Operators extends Context.Service<
   Operators,
   {
-    /** Mails a sign-in link, and answers the same whether anybody has an account with this address. */
+    /**
+     * Mails a sign-in link, and answers the same whether anybody has an account with this address; but to a disposable one
+     * only where somebody has.
+     */
     readonly requestSignIn: (request: {
       readonly email: EmailAddress
       readonly returnTo: ReturnTo
       /** Where the request comes from. */
       readonly address: string
-    }) => Effect.Effect<void, TooManyRequests>
+    }) => Effect.Effect<void, DisposableAddress | TooManyRequests>
     readonly viewSignIn: (token: string) => Effect.Effect<SignInView, NotFound>
     /** Uses up the link. Who has no account gets one: the link proves the address. */
     readonly signIn: (
       token: string
     ) => Effect.Effect<
       { readonly session: NewSession; readonly returnTo: ReturnTo },
-      NotFound | SignInLinkEnded
+      DisposableAddress | NotFound | SignInLinkEnded
     >
     /** The account is that of issuer and subject. `email` only if the provider vouches for it. */
     readonly signInWithIdentity: (identity: {
@@ -111,11 +114,12 @@ export class Operators extends Context.Service<
     readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
     readonly signOut: (secret: string) => Effect.Effect<void>
     readonly account: (operatorId: OperatorId) => Effect.Effect<Account, NotFound>
-    /** A new client_secret for an agent of this operator, shown once; every token it holds ends. */
+    /** A new client_secret for an agent of this operator, shown once; every token it holds ends, and its keys if so asked. */
     readonly rotateSecret: (request: {
       readonly operatorId: OperatorId
       readonly agentId: string
-    }) => Effect.Effect<RotatedSecret, NotFound>
+      readonly gatewayKeys: GatewayKeysAtRotation
+    }) => Effect.Effect<SecretRotation, NotFound>
     /** Lets an agent of this operator spend its credit on calls of models, or not any more: no call is let in from then on. */
     readonly allowSpending: (request: {
       readonly operatorId: OperatorId

@@ -4,6 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
+import { CountsAsOf } from "./Challenges.ts"
 import type { ChallengeCancelled, ChallengeClosed } from "./Challenges.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
 import type { NotFound } from "./errors.ts"
@@ -32,6 +33,7 @@ export const PoolOdds = Schema.Struct({
   challenge_id: ChallengeId,
   total: Credit.annotate({ description: "staked on all bins" }),
   stakers: Schema.Int,
+  counts_as_of: CountsAsOf,
   bins: Schema.Array(
     Schema.Struct({
       ...MacroBin.fields,
@@ -89,5 +91,7 @@ export class Pools extends Context.Service<
       submission: StakeSubmission
     ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
+    /** Shows everybody the odds of the open pools that are due for a step. */
+    readonly publishDue: Effect.Effect<void>
   }
 >()("auspex/services/Pools") {}

@@ -6,6 +6,7 @@ import { Context, Schema } from "effect"
 import type { BigDecimal, DateTime, Effect, Option } from "effect"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { QuarantineId } from "./identifiers.ts"
+import { list } from "./lists.ts"
 import { Instant, text, Timestamp } from "./text.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
@@ -32,17 +33,16 @@ export type Candle = typeof Candle.Type
 export const Quote = Schema.Struct({ time: Instant, price: Price })
 export type Quote = typeof Quote.Type
 
-const points = <Item extends Schema.Top>(item: Item) =>
-  Schema.Array(item).check(Schema.isBetweenLength(1, 20_000))
+const points = { minimum: 1, maximum: 20_000 }
 
 /** What an admin imports: candles of one interval, or quotes. */
 export const PriceImport = Schema.Union([
   Schema.Struct({
     asset: text({ minimum: 1, maximum: 20 }),
     interval: Schema.Literals(["1h", "1d"]),
-    candles: points(Candle)
+    candles: list(Candle, points)
   }),
-  Schema.Struct({ asset: text({ minimum: 1, maximum: 20 }), quotes: points(Quote) })
+  Schema.Struct({ asset: text({ minimum: 1, maximum: 20 }), quotes: list(Quote, points) })
 ])
 export type PriceImport = typeof PriceImport.Type
 

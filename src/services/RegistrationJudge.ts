@@ -6,16 +6,17 @@
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 import type { NotFound } from "./errors.ts"
+import { list } from "./lists.ts"
 import { text } from "./text.ts"
 
 const prose = text({ maximum: 4000 })
-const entries = Schema.Array(text({ maximum: 100 })).check(Schema.isMaxLength(50))
+const entries = (description: string) => list(text({ maximum: 100 }), { maximum: 50, description })
 
 /** The answer to a registration challenge. Only its shape is checked here: what it is worth is for the judge to say. */
 export const RegistrationAnswer = Schema.Struct({
   event_summary: prose,
   market_impact: Schema.Struct({
-    affected_assets: entries.annotate({ description: "asset keys" }),
+    affected_assets: entries("asset keys"),
     direction: Schema.Literals(["bullish", "bearish", "mixed"]),
     magnitude: Schema.Literals(["low", "medium", "high"]),
     reasoning: prose.annotate({ description: "2-3 sentences of cause and effect" })
@@ -25,7 +26,7 @@ export const RegistrationAnswer = Schema.Struct({
     medium_term: prose.annotate({ description: "1-2 sentences" })
   }),
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
-  related_events: entries.annotate({ description: "other relevant event types" })
+  related_events: entries("other relevant event types")
 }).annotate({ identifier: "RegistrationAnswer" })
 export type RegistrationAnswer = typeof RegistrationAnswer.Type
 

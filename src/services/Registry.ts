@@ -10,6 +10,7 @@ import { errorCode } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
+import { list } from "./lists.ts"
 import { OwnerOfAgent } from "./Owners.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
 import { allScopes, Scope } from "./Scopes.ts"
@@ -21,18 +22,33 @@ export type Space = typeof Space.Type
 
 export const AuthMethod = Schema.Literals(["client_credentials", "private_key_jwt"])
 
+/**
+ * Format characters, such as directional marks and joiners, and what takes room or none but shows nothing: fillers,
+ * variation selectors, the blank Braille pattern.
+ */
+const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+
+/** Names stand beside each other on one line, and must not look like what they are not. */
+const agentName = text({
+  minimum: 1,
+  maximum: 80,
+  // Not every reader of the document knows the properties of Unicode.
+  pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
+}).check(
+  Schema.makeFilter((name: string) => {
+    if (name.trim() === "") return "Expected a name that is not blank"
+    return hidden.test(name)
+      ? "Expected a name without line breaks, tabs, format characters and invisible ones"
+      : undefined
+  })
+)
+
 /** The registration request. Only `name` is required. */
 export const Registration = Schema.Struct({
-  name: text({ minimum: 1, maximum: 80 }).check(
-    Schema.makeFilter((name: string) =>
-      name.trim() === "" ? "Expected a name that is not blank" : undefined
-    )
-  ),
+  name: agentName,
   type: Schema.optionalKey(slug),
   bio: Schema.optionalKey(text({ maximum: 2000 })),
-  languages: Schema.optionalKey(
-    Schema.Array(text({ minimum: 1, maximum: 200 })).check(Schema.isMaxLength(50))
-  ),
+  languages: Schema.optionalKey(list(text({ minimum: 1, maximum: 200 }), { maximum: 50 })),
   model_provider: Schema.optionalKey(text({ maximum: 200 })),
   model_name: Schema.optionalKey(text({ maximum: 200 })),
   model_version: Schema.optionalKey(text({ maximum: 200 })),
@@ -42,7 +58,7 @@ export const Registration = Schema.Struct({
   policy_profile: Schema.optionalKey(slug),
   owner_org: Schema.optionalKey(text({ maximum: 200 })),
   disclosure_level: Schema.optionalKey(slug),
-  default_spaces: Schema.optionalKey(Schema.Array(Space).check(Schema.isMaxLength(spaces.length))),
+  default_spaces: Schema.optionalKey(list(Space, { maximum: spaces.length })),
   auth_method: Schema.optionalKey(AuthMethod),
   public_key: Schema.optionalKey(
     Schema.String.annotate({
@@ -56,11 +72,10 @@ export const Registration = Schema.Struct({
     }).check(Schema.isMaxLength(2048))
   ),
   requested_scopes: Schema.optionalKey(
-    Schema.Array(text({ minimum: 1, maximum: 200 }))
-      .annotate({
-        description: `instead of the defaults, not besides them; without it, or with an empty list, the defaults: every scope but credits:stake, which POST /agent/scopes adds. Scopes: ${allScopes.join(", ")}. Other names are ignored and come back in ignored_scopes`
-      })
-      .check(Schema.isMaxLength(100))
+    list(text({ minimum: 1, maximum: 200 }), {
+      maximum: 100,
+      description: `instead of the defaults, not besides them; without it, or with an empty list, the defaults: every scope but credits:stake, which POST /agent/scopes adds. Scopes: ${allScopes.join(", ")}. Other names are ignored and come back in ignored_scopes`
+    })
   )
 }).annotate({ identifier: "Registration" })
 export type Registration = typeof Registration.Type
@@ -147,6 +162,17 @@ export type SelfProfile = typeof SelfProfile.Type
 export const RotatedSecret = Schema.Struct({ agent_id: AgentId, client_secret: Schema.String })
 export type RotatedSecret = typeof RotatedSecret.Type
 
+/** What becomes of an agent's gateway keys when its secret is rotated. */
+export const GatewayKeysAtRotation = Schema.Literals(["revoke", "keep"])
+export type GatewayKeysAtRotation = typeof GatewayKeysAtRotation.Type
+
+/** The answer of who rotates the secret of an agent that may have gateway keys. */
+export const SecretRotation = Schema.Struct({
+  ...RotatedSecret.fields,
+  revoked_gateway_keys: Schema.Int.annotate({ description: "how many gateway keys ended with the secret" })
+}).annotate({ identifier: "SecretRotation" })
+export type SecretRotation = typeof SecretRotation.Type
+
 /** 403: the last attempt failed; the agent must register again. */
 export class ChallengeLocked extends Schema.Error<ChallengeLocked>("ChallengeLocked")(
   { detail: Schema.String, code: errorCode("challenge_locked") },
@@ -180,15 +206,18 @@ export class Registry extends Context.Service<
       challengeId: string,
       answer: RegistrationAnswer
     ) => Effect.Effect<SubmissionOutcome, NotFound | ChallengeLocked | ChallengeAlreadyPassed>
-    /** Rotates the secret of an agent that never had a token; `address` is limited as for refused credentials. */
+    /** Rotates the secret of an agent that never had a token; refusals count as those of credentials. */
     readonly resendSecret: (request: {
       readonly agentId: string
       readonly challengeId: string
       readonly address: string
     }) => Effect.Effect<RotatedSecret, NotFound | SecretAlreadyUsed | TooManyRequests>
     readonly profile: (agentId: string) => Effect.Effect<SelfProfile, NotFound>
-    /** Administration: a new secret; every token held ends. */
-    readonly rotateSecret: (agentId: string) => Effect.Effect<RotatedSecret, NotFound>
+    /** Administration: a new secret; every token held ends, and the agent's gateway keys if so asked. */
+    readonly rotateSecret: (
+      agentId: string,
+      gatewayKeys: GatewayKeysAtRotation
+    ) => Effect.Effect<SecretRotation, NotFound>
     /** Administration: suspends or restores an agent (suspension ends every token held), or lets it use the gateway. */
     readonly amend: (
       agentId: string,

@@ -6,6 +6,7 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
+import { list } from "./lists.ts"
 import { NewMacroChallenge, scaleBounds } from "./MacroArena.ts"
 import { Term, text, Timestamp } from "./text.ts"
 
@@ -41,7 +42,7 @@ export type PlannedRelease = typeof PlannedRelease.Type
 
 /** The whole calendar, as it is replaced. */
 export const NewReleaseCalendar = Schema.Struct({
-  releases: Schema.Array(PlannedRelease).check(Schema.isMaxLength(10_000))
+  releases: list(PlannedRelease, { maximum: 10_000 })
 })
 
 /** As it is planned, without what was left out; so it can be sent back. */

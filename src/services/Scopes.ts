@@ -17,7 +17,8 @@ export const allScopes = [
   "space:read",
   "profile:read:self",
   "profile:read:public",
-  "credits:stake"
+  "credits:stake",
+  "llm:keys"
 ] as const
 
 export const Scope = Schema.Literals(allScopes)

@@ -29,7 +29,10 @@ export interface RateLimits {
   readonly follows: ReadonlyArray<RateLimit>
   /** Issued tokens, per agent. */
   readonly tokens: ReadonlyArray<RateLimit>
-  /** Refused credentials at the token endpoint and at resend-secret, per address. */
+  /**
+   * Refused credentials at the token endpoint, at claim-link/refresh and at resend-secret: of one agent at an address
+   * (subject `ADDRESS AGENT_ID`), and of an address in all (subject `ADDRESS`).
+   */
   readonly token_failures: ReadonlyArray<RateLimit>
   /** Registrations, per address. */
   readonly registrations: ReadonlyArray<RateLimit>
@@ -49,8 +52,18 @@ export interface RateLimits {
   readonly reads: ReadonlyArray<RateLimit>
   /** Calls of models through the gateway, per key. */
   readonly gateway_calls: ReadonlyArray<RateLimit>
+  /** Calls of models through the gateway, per agent, with whichever of its keys. */
+  readonly gateway_agent_calls: ReadonlyArray<RateLimit>
   /** Checkpoints, tiles and entry bundles of the public log, per address. */
   readonly log_reads: ReadonlyArray<RateLimit>
+}
+
+/** How the counts by direction and the odds of open challenges move: a step is taken when both are reached. */
+export interface CountSteps {
+  /** Since the last step, or since the challenge was created. */
+  readonly after: Duration.Duration
+  /** Agents that have predicted (of odds: staked) since the last step. */
+  readonly answers: number
 }
 
 export type LimitName = keyof RateLimits
@@ -97,6 +110,8 @@ export class Settings extends Context.Service<
     readonly minStake: number
     /** Agents that one operator may own. */
     readonly agentsPerOperator: number
+    /** Domains whose addresses, and those of their subdomains, get no new account and no mail about an agent. */
+    readonly disposableDomains: ReadonlySet<string>
     readonly signInLinkTtl: Duration.Duration
     /** A session that is unused for so long ends. */
     readonly sessionIdle: Duration.Duration
@@ -156,15 +171,28 @@ export class Settings extends Context.Service<
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly largestBatch: number
+    /** How long a gateway key lives that is made without an end. */
+    readonly gatewayKeyTtl: Duration.Duration
+    /** How long a gateway key may live. */
+    readonly gatewayKeyMaxTtl: Duration.Duration
+    /** Gateway keys of an agent that are neither revoked nor expired. */
+    readonly gatewayKeysPerAgent: number
     readonly limits: RateLimits
+    /** What none of those counts, per address. Each process counts for itself, so it is no limit of the service `Limits`. */
+    readonly unidentifiedLimit: ReadonlyArray<RateLimit>
     /** Who is asked to cosign the log's checkpoints; each key has another name. */
     readonly logWitnesses: ReadonlyArray<WitnessSetting>
     /** The authority that time stamps the log's checkpoints. */
     readonly logTimeStampUrl: Option.Option<string>
+    /** None: counts by direction and odds are live while a challenge is open, too. */
+    readonly countsEvery: Option.Option<CountSteps>
     /** How long the answer to a public read that is the same for everybody is kept; zero: not at all. */
     readonly publicCache: Duration.Duration
     /** The share of requests that are traced, 0 to 1. */
     readonly traceRatio: number
+    /** Connections to this instance at once, and those of one address that is no trusted proxy. */
+    readonly maxConnections: number
+    readonly maxConnectionsPerAddress: number
     /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */
     readonly trustedProxies: ReadonlyArray<string>
   }

@@ -18,6 +18,8 @@ export interface Principal {
   readonly agentId: AgentId
   readonly trustLevel: TrustLevel
   readonly scopes: ReadonlySet<Scope>
+  /** Of the agent's tokens when this one was issued; absent of who came by a gateway key. */
+  readonly epoch?: number
 }
 
 /** 401 on a request: no token, or one that is malformed, expired, forged or ended. */

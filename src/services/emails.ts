@@ -3,6 +3,7 @@
  * mail header could be made to say does not parse as one.
  */
 import { Option, Schema, SchemaTransformation } from "effect"
+import { errorCode } from "./errors.ts"
 
 /** RFC 5322's dot-atom, of which RFC 5321 allows 64 characters. */
 const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/u
@@ -35,5 +36,64 @@ export type EmailAddress = typeof EmailAddress.Type
 export const emailAddressOf: (text: string) => Option.Option<EmailAddress> =
   Schema.decodeUnknownOption(EmailAddress)
 
-/** Whose mailbox an address reaches: `ada+news@` and `ada@` are one person's, for limits and for blocking. */
-export const mailboxOf = (address: EmailAddress): string => address.replace(/(.)\+[^@]*@/u, "$1@")
+/** Mail hosts that are known to deliver several forms of an address to one mailbox; the first domain stands for all. */
+const hosts = [
+  // Dots do not matter (support.google.com/mail/answer/7436150), nor which of the two (support.google.com/mail/answer/10313).
+  { domains: ["gmail.com", "googlemail.com"], ignored: /\./gu },
+  // A name is one person's at all of them (proton.me/support/addresses-and-aliases), and "." "_" "-" do not matter
+  // (removeEmailAlias in github.com/ProtonMail/WebClients).
+  { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/gu },
+  // One name at all of them (support.apple.com/HT201771).
+  { domains: ["icloud.com", "me.com", "mac.com"], ignored: /$^/gu }
+] as const
+
+const hostOf = new Map<string, { readonly domain: string; readonly ignored: RegExp }>(
+  hosts.flatMap(({ domains, ignored }) =>
+    domains.map((domain) => [domain, { domain: domains[0], ignored }] as const)
+  )
+)
+
+/**
+ * Whose mailbox an address reaches, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are
+ * the forms that a known host takes for one. Mail goes to the address as it was given. The migration that names mailboxes
+ * (0041) uses this; what is added here later needs another one.
+ */
+export const mailboxOf = (address: string): string => {
+  const [name = "", domain = ""] = address.split("@")
+  const untagged = name.replace(/(.)\+.*$/u, "$1")
+  const host = hostOf.get(domain)
+  if (host === undefined) return `${untagged}@${domain}`
+  // A name of nothing else is left as it is.
+  return `${untagged.replaceAll(host.ignored, "") || untagged}@${host.domain}`
+}
+
+/** Whether an address is of one of these domains or of a subdomain. */
+export const isOfDomains = (address: EmailAddress, domains: ReadonlySet<string>): boolean => {
+  const labels = address.slice(address.indexOf("@") + 1).split(".")
+  return labels.some((_, index) => domains.has(labels.slice(index).join(".")))
+}
+
+/** Domains with commas or one a line; what stands behind a `#` says nothing. None: one of them is no domain. */
+export const domainsIn = (text: string): Option.Option<ReadonlySet<string>> => {
+  const words = text
+    .replaceAll(/#.*$/gmu, "")
+    .split(/[\s,]+/u)
+    .filter((word) => word !== "")
+    .map((word) => word.toLowerCase())
+  return words.every((word) => domainPart.test(word)) ? Option.some(new Set(words)) : Option.none()
+}
+
+/** 400: no new account for an address of a disposable domain (`AUSPEX_DISPOSABLE_DOMAINS`). */
+export class DisposableAddress extends Schema.Error<DisposableAddress>("DisposableAddress")(
+  { detail: Schema.String, code: errorCode("disposable_address") },
+  { httpApiStatus: 400 }
+) {
+  readonly _tag = "DisposableAddress"
+
+  static of(address: EmailAddress) {
+    const domain = address.slice(address.indexOf("@") + 1)
+    return new DisposableAddress({
+      detail: `Addresses of ${domain} are not taken here, because they do not last: use one that you keep.`
+    })
+  }
+}

@@ -1,6 +1,7 @@
 /**
  * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL,
- * a lone surrogate, a C0 control other than tab and line feed, or a bidirectional control is refused.
+ * a lone surrogate, a C0 control other than tab and line feed, a bidirectional control, or more than 30 combining marks in
+ * a row is refused.
  */
 import { DateTime, Option, Schema, SchemaTransformation } from "effect"
 
@@ -17,23 +18,58 @@ const complaint = (text: string): string | undefined => {
 
 const sound = Schema.makeFilter((value: string) => complaint(value), undefined, true)
 
+const maxMarks = 30
+/**
+ * Marks beyond 30 in a row, which no writing needs (UAX #15, Stream-Safe Text Format): normalising orders them by
+ * insertion, in time that grows with the square of the run. The look behind keeps the search linear.
+ */
+const surplusMarks = /(\p{M}(?<!\p{M}\p{M})\p{M}{29})\p{M}+/gu
+const hasSurplusMarks = new RegExp(surplusMarks, "u")
+
+/** Unicode NFC, in linear time: marks beyond 30 in a row are dropped. Nothing else normalises. */
+export const toNfc = (sent: string): string => sent.replaceAll(surplusMarks, "$1").normalize("NFC")
+
 const normalised = SchemaTransformation.transform<string, string>({
-  decode: (sent) => sent.replaceAll("\r\n", "\n").normalize("NFC"),
+  decode: (sent) => toNfc(sent.replaceAll("\r\n", "\n")),
   encode: (stored) => stored
 })
 
-/** Says the length in the published document, which shows a field as it is sent; it is checked once normalised. */
-const published = (minLength: number, maxLength: number | undefined) =>
-  Schema.makeFilter<string>(() => true, {
-    toJsonSchema: () => ({
-      ...(minLength > 0 && { minLength }),
-      ...(maxLength !== undefined && { maxLength })
-    })
-  })
+/** At most four code points, of two units each, become one: what passes here may still be too long. */
+export const maxRawLength = (maximum: number): number => 8 * maximum
+
+/**
+ * What is refused before it is normalised. The published document has the length, for it shows a field as it is sent;
+ * exactly it is checked once normalised.
+ */
+const bounded = (
+  { maximum, minimum = 0 }: { readonly minimum?: number; readonly maximum: number },
+  published: { readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string },
+  measured: (sent: string) => string = (sent) => sent
+) =>
+  Schema.makeFilter<string>(
+    (sent) => {
+      if (measured(sent).length > maxRawLength(maximum)) {
+        return `Expected a string with between ${minimum} and ${maximum} code points`
+      }
+      return hasSurplusMarks.test(sent) ? `Expected at most ${maxMarks} combining marks in a row` : undefined
+    },
+    { toJsonSchema: () => published }
+  )
 
 /** A text field of `minimum` to `maximum` characters (Unicode code points), normalised and checked. */
-export const text = (options: { readonly minimum?: number; readonly maximum: number }) =>
-  Schema.String.check(published(options.minimum ?? 0, options.maximum)).pipe(
+export const text = (options: {
+  readonly minimum?: number
+  readonly maximum: number
+  /** What the published document says of the characters; whoever gives it checks them. */
+  readonly pattern?: string
+}) =>
+  Schema.String.check(
+    bounded(options, {
+      ...(options.minimum !== undefined && options.minimum > 0 && { minLength: options.minimum }),
+      maxLength: options.maximum,
+      ...(options.pattern !== undefined && { pattern: options.pattern })
+    })
+  ).pipe(
     Schema.decodeTo(
       Schema.String.check(sound, Schema.isBetweenCodePoints(options.minimum ?? 0, options.maximum)),
       normalised
@@ -47,7 +83,7 @@ export const trimmedText = (options: { readonly minimum: number; readonly maximu
   Schema.String.annotate({
     description: `${options.minimum} to ${options.maximum} characters after trimming`
   })
-    .check(published(options.minimum, undefined))
+    .check(bounded(options, { minLength: options.minimum }, (sent) => sent.trim()))
     .pipe(
       Schema.decodeTo(Schema.String.check(sound), normalised),
       Schema.decodeTo(

@@ -19,6 +19,7 @@ import { someOperator } from "../support/operators.ts"
 import { post, testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { match, tournament } from "../support/tournaments.ts"
+import { asOwner } from "../support/database.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "auspex-admin-test-"))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -530,6 +531,9 @@ layer(testServer())("npm run admin", (it) => {
       const rotated = yield* run("agents", "rotate-secret", agentId)
       assert.strictEqual(rotated.out.match(/aus_cs_/g)?.length, 1)
       assert.notInclude(rotated.out, secret)
+      assert.include(rotated.out, "Gateway keys that ended with the old one: 0")
+      const kept = yield* run("agents", "rotate-secret", agentId, "--keep-keys", "--json")
+      assert.include(kept.out, '"revoked_gateway_keys": 0')
       const audited = yield* run("audit")
       assert.match(audited.out, /rotateSecret\s+200/)
       assert.notInclude(audited.out, "aus_cs_")
@@ -662,8 +666,8 @@ layer(testServer())("npm run admin for credit", (it) => {
   it.effect("fails when the ledger is not as it must be, and says where", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`alter table accounts disable trigger accounts_moved_by_transfers`
-      yield* sql`update accounts set posted = 1 where id = 'gateway_revenue'`
+      yield* asOwner(sql`alter table accounts disable trigger accounts_moved_by_transfers`)
+      yield* asOwner(sql`update accounts set posted = 1 where id = 'gateway_revenue'`)
       const ran = yield* run("ledger", "check")
       assert.isFalse(ran.ok)
       assert.include(

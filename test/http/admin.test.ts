@@ -10,6 +10,7 @@ import { onboard } from "../support/agents.ts"
 import { adminRoutes, pathOf } from "../support/routes.ts"
 import { TestServer, get, member, send, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { asOwner } from "../support/database.ts"
 
 const token = testAdminToken
 const changing = adminRoutes.filter(({ method }) => method !== "GET")
@@ -118,15 +119,15 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
-  it.effect("a body is kept to 4 000 characters", () =>
+  it.effect("a body is kept to 16 000 characters", () =>
     Effect.gen(function* () {
       yield* send("PATCH", "/api/v1/admin/targets/GC", {
         token,
-        json: { note: "\u{1f4c8}".repeat(5000) },
+        json: { note: "\u{1f4c8}".repeat(10_000) },
         headers: { "x-request-id": "long" }
       })
       const [entry] = yield* entriesOf("long")
-      assert.strictEqual(String(member(entry, "body")).length, 4000)
+      assert.strictEqual(String(member(entry, "body")).length, 16_000)
     })
   )
 
@@ -143,12 +144,12 @@ layer(testServer())("Administration", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboard()
-      yield* sql`alter table agents rename to mislaid`
+      yield* asOwner(sql`alter table agents rename to mislaid`)
       const answer = yield* send("POST", `/api/v1/admin/agents/${agentId}/rotate-secret`, {
         token,
         headers: { "x-request-id": "failed" }
       })
-      yield* sql`alter table mislaid rename to agents`
+      yield* asOwner(sql`alter table mislaid rename to agents`)
       assert.strictEqual(answer.status, 500)
       const [entry] = yield* entriesOf("failed")
       assert.strictEqual(member(entry, "status"), 500)
@@ -167,9 +168,9 @@ layer(testServer())("Administration", (it) => {
         sql`select credit_arena_enabled as yes from agents where id = ${agentId}::uuid`,
         ([row]) => row?.["yes"]
       )
-      yield* sql`alter table audit_log rename to mislaid`
+      yield* asOwner(sql`alter table audit_log rename to mislaid`)
       const refused = yield* enable
-      yield* sql`alter table mislaid rename to audit_log`
+      yield* asOwner(sql`alter table mislaid rename to audit_log`)
       assert.deepStrictEqual([refused.status, yield* mayUseGateway], [500, false])
       assert.strictEqual((yield* enable).status, 200)
       assert.isTrue(yield* mayUseGateway)
@@ -180,13 +181,13 @@ layer(testServer())("Administration", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboard()
-      yield* sql`alter table audit_outcomes rename to mislaid`
+      yield* asOwner(sql`alter table audit_outcomes rename to mislaid`)
       const answer = yield* send("PATCH", `/api/v1/admin/agents/${agentId}`, {
         token,
         json: { suspended: true },
         headers: { "x-request-id": "without-end" }
       })
-      yield* sql`alter table mislaid rename to audit_outcomes`
+      yield* asOwner(sql`alter table mislaid rename to audit_outcomes`)
       assert.strictEqual(answer.status, 200)
       const [entry] = yield* entriesOf("without-end")
       assert.deepStrictEqual([member(entry, "action"), member(entry, "status")], ["changeAgent", null])
@@ -211,6 +212,61 @@ layer(testServer())("Administration", (it) => {
     })
   )
 
+  it.effect("the URL of an event is stored as it was parsed, and refused with a user name or password", () =>
+    Effect.gen(function* () {
+      const imported = (url: string) =>
+        send("POST", "/api/v1/admin/events", { token, json: { events: [{ title: "The Fed holds", url }] } })
+      for (const [sent, stored] of [
+        ["https://example.org/\r\nX: y", "https://example.org/X:%20y"],
+        ["HTTPS://Example.ORG", "https://example.org/"],
+        ["https://example.org/caf\u00e9?a=<b>", "https://example.org/caf%C3%A9?a=%3Cb%3E"]
+      ] as const) {
+        const answer = yield* imported(sent)
+        assert.strictEqual(member(answer.json, "events", 0, "url"), stored)
+      }
+      for (const [url, message] of [
+        ["https://user:secret@example.org/", "Expected a URL without user name and password"],
+        ["https://user@example.org/", "Expected a URL without user name and password"],
+        ["ftp://example.org/", "Expected an http or https URL"],
+        [
+          `https://example.org/${"\u00e9".repeat(700)}`,
+          "Expected a URL of at most 2000 characters, percent-encoded"
+        ]
+      ] as const) {
+        const answer = yield* imported(url)
+        assert.strictEqual(answer.status, 400)
+        assert.deepStrictEqual(answer.json["errors"], [{ path: "events.0.url", message }])
+      }
+    })
+  )
+
+  it.effect("a list that is too long is refused for its length, whatever it holds", () =>
+    Effect.gen(function* () {
+      for (const [path, field, maximum, others, method] of [
+        ["events", "events", 1000, {}, "POST"],
+        ["prices", "candles", 20_000, { asset: "GC", interval: "1d" }, "POST"],
+        ["prices", "quotes", 20_000, { asset: "GC" }, "POST"],
+        ["release-calendar", "releases", 10_000, {}, "PUT"],
+        ["macro/challenges", "bin_edges", 200, {}, "POST"],
+        ["archive", "challenges", 5000, {}, "POST"]
+      ] as const) {
+        const body = { ...others, [field]: Array.from({ length: maximum + 1 }, () => "x") }
+        const { json, status } = yield* send(method, `/api/v1/admin/${path}`, { token, json: body })
+        assert.strictEqual(status, 400, path)
+        assert(Array.isArray(json["errors"]))
+        const told = json["errors"].filter((error) => String(member(error, "path")).startsWith(field))
+        assert.deepStrictEqual(
+          told.map((error) => member(error, "path")),
+          [field]
+        )
+        assert.match(
+          String(member(told, 0, "message")),
+          new RegExp(`^Expected a list of .*${maximum} elements$`)
+        )
+      }
+    })
+  )
+
   it.effect("the audit log is append-only", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -221,7 +277,7 @@ layer(testServer())("Administration", (it) => {
         sql`delete from audit_outcomes`,
         sql`update audit_outcomes set status = 200`
       ]) {
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(tampering)))
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(asOwner(tampering))))
       }
     })
   )

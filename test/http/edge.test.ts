@@ -2,9 +2,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { onboard, openChallenge } from "../support/agents.ts"
 import { pathOf, routes } from "../support/routes.ts"
+import { costRatio, timesHealth } from "../support/requestCost.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import type { Answer, Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { sameOrigin } from "../support/visitor.ts"
 
 const scopes = "/api/v1/public/prediction-scopes"
 const register = "/api/v1/agent/registry/register"
@@ -86,7 +88,7 @@ layer(testServer())("The edge", (it) => {
     })
   )
 
-  it.effect.each(["/openapi.json", "/docs", "/metrics", "/skill.md", "/llms.txt"])(
+  it.effect.each(["/openapi.json", "/docs", "/skill.md", "/llms.txt"])(
     "%s is read, and nothing else",
     (path) =>
       Effect.gen(function* () {
@@ -103,7 +105,7 @@ layer(testServer())("The edge", (it) => {
         scopes,
         "/health/live",
         "/openapi.json",
-        "/metrics",
+        "/docs",
         "/nothing",
         "/api/v1/agent/profile/self"
       ]) {
@@ -155,20 +157,42 @@ layer(testServer())("The edge", (it) => {
 
 layer(testServer())("Bodies", (it) => {
   const largest = 256 * 1024
-  const padded = (size: number) => {
-    const start = '{"name":"Ada","padding":"'
-    return `${start}${"x".repeat(size - start.length - 2)}"}`
-  }
+  const padded = (size: number, start: string) => `${start}${"x".repeat(size - start.length - 2)}"}`
+  const agentScopes = "/api/v1/agent/scopes"
   const sendRaw = (body: Asked["body"], headers: Record<string, string> = json) =>
     post(register, { ...(body !== undefined && { body }), headers })
 
   it.effect("may have 256 KiB and not a byte more, with a Content-Length and in chunks", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* sendRaw(padded(largest))).status, 201)
-      assertError(yield* sendRaw(padded(largest + 1)), 413, "payload_too_large")
-      assertError(yield* sendRaw(chunks(largest + 1)), 413, "payload_too_large")
+      const { token } = yield* onboard()
+      const add = (body: string | ReadableStream) => post(agentScopes, { body, headers: json, token })
+      const ofSize = (size: number) => padded(size, '{"add":[],"padding":"')
+      assert.strictEqual((yield* add(ofSize(largest))).status, 200)
+      assertError(yield* add(ofSize(largest + 1)), 413, "payload_too_large")
+      assertError(yield* add(chunks(largest + 1)), 413, "payload_too_large")
       // Blank, but not too large: it is refused for being blank.
-      assertError(yield* sendRaw(chunks(largest)), 400, "invalid_request")
+      assertError(yield* add(chunks(largest)), 400, "invalid_request")
+    })
+  )
+
+  it.effect("may have 16 KiB where strangers send a few fields, 160 KiB where they answer a challenge", () =>
+    Effect.gen(function* () {
+      for (const [path, kibibytes] of [
+        [register, 16],
+        ["/api/v1/agent/auth/token", 16],
+        ["/api/v1/agent/registry/resend-secret", 16],
+        ["/api/v1/agent/registry/claim-link/refresh", 16],
+        ["/api/v1/agent/challenge/x/submit", 160]
+      ] as const) {
+        const sent = (size: number) => post(path, { body: padded(size, '{"padding":"'), headers: json })
+        assertError(yield* sent(kibibytes * 1024), 400, "invalid_request")
+        assertError(yield* sent(kibibytes * 1024 + 1), 413, "payload_too_large")
+        assertError(
+          yield* post(path, { body: chunks(kibibytes * 1024 + 1), headers: json }),
+          413,
+          "payload_too_large"
+        )
+      }
     })
   )
 
@@ -232,7 +256,7 @@ layer(testServer())("Bodies", (it) => {
     ["with a member twice, once escaped", '{"name":"Ada","n\\u0061me":"Bob"}'],
     ["with a nested member twice", '{"name":"Ada","extra":{"a":1,"a":2}}'],
     ["65 levels deep", `{"name":"Ada","extra":${"[".repeat(64)}${"]".repeat(64)}}`],
-    ["200 000 levels deep", "[".repeat(200_000)],
+    ["16 000 levels deep", "[".repeat(16_000)],
     ["not UTF-8", new Uint8Array([0x7b, 0x22, 0x6e, 0x61, 0x6d, 0x65, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
     ["in overlong UTF-8", new Uint8Array([0x22, 0xc0, 0xaf, 0x22])],
     ["in UTF-16", new Uint8Array([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00])],
@@ -327,5 +351,84 @@ layer(testServer())("Errors", (it) => {
       }
       assert.isAbove(answers.filter(({ status }) => status === 400).length, 50)
     })
+  )
+})
+
+layer(testServer(), { timeout: "60 seconds" })("What hostile bodies cost", (it) => {
+  const marks = (length: number) => `a${"\u0300".repeat(length / 2)}${"\u0316".repeat(length / 2)}`
+  const ones = (start: string, size: number, end: string) =>
+    `${start}${"1,".repeat((size - start.length - end.length - 1) / 2)}1${end}`
+
+  it.effect(
+    "is that of some requests, however many combining marks a stranger sends",
+    () =>
+      Effect.gen(function* () {
+        const form = { "content-type": "application/x-www-form-urlencoded" }
+        const token = "/api/v1/agent/auth/token"
+        const fields = "grant_type=client_credentials&client_secret=x&agent_id="
+        for (const [path, headers, body, status] of [
+          [token, form, fields + marks(125_000), 413],
+          [token, form, fields + marks(8000), 400],
+          [token, form, `${fields}a&client_secret=${marks(7900)}`, 400],
+          ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(1500) }), 400],
+          ["/api/v1/agent/registry/resend-secret", json, JSON.stringify({ agent_id: marks(8000) }), 400],
+          [register, json, JSON.stringify({ name: "Ada", bio: marks(8000) }), 400],
+          ["/sign-in", { ...form, ...sameOrigin }, `email=${marks(125_000)}`, 413]
+        ] as const) {
+          const request = post(path, { body, headers })
+          assert.strictEqual((yield* request).status, status, path)
+          assert.isBelow(yield* timesHealth(request), 40, path)
+        }
+      }),
+    60_000
+  )
+
+  it.effect(
+    "is that of some requests for marks in a field of 4 000 characters, and names the field",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        const { id } = yield* openChallenge()
+        for (const length of [16_000, 31_998, 100_000]) {
+          const request = post(`/api/v1/eval/challenges/${id}/predict`, {
+            token,
+            json: { direction: "bullish", confidence: 0.5, reasoning: marks(length) }
+          })
+          const answer = yield* request
+          assertError(answer, 400, "invalid_request")
+          assert.deepStrictEqual(wrongFields(answer), ["reasoning"])
+          assert.isBelow(yield* timesHealth(request), 40, String(length))
+        }
+      }),
+    60_000
+  )
+
+  it.effect(
+    "is that of reading the JSON for a list that is too long, and names the field",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        for (const [path, start, field, end, kibibytes] of [
+          ["/api/v1/agent/challenge/x/submit", '{"answer":{"', "related_events", "}", 160],
+          ["/api/v1/agent/scopes", '{"', "add", "", 250],
+          [register, '{"', "languages", "", 15]
+        ] as const) {
+          const under = (name: string) =>
+            post(path, {
+              body: ones(`${start}${name}":[`, kibibytes * 1024 - 16, `]}${end}`),
+              headers: json,
+              token
+            })
+          const answer = yield* under(field)
+          assertError(answer, 400, "invalid_request")
+          assert.match(
+            answer.text,
+            new RegExp(`"path":"(answer.)?${field}","message":"Expected a list of at most`)
+          )
+          // What nobody asks for is read, and no more.
+          assert.isBelow(yield* costRatio(under(field), under("unknown")), 3, path)
+        }
+      }),
+    60_000
   )
 })

@@ -2,7 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Health } from "../../src/services/Health.ts"
-import { get, member, testServer } from "../support/server.ts"
+import { Observed, observed } from "../support/observed.ts"
+import { get, member, metrics, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
 const scopes = "/api/v1/public/prediction-scopes"
@@ -60,7 +61,7 @@ layer(testServer().pipe(Layer.provideMerge(now)))("Health", (it) => {
           String(complaints(off)["clock_drift"]),
           /^-?[345]\.\d s between this clock and the database server's$/
         )
-        assert.match((yield* get("/metrics")).text, /^auspex_clock_drift_seconds -?[345]\./m)
+        assert.match(yield* metrics, /^auspex_clock_drift_seconds -?[345]\./m)
         // It is for the balancer to take it out; who asks is answered.
         assert.strictEqual((yield* get(scopes)).status, 200)
         yield* TestClock.setTime(yield* TestClock.withLive(Clock.currentTimeMillis))
@@ -84,6 +85,30 @@ layer(testServer())("A draining instance", (it) => {
         assert.strictEqual(refused.json["code"], "unavailable")
         assert.strictEqual(refused.headers.get("retry-after"), String(refused.json["retry_after"]))
       }
+    })
+  )
+})
+
+layer(testServer().pipe(Layer.provideMerge(observed)))("Health that many ask for", (it) => {
+  it.effect("costs the database one set of statements a second, and being live none", () =>
+    Effect.gen(function* () {
+      const { spans } = yield* Observed
+      const statements = () => spans.filter((span) => span.attributes.has("db.query.text")).length
+      const costOf = Effect.fnUntraced(function* (path: string) {
+        const before = statements()
+        yield* Effect.all(
+          Array.from({ length: 10 }, () => get(path)),
+          { concurrency: "unbounded" }
+        )
+        return statements() - before
+      })
+      yield* TestClock.adjust("1 second")
+      const first = yield* costOf("/health/ready")
+      assert.strictEqual(first, 2)
+      assert.strictEqual(yield* costOf("/health/ready"), 0)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* costOf("/health/ready"), first)
+      assert.strictEqual(yield* costOf("/health/live"), 0)
     })
   )
 })

@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { pass, register } from "../support/agents.ts"
+import { askForToken, pass, register } from "../support/agents.ts"
 import { askByAssertion, assertionOf, ecPair, rsaPair } from "../support/assertions.ts"
 import type { Changes, KeyPair } from "../support/assertions.ts"
 import { publicJwk } from "../support/hostileAssertions.ts"
@@ -191,6 +191,33 @@ layer(
         { concurrency: 8 }
       )
       assert.strictEqual(asked(), 0)
+    })
+  )
+})
+
+layer(
+  testServer({ environment: { AUSPEX_LIMIT_TOKEN_FAILURES: "3/minute" } }).pipe(Layer.provideMerge(publisher))
+)("An address with too many refused credentials", (it) => {
+  it.effect("has no key set fetched, and is let in by keys that are in memory", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("20000 days")
+      const { asked, publish } = yield* Publisher
+      publish([publicJwk(first, { kid: "1" })])
+      const [known, fresh] = [yield* onboarded("known"), yield* onboarded("fresh")]
+      const ask = Effect.fnUntraced(function* (agentId: string) {
+        return (yield* askByAssertion(agentId, yield* assertionOf(agentId, first, named("1")))).status
+      })
+      assert.strictEqual(yield* ask(known), 200)
+      for (let count = 0; count < 3; count++) {
+        assert.strictEqual((yield* askForToken("nobody", "guess")).status, 401)
+      }
+      const before = asked()
+      assert.strictEqual(yield* ask(known), 200)
+      assert.strictEqual(yield* ask(fresh), 429)
+      assert.strictEqual(asked(), before)
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(yield* ask(fresh), 200)
+      assert.strictEqual(asked(), before + 1)
     })
   )
 })

@@ -1,10 +1,15 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { settings } from "../../src/config.ts"
+import { tokenPath } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, pass, register } from "../support/agents.ts"
-import { get, post, testServer } from "../support/server.ts"
+import { Observed, observed } from "../support/observed.ts"
+import { adminRoutes, agentRoutes, everyPath, pathOf } from "../support/routes.ts"
+import { get, member, post, raw, send, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
 
 /** The limits as they are when an operator sets none. */
 const defaults = Object.fromEntries(
@@ -14,6 +19,7 @@ const defaults = Object.fromEntries(
 )
 
 const from = (address: string) => ({ "x-forwarded-for": address })
+const unknown = "0190f000-0000-7000-8000-000000000000"
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 const having = (answers: ReadonlyArray<Answer>, status: number) =>
   answers.filter((answer) => answer.status === status).length
@@ -57,7 +63,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
-    it.effect("60 refused credentials a minute from an address block its good ones too", () =>
+    it.effect("60 refused credentials a minute of an agent from an address block its good ones there", () =>
       Effect.gen(function* () {
         const { agentId, secret } = yield* onboard()
         const guesses = yield* Effect.forEach(
@@ -76,6 +82,52 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       })
     )
 
+    it.effect("credentials that are right pass, whatever others at the address were refused", () =>
+      Effect.gen(function* () {
+        const ada = yield* onboard()
+        const bob = yield* onboard()
+        const behindOneAddress = from("192.0.2.9")
+        const unknown = "0190f000-0000-7000-8000-000000000000"
+        const guesses = yield* Effect.forEach(
+          times(70),
+          (index) =>
+            askForToken(["nobody", unknown, bob.agentId][index % 3] ?? "", "guess", behindOneAddress),
+          { concurrency: 20 }
+        )
+        // Wrong ones are refused as too many, whosever they are said to be.
+        assert.strictEqual(having(guesses, 401), 60)
+        assert.strictEqual(having(guesses, 429), 10)
+        assertRefused(yield* askForToken(ada.agentId, "guess", behindOneAddress))
+        for (const { agentId, secret } of [ada, bob]) {
+          assert.strictEqual((yield* askForToken(agentId, secret, behindOneAddress)).status, 200)
+        }
+        const lost = yield* register()
+        const resent = yield* post("/api/v1/agent/registry/resend-secret", {
+          headers: behindOneAddress,
+          json: { agent_id: lost.agent_id, challenge_id: lost.challenge_id }
+        })
+        assert.strictEqual(resent.status, 200)
+      })
+    )
+
+    it.effect("an agent that does not exist gets no window of its own, however it is named", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { agentId } = yield* onboard()
+        yield* sql`delete from rate_limits`
+        const ids = [
+          "nobody",
+          "\u0000",
+          "0190f000-0000-7000-8000-00000000000a",
+          agentId.toUpperCase(),
+          agentId
+        ]
+        yield* Effect.forEach(ids, (id) => askForToken(id, "guess", from("192.0.2.10")))
+        const kept = yield* sql<{ key: string }>`select key from rate_limits where key like 'token_failures%'`
+        assert.deepStrictEqual(kept.map(({ key }) => key.includes(agentId)).sort(), [false, true])
+      })
+    )
+
     it.effect("refusals of resend-secret count with those of the token endpoint", () =>
       Effect.gen(function* () {
         const { agentId, secret, registered } = yield* onboard()
@@ -89,6 +141,56 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
         assertRefused(yield* resend(registered.challenge_id))
         assertRefused(yield* askForToken(agentId, secret, from("192.0.2.3")))
       })
+    )
+
+    it.effect(
+      "requests for tokens, claim links and secrets that are malformed count as refused credentials",
+      () =>
+        Effect.gen(function* () {
+          const json = { "content-type": "application/json" }
+          const form = { "content-type": "application/x-www-form-urlencoded" }
+          for (const [index, path] of [
+            "/api/v1/agent/auth/token",
+            "/api/v1/agent/registry/claim-link/refresh",
+            "/api/v1/agent/registry/resend-secret"
+          ].entries()) {
+            const address = from(`192.0.2.${40 + index}`)
+            const sent = (body: string, type: Readonly<Record<string, string>> = json) =>
+              post(path, { headers: { ...address, ...type }, body })
+            const answers = [
+              ...(yield* Effect.forEach(times(20), () => sent("{"))),
+              ...(yield* Effect.forEach(times(20), () => sent('{"agent_id":1}'))),
+              ...(yield* Effect.forEach(times(10), () => sent(" ".repeat(20_000)))),
+              ...(yield* Effect.forEach(times(10), () =>
+                sent("x=1", index === 0 ? form : { "content-type": "text/plain" })
+              ))
+            ]
+            const statuses = new Set(answers.map(({ status }) => status))
+            assert.deepStrictEqual([...statuses].sort(), index === 0 ? [400, 413] : [400, 413, 415], path)
+            for (const body of ["{", '{"agent_id":1}', " ".repeat(20_000)]) assertRefused(yield* sent(body))
+            const seconds = assertRefused(yield* sent("{"))
+            assert.strictEqual(
+              (yield* post(path, { headers: { ...from("192.0.2.50"), ...json }, body: "{" })).status,
+              400
+            )
+            yield* TestClock.adjust(`${seconds} seconds`)
+            assert.strictEqual((yield* sent("{")).status, 400)
+          }
+        })
+    )
+
+    it.effect(
+      "a grant of another type counts as refused credentials, and never as its answer once they are used up",
+      () =>
+        Effect.gen(function* () {
+          const { agentId, secret } = yield* onboard()
+          const ask = post("/api/v1/agent/auth/token", {
+            headers: from("192.0.2.51"),
+            json: { grant_type: "password", agent_id: agentId, client_secret: secret }
+          })
+          for (const _ of times(60)) assert.strictEqual((yield* ask).json["code"], "unsupported_grant_type")
+          assertRefused(yield* ask)
+        })
     )
 
     it.effect("credentials that are accepted do not count as refused", () =>
@@ -139,7 +241,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
         assert.strictEqual(having(answers, 429), 10)
         const seconds = assertRefused(yield* scopesFrom("192.0.2.7"))
         assert.strictEqual((yield* scopesFrom("192.0.2.8")).status, 200)
-        // For load balancers and people on call there is no limit.
+        // Health counts by itself: whoever probes is not refused because of what is read from the same address.
         assert.strictEqual((yield* get("/health/live", { headers: from("192.0.2.7") })).status, 200)
         yield* TestClock.adjust(`${seconds} seconds`)
         assert.strictEqual((yield* scopesFrom("192.0.2.7")).status, 200)
@@ -196,3 +298,120 @@ layer(testServer({ environment: two }))("Without trusted proxies", (it) => {
     })
   )
 })
+
+const few = Object.fromEntries(Object.keys(defaults).map((name) => [name, "3/hour"] as const))
+
+layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } }))(
+  "An address that is over its limits",
+  (it) => {
+    /** Uses up every limit that counts by address. */
+    const exhaust = Effect.fnUntraced(function* (address: string) {
+      const headers = from(address)
+      const guess = { agent_id: unknown, client_secret: "guess", grant_type: "client_credentials" }
+      for (const _ of times(4)) {
+        yield* get("/nothing", { headers })
+        yield* get("/api/v1/public/prediction-scopes", { headers })
+        yield* get("/log/key", { headers })
+        yield* registrationFrom(address)
+        yield* post(tokenPath, { headers, json: guess })
+      }
+      return guess
+    })
+
+    it.effect(
+      "is answered 429 at every path, known or not, whatever the method",
+      () =>
+        Effect.gen(function* () {
+          const address = "192.0.2.20"
+          const json = yield* exhaust(address)
+          const strange = [
+            "/nothing",
+            "/api/v1/nothing",
+            "//",
+            "/%zz",
+            "/sign-in/a/b/c",
+            "/api/v1/llm/v1/nothing"
+          ]
+          const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]
+          for (const path of [...everyPath, ...strange]) {
+            for (const method of methods) {
+              const answer = yield* send(method, path, {
+                headers: from(address),
+                ...(method === "POST" && { json })
+              })
+              assert.strictEqual(answer.status, 429, `${method} ${path}`)
+              assert.isAtLeast(Number(answer.headers.get("retry-after")), 1, `${method} ${path}`)
+            }
+          }
+          const guesses = { authorization: "Bearer guess", ...from(address) }
+          for (const { name, method } of [...agentRoutes, ...adminRoutes].map((route) => ({
+            ...route,
+            name: pathOf(route)
+          }))) {
+            assert.strictEqual(
+              (yield* send(method, name, { headers: guesses })).status,
+              429,
+              `${method} ${name}`
+            )
+          }
+          assert.match(
+            yield* raw(
+              `GET /health/live HTTP/1.1\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
+            ),
+            /^HTTP\/1\.1 429 /
+          )
+        }),
+      60_000
+    )
+
+    it.effect("is told so in the shape of what it asked for, and how long to wait", () =>
+      Effect.gen(function* () {
+        const address = "192.0.2.21"
+        yield* exhaust(address)
+        const seconds = assertRefused(yield* get("/nothing", { headers: from(address) }))
+        const page = yield* get("/nothing", { headers: { ...from(address), accept: "text/html" } })
+        assert.match(page.text, /Too many requests/)
+        const call = yield* post("/api/v1/llm/v1/messages", { headers: from(address) })
+        assert.strictEqual(member(call.json, "error", "type"), "rate_limit_error")
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* get("/nothing", { headers: from(address) })).status, 404)
+        assert.strictEqual((yield* get("/health/live", { headers: from("192.0.2.22") })).status, 200)
+      })
+    )
+
+    it.effect("does not lock out who holds a right token, or the administrator's", () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        const address = "192.0.2.23"
+        const as = (bearer: string) => ({ token: bearer, headers: from(address) })
+        for (const _ of times(5)) {
+          yield* get("/api/v1/agent/profile/self", as("guess"))
+          yield* get("/api/v1/admin/audit", as("guess"))
+        }
+        assertRefused(yield* get("/api/v1/agent/profile/self", as("guess")))
+        assertRefused(yield* get("/api/v1/admin/audit", as("guess")))
+        assert.strictEqual((yield* get("/api/v1/agent/profile/self", as(token))).status, 200)
+        for (const _ of times(5)) {
+          assert.strictEqual((yield* get("/api/v1/admin/audit", as(testAdminToken))).status, 200)
+        }
+      })
+    )
+  }
+)
+
+layer(testServer({ environment: few }).pipe(Layer.provideMerge(observed)))(
+  "Behind a proxy that is not trusted",
+  (it) => {
+    it.effect("the log says so, once", () =>
+      Effect.gen(function* () {
+        const { lines } = yield* Observed
+        const told = () => lines.filter((line) => line.includes("AUSPEX_TRUSTED_PROXIES"))
+        yield* get("/health/live")
+        assert.lengthOf(told(), 0)
+        for (const _ of times(3)) yield* get("/health/live", { headers: from("203.0.113.1") })
+        assert.lengthOf(told(), 1)
+        assert.include(told()[0], "127.0.0.1")
+      })
+    )
+  }
+)

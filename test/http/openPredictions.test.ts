@@ -1,5 +1,5 @@
 /**
- * Nobody can read or guess the open predictions of others: a walk through everything that is public, or that another
+ * Nobody can read or guess the open predictions of others, nor work them out from how what is public moves: a walk through everything that is public, or that another
  * agent can read, before the deadline and, to see that it would find them, after it.
  */
 import { createHash } from "node:crypto"
@@ -7,6 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import canonicalize from "canonicalize"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { settings } from "../../src/config.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, openChallenge } from "../support/agents.ts"
@@ -67,16 +68,22 @@ const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string
   "the prediction's id": [sealed.id]
 })
 
+/** A bundle of the log has entries of agents beside commits, each behind the two bytes of its length: they are looked at one by one. */
+const partsOf = ({ path, text }: Read): ReadonlyArray<string> =>
+  path.startsWith("/log/tile/entries/") ? text.split(/(?<=\})[^]{2}(?=\{")/) : [text]
+
 const leaksIn = (reads: ReadonlyArray<Read>, all: ReadonlyArray<Sealed>): ReadonlyArray<string> =>
-  reads.flatMap(({ path, text }) =>
-    all.flatMap((sealed) => {
+  reads.flatMap((read) => {
+    const { path, text } = read
+    const parts = partsOf(read)
+    return all.flatMap((sealed) => {
       const found = Object.entries(secretsOf(sealed))
         .filter(([, forms]) => forms.some((form) => text.includes(form)))
         .map(([what]) => what)
-      const isLinked = text.includes(sealed.agent_id) && text.includes(sealed.commit)
+      const isLinked = parts.some((part) => part.includes(sealed.agent_id) && part.includes(sealed.commit))
       return [...found, ...(isLinked ? ["whose commit it is"] : [])].map((what) => `${path}: ${what}`)
     })
-  )
+  })
 
 /** Everything of 32 bytes that was seen. */
 const hashesIn = (reads: ReadonlyArray<Read>): ReadonlySet<string> =>
@@ -127,7 +134,10 @@ const nothingToRead: ReadonlyArray<string> = [
   "/sign-in/oidc/callback"
 ]
 
-layer(testServer())("an open prediction", (it) => {
+/** Counts and odds move as they do by default. */
+const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" } })
+
+layer(server)("an open prediction", (it) => {
   it.effect(
     "can neither be read nor guessed by anybody else before the deadline",
     () =>
@@ -234,14 +244,13 @@ layer(testServer())("an open prediction", (it) => {
           nothingToRead
         )
 
-        // The walk sees what there is to see: each commit in the log, and the counts.
+        // The walk sees what there is to see: each commit in the log, and how many predictions there are.
         const seen = hashesIn(reads)
         for (const { commit } of theirs) assert.isTrue(seen.has(commit))
         const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
-        assert.include(shown, '"bullish_count":1')
-        assert.include(shown, '"neutral_count":2')
+        assert.include(shown, '"prediction_count":3,"bullish_count":0,"bearish_count":0,"neutral_count":0')
         const odds = reads.find(({ status, template }) => template.endsWith("/odds") && status === 200)
-        assert.include(odds?.text, '"total":100,"stakers":2')
+        assert.include(odds?.text, '"total":0,"stakers":0')
 
         const publicBytes = [...seen].map((hash) => Buffer.from(hash, "hex"))
         for (const sealed of theirs.filter(({ confidence }) => confidence === "0.97")) {
@@ -259,6 +268,14 @@ layer(testServer())("an open prediction", (it) => {
         // From the deadline on all of it is public, and the same walk finds it.
         yield* moveTo(plus(deadline, "1 minute"))
         yield* post("/api/v1/admin/settle", { token: testAdminToken })
+        assert.include(
+          (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text,
+          '"prediction_count":3,"bullish_count":1,"bearish_count":0,"neutral_count":2'
+        )
+        assert.include(
+          (yield* get(`/api/v1/eval/macro/challenges/${pool.id}/odds`)).text,
+          '"total":100,"stakers":2'
+        )
         yield* revealAll
         const later = leaksIn(yield* walk(known, undefined), unusual)
         for (const what of [
@@ -273,6 +290,123 @@ layer(testServer())("an open prediction", (it) => {
             what
           )
         }
+      }),
+    60_000
+  )
+})
+
+/** What an instance says of itself, which changes by being read. */
+const ofTheInstance = /^(\/metrics|\/health\/)/
+
+/** Of a request, and not of what is read by it. */
+const drawnAnew = /<code>[0-9a-f-]{36}<\/code>|name="form_token" value="[^"]*"/g
+
+/** What was read of each path, without what every reading changes. */
+const bytesOf = (reads: ReadonlyArray<Read>) =>
+  reads
+    .filter(({ path }) => !ofTheInstance.test(path))
+    .map(({ path, text }) => ({ path, text: text.replaceAll(drawnAnew, "") }))
+
+layer(server)("Polling everything that is public around a single prediction", (it) => {
+  it.effect(
+    "tells that there is one more, and not which way it goes; around a revision or a stake nothing at all",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const sql = yield* SqlClient.SqlClient
+        const deadline = plus(monday, "1 day")
+        const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
+        const requested_scopes = ["prediction:submit", "credits:stake"]
+        const agents = yield* Effect.forEach(["A", "B", "C", "D", "E", "F"], (name) =>
+          onboard({ name, requested_scopes })
+        )
+        const spy = yield* onboard({ name: "Spy" })
+        for (const { agentId } of [...agents, spy]) yield* claim(agentId)
+        for (const { agentId } of agents) {
+          yield* fund(`agent:${agentId}`, 100)
+          yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
+        }
+        yield* sql`
+          insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+          values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
+                  ${DateTime.toDateUtc(monday)})`
+        const challenge = yield* openChallenge({ ...times, event_id: "opec" })
+        const pool = yield* newMacro({ deadline })
+        const barrier = yield* newPriceEvent({ kind: "barrier", deadline })
+        yield* Targets.use((targets) => targets.subscribe(AgentId.make(spy.agentId), "GC"))
+        yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
+        yield* sequenceAll
+        const known: Known = {
+          challenge_id: [challenge, pool, barrier].map(({ id }) => id),
+          agent_id: [...agents, spy].map(({ agentId }) => agentId),
+          commit: ["0".repeat(64)],
+          leaf_index: ["0"],
+          token: ["x".repeat(43)],
+          asset: ["GC"],
+          event_id: ["opec"],
+          news_id: ["opec"],
+          comment_id: [yield* commentBy(spy.token, "opec")],
+          status: ["open", "closed"],
+          category: ["commodities"],
+          slug: ["world-cup"],
+          model: ["swift-1"]
+        }
+        const everything = Effect.map(Effect.all([walk(known, undefined), walk(known, spy.token)]), (walks) =>
+          bytesOf(walks.flat())
+        )
+        /** But for how many predictions there are. */
+        const poll = Effect.forEach(
+          ["challenges", "challenges/active", `challenges/${challenge.id}/results`],
+          (path) =>
+            Effect.map(get(`/api/v1/eval/${path}`, { token: spy.token }), ({ text }) =>
+              text.replaceAll(/"prediction_count":\d+/g, "")
+            )
+        )
+        const send = (token: string, path: string, json: Readonly<Record<string, unknown>>) =>
+          Effect.map(post(`/api/v1/eval/${path}`, { token, json }), ({ status, text }) =>
+            assert.isBelow(status, 300, text)
+          )
+        const say = (token: string, direction: string, is_revision: boolean) =>
+          send(token, `challenges/${challenge.id}/predict`, { direction, confidence: 0.5, is_revision })
+
+        for (const [place, { token }] of agents.entries()) {
+          const before = yield* poll
+          yield* say(token, ["bullish", "bearish", "neutral"][place % 3] ?? "", false)
+          assert.deepStrictEqual(yield* poll, before)
+          yield* send(token, `macro/challenges/${pool.id}/predict`, {
+            predicted_value: 3,
+            predicted_std: 0.1
+          })
+          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+            direction: place < 3 ? "bullish" : "bearish",
+            confidence: 0.5
+          })
+        }
+        const read = yield* everything
+        assert.isAbove(read.length, 200)
+        assert.include(
+          read.find(({ path }) => path === `/challenges/${challenge.id}`)?.text,
+          "So far 6; how many say what is shown in steps until the deadline."
+        )
+        for (const [place, { token }] of agents.entries()) {
+          yield* say(token, ["neutral", "bullish", "bearish"][place % 3] ?? "", true)
+          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+            direction: "bearish",
+            confidence: 0.5,
+            is_revision: true
+          })
+          // They are of one owner, who may be alone on a bin.
+          if (place < 4) {
+            const predicted_value = [2.9, 3.05, 3.15, 3.3][place]
+            yield* send(token, `macro/challenges/${pool.id}/stake`, { predicted_value, amount: 50 })
+          }
+        }
+        const later = yield* everything
+        assert.strictEqual(later.length, read.length)
+        assert.deepStrictEqual(
+          later.filter(({ text }, place) => text !== read[place]?.text).map(({ path }) => path),
+          []
+        )
       }),
     60_000
   )

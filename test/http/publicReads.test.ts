@@ -3,9 +3,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
+import { millisBefore, moveTo, plus } from "../support/builders.ts"
 import { get, send, testServer } from "../support/server.ts"
+import { openWorld } from "../support/settledWorld.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 const leaderboard = "/api/v1/eval/leaderboard"
@@ -69,8 +72,25 @@ layer(testServer())("Conditional requests", (it) => {
   )
 })
 
-/** How often the leaderboard was made. */
+/** How often a leaderboard or results were made. */
 const made = { times: 0 }
+
+const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+const countedArenas = Layer.effect(
+  Arenas,
+  Effect.gen(function* () {
+    const arenas = yield* Arenas
+    return Arenas.of({
+      ...arenas,
+      results: (...asked) =>
+        Effect.suspend(() => {
+          made.times += 1
+          return arenas.results(...asked)
+        })
+    })
+  })
+)
 
 const countedScoring = Layer.effect(
   Scoring,
@@ -89,7 +109,7 @@ const countedScoring = Layer.effect(
 
 const keeping = testServer({
   environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" },
-  swap: countedScoring
+  swap: Layer.merge(countedArenas, countedScoring)
 })
 
 layer(keeping)("Public answers", (it) => {
@@ -133,14 +153,73 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("of later pages, and with parameters that mean nothing, are not kept", () =>
+  it.effect("are kept for what they depend on, however the address is spelled", () =>
     Effect.gen(function* () {
-      for (const query of ["x=1", "limit=10&x=1"]) {
-        const before = made.times
-        yield* get(`${leaderboard}?${query}`)
-        yield* get(`${leaderboard}?${query}`)
-        assert.strictEqual(made.times, before + 2, query)
+      yield* TestClock.adjust("3 seconds")
+      const spelled = [
+        `${leaderboard}?limit=10&category=crypto`,
+        `${leaderboard}?category=crypto&limit=10`,
+        `${leaderboard}?x=1&limit=10&category=crypto`,
+        `${leaderboard}?status=open&category=%63rypto&limit=10&x=2&x=3&?`,
+        `/api/v1/eval/%6Ceaderboard?limit=10&category=crypto`
+      ]
+      const before = made.times
+      const answers = yield* Effect.forEach(spelled, (path) => get(path))
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        spelled.map(() => 200)
+      )
+      assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
+      assert.strictEqual(made.times, before + 1)
+    })
+  )
+
+  it.effect("to what says a parameter twice are refused, also where one of the two was answered", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get(`${leaderboard}?limit=10`)).status, 200)
+      assert.strictEqual((yield* get(`${leaderboard}?limit=10&limit=20`)).status, 400)
+      assert.strictEqual((yield* get("/leaderboard?category=crypto")).status, 200)
+      assert.strictEqual((yield* get("/leaderboard?category=crypto&category=x")).status, 400)
+      assert.strictEqual((yield* get("/leaderboard?cursor=x&cursor=y")).status, 400)
+    })
+  )
+
+  it.effect("of results are made once for every spelling, and show deadline and end within that time", () =>
+    Effect.gen(function* () {
+      const { challenge: terms, deadline, settle } = yield* openWorld()
+      const challenge: string = terms.id
+      const results = (id: string, query = "") => get(`/api/v1/eval/challenges/${id}/results${query}`)
+      yield* moveTo(millisBefore(deadline, 1000))
+      const open = yield* results(challenge)
+      assert.deepStrictEqual([open.json["status"], open.json["predictions"]], ["open", []])
+      const before = made.times
+      yield* moveTo(plus(deadline, "500 millis"))
+      for (const same of [
+        yield* results(challenge.toUpperCase(), "?x=1"),
+        yield* results(challenge, "?x=2&")
+      ]) {
+        assert.strictEqual(same.text, open.text)
       }
+      assert.strictEqual(made.times, before)
+      yield* moveTo(plus(deadline, "1 second"))
+      const closed = yield* results(challenge, "?x=3")
+      assert.lengthOf(list(closed.json["predictions"]), 2)
+      assert.strictEqual(made.times, before + 1)
+
+      yield* settle
+      yield* results(challenge)
+      const settled = yield* results(challenge)
+      assert.strictEqual(settled.json["status"], "resolved")
+      for (const query of ["", "?x=4", "?limit=200", "?limit=1"]) {
+        assert.strictEqual((yield* results(challenge, query)).json["status"], "resolved")
+        yield* TestClock.adjust("700 millis")
+      }
+      // Later pages are as dear as the first one.
+      const cursor = String((yield* results(challenge, "?limit=1")).json["next_cursor"])
+      yield* results(challenge, `?limit=1&cursor=${cursor}`)
+      const once = made.times
+      yield* results(challenge, `?cursor=${cursor}&x=5&limit=1`)
+      assert.strictEqual(made.times, once)
     })
   )
 

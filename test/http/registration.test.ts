@@ -146,6 +146,57 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
+    it.effect.each(
+      [
+        0x0a, 0x09, 0x7f, 0x85, 0xad, 0x034f, 0x061c, 0x115f, 0x1160, 0x17b4, 0x180e, 0x200b, 0x200c, 0x200d,
+        0x200e, 0x200f, 0x2028, 0x2029, 0x2060, 0x2800, 0x3164, 0xe000, 0xfe00, 0xfe0f, 0xfeff, 0xffa0,
+        0xe0001, 0xe0041, 0xe0100, 0xe01ef, 0xf0000
+      ].map((code) => [code.toString(16)] as const)
+    )("a name with U+%s, which nobody sees, is refused", ([code]) =>
+      Effect.gen(function* () {
+        const hidden = String.fromCodePoint(Number.parseInt(code, 16))
+        for (const name of [`Ada${hidden}`, `A${hidden}da`, hidden]) {
+          const answer = yield* attempt({ name })
+          assert.strictEqual(answer.status, 400)
+          assert.deepStrictEqual(wrongFields(answer), ["name"])
+        }
+        // Only names are so strict.
+        assert.include([201, 400], (yield* attempt({ name: "Ada", bio: `A${hidden}da` })).status)
+      })
+    )
+
+    it.effect("a name is in any writing, with marks, spaces and emoji", () =>
+      Effect.gen(function* () {
+        for (const name of [
+          "Ада 3",
+          "愛達",
+          "عائدة",
+          "अदा",
+          "Zoe\u0308",
+          "\u{1f98a} Fox",
+          "Ada-2 (beta)",
+          "\u1202\u1265"
+        ]) {
+          assert.strictEqual((yield* attempt({ name })).status, 201, name)
+        }
+      })
+    )
+
+    it.effect("more than 30 combining marks in a row are refused in every text field, 30 are taken", () =>
+      Effect.gen(function* () {
+        for (const [field] of texts) {
+          const marked = (count: number) =>
+            attempt({ name: "Ada", [field]: `${`e${"\u0316".repeat(count)}`} ${`e${"\u0316".repeat(30)}`}` })
+          assert.strictEqual((yield* marked(30)).status, 201, field)
+          const answer = yield* marked(31)
+          assert.strictEqual(answer.status, 400)
+          assert.deepStrictEqual(answer.json["errors"], [
+            { path: field, message: "Expected at most 30 combining marks in a row" }
+          ])
+        }
+      })
+    )
+
     it.effect.each(slugs)("%s is a slug", (field) =>
       Effect.gen(function* () {
         for (const taken of ["a", "z9_-", "a".repeat(32)]) {
@@ -296,7 +347,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         const profile = yield* profileOf(fields)
         assert.deepStrictEqual(profile["requested_scopes"], defaultScopes)
         assert.notInclude(defaultScopes, "credits:stake")
-        assert.strictEqual(defaultScopes.length, 14)
+        assert.strictEqual(defaultScopes.length, 15)
       })
     )
 

@@ -51,6 +51,30 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
         })
     )
 
+    it.effect("an answer whose fields are all full is judged, also with every character escaped", () =>
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register()
+        const prose = "\u4e00".repeat(4000)
+        const entries = Array.from({ length: 50 }, () => "\u4e00".repeat(100))
+        const answer = {
+          event_summary: prose,
+          market_impact: {
+            affected_assets: entries,
+            direction: "bullish",
+            magnitude: "low",
+            reasoning: prose
+          },
+          trading_implications: { short_term: prose, medium_term: prose },
+          confidence: 0.5,
+          related_events: entries
+        }
+        const body = JSON.stringify({ answer }).replaceAll("\u4e00", "\\u4e00")
+        assert.isAbove(body.length, 150 * 1024)
+        const headers = { "content-type": "application/json" }
+        assert.strictEqual((yield* post(submitPath(challenge_id), { body, headers })).status, 200)
+      })
+    )
+
     it.effect("20 failing answers at once are judged 5 times, the others are 403 challenge_locked", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,8 @@
+import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { get, raw, testServer } from "../support/server.ts"
+import { Effect, Layer, Metric } from "effect"
+import { Observed, observed } from "../support/observed.ts"
+import { get, raw, TestServer, testServer } from "../support/server.ts"
 
 const start = "GET /health/live HTTP/1.1\r\n"
 const host = "Host: localhost\r\n"
@@ -77,6 +79,35 @@ layer(
       const [answers, live] = yield* Effect.all([slow, get("/health/live")], { concurrency: "unbounded" })
       assert.strictEqual(live.status, 200)
       for (const response of answers) assert.strictEqual(refusal(response), 408)
+    })
+  )
+})
+
+const closedByAddress = Effect.map(Metric.snapshot, (metrics) =>
+  metrics.flatMap((each) =>
+    each.id === "http_connections_closed_total" && each.attributes?.["why"] === "address" ? [each.state] : []
+  )
+)
+
+layer(
+  testServer({ environment: { AUSPEX_MAX_CONNECTIONS_PER_ADDRESS: "3" } }).pipe(Layer.provideMerge(observed))
+)("Connections beyond those of an address", (it) => {
+  it.effect("are closed at once, counted, and named in the log once", () =>
+    Effect.gen(function* () {
+      const { port } = yield* TestServer
+      const open = Effect.acquireRelease(
+        Effect.callback<ReturnType<typeof connect>>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => resume(Effect.succeed(socket)))
+        }),
+        (socket) => Effect.sync(() => socket.destroy())
+      )
+      yield* Effect.all([open, open, open])
+      for (let index = 0; index < 3; index++) assert.strictEqual(yield* raw(`${start}${host}\r\n`), "")
+      assert.deepInclude((yield* closedByAddress)[0], { count: 3 })
+      const { lines } = yield* Observed
+      const told = lines.filter((line) => line.includes("closed for a limit"))
+      assert.lengthOf(told, 1)
+      assert.match(String(told[0]), /"why":"address","address":"127\.0\.0\.1"/)
     })
   )
 })

@@ -164,7 +164,10 @@ const openPriceEvent = Effect.suspend(() =>
 
 class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("auspex/test/Crowd") {}
 
-const server = testServer().pipe(Layer.provideMerge(observed))
+// The crowd has more of everything than an agent may have.
+const server = testServer({ environment: { AUSPEX_GATEWAY_KEYS_PER_AGENT: "1000" } }).pipe(
+  Layer.provideMerge(observed)
+)
 const crowd = Layer.effect(Crowd, makeCrowd).pipe(Layer.provideMerge(server))
 
 type Needs = Layer.Success<typeof crowd>
@@ -291,7 +294,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/credits/transactions": page(3, "", asAgent),
   "POST /llm/keys": made(
-    4,
+    5,
     Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
   ),
   "GET /llm/keys": page(3, "", asAgent),
@@ -598,7 +601,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/agents/:agent_id/rotate-secret": made(
-    3,
+    4,
     Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
   ),
   "POST /admin/agents/:agent_id/credits": {
@@ -610,7 +613,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     statements: 5,
     request: (count) => Effect.map(ownerOfCrowd, (request) => ({ ...request, ...newGrant(count) }))
   },
-  "GET /admin/ledger/check": plain(27),
+  "GET /admin/ledger/check": plain(29),
   "GET /admin/owners/:owner_id": made(2, ownerOfCrowd),
   "PATCH /admin/owners/:owner_id": made(
     5,
@@ -618,9 +621,9 @@ const pinned: Readonly<Record<string, Pinned>> = {
   ),
   "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(6),
+  "GET /admin/figures/check": plain(7),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(43)
+  "GET /admin/log/audit": plain(51)
 }
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */

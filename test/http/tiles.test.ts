@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { entryAt, makeEntries, publish, syntheticKey } from "../support/log/syntheticLog.ts"
-import { get, send, TestServer, testServer } from "../support/server.ts"
+import { get, metrics, send, TestServer, testServer } from "../support/server.ts"
 
 /** 273 full tiles and one of 112, as in the example of the specification. */
 const size = 70_000
@@ -245,7 +245,7 @@ layer(logServer, { timeout: "60 seconds" })("The log below /log", (it) => {
   it.effect("requests are measured by their route, not by the tile", () =>
     Effect.gen(function* () {
       yield* bytesOf(tilePath(0, 5, 256))
-      const { text } = yield* get("/metrics")
+      const text = yield* metrics
       assert.include(text, 'route="/log/tile/*"')
       assert.notInclude(text, "/log/tile/0")
     })

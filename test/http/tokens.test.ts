@@ -30,7 +30,7 @@ layer(testServer())("The token endpoint", (it) => {
         token_type: "Bearer",
         expires_in: 3600,
         scope:
-          "prediction:submit prediction:write challenge:read comment:create comment:reply comment:read:context follow:delete:self follow:read space:read profile:read:self profile:read:public",
+          "prediction:submit prediction:write challenge:read comment:create comment:reply comment:read:context follow:delete:self follow:read space:read profile:read:self profile:read:public llm:keys",
         agent_status: "active_provisional",
         claim_pending: true
       })

@@ -29,6 +29,7 @@ import { credits } from "../support/ledger.ts"
 import { revealAll } from "../support/loggedWorld.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const resolve = (challenge: { readonly id: string }, value: number) =>
@@ -436,13 +437,13 @@ layer(testServices())("An amendment", (it) => {
   it.effect("that is cut off in the middle leaves nothing behind, and can be made again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`
+      yield* asOwner(sql`
         create function cut_off() returns trigger language plpgsql as $$
         begin
           perform pg_terminate_backend(pg_backend_pid());
           return null;
         end
-        $$`
+        $$`)
       const { challenge } = yield* settledMacro
       const amendment = { actual_value: 3.05, reason: "The office's own correction." }
       const before = yield* results(challenge)
@@ -454,10 +455,10 @@ layer(testServices())("An amendment", (it) => {
         "boards",
         "log_pending"
       ]) {
-        yield* sql`
-          create trigger cut_off after insert or update on ${sql(table)} for each statement execute function cut_off()`
+        yield* asOwner(sql`
+          create trigger cut_off after insert or update on ${sql(table)} for each statement execute function cut_off()`)
         const exit = yield* Effect.exit(amend(challenge, amendment))
-        yield* sql`drop trigger cut_off on ${sql(table)}`
+        yield* asOwner(sql`drop trigger cut_off on ${sql(table)}`)
         assert.strictEqual(exit._tag, "Failure", table)
         assert.deepStrictEqual(yield* results(challenge), before)
         assert.deepStrictEqual(yield* figuresDifferences, [], table)

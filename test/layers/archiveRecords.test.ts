@@ -15,13 +15,14 @@ import {
   predict
 } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const textMember = (value: unknown, name: string): string =>
   Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
 
-/** The constraint that refuses the statement, or what PostgreSQL says. */
+/** The constraint that refuses the statement even to the owner of its tables, or what PostgreSQL says. */
 const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(statement(sql))).pipe(
+  SqlClient.SqlClient.use((sql) => Effect.flip(asOwner(statement(sql)))).pipe(
     Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))
   )
 

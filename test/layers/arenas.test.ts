@@ -90,6 +90,7 @@ layer(testServices())("making a challenge", (it) => {
         bullish_count: 0,
         bearish_count: 0,
         neutral_count: 0,
+        counts_as_of: null,
         dead_zone_pct: 0.25,
         cancel_reason: null
       })

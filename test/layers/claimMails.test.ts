@@ -20,6 +20,7 @@ import {
 import { linksIn } from "../support/mailbox.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const claimByMail = (token: string) => Claims.use((claims) => claims.claimByMail(token))
 const viewMail = (token: string) => Claims.use((claims) => claims.viewMailClaim(token))
@@ -130,10 +131,10 @@ layer(testServices())("A claim mail", (it) => {
   it.effect("that could not be written costs the agent nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`alter table mails add constraint broken check (false) not valid`
+      yield* asOwner(sql`alter table mails add constraint broken check (false) not valid`)
       const ada = yield* claimable({ operator_contact: "broken@example.org" })
       assert.strictEqual((yield* Claims.use((claims) => claims.view(ada.token))).state, "open")
-      yield* sql`alter table mails drop constraint broken`
+      yield* asOwner(sql`alter table mails drop constraint broken`)
     })
   )
 })
@@ -178,6 +179,10 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_MAILS: "3/day" }))(
         assert.strictEqual(member(yield* Effect.flip(claimByMail(ada.claim)), "reason"), "declined")
         yield* claimable({ operator_contact: "declining@example.org" })
         yield* claimable({ operator_contact: "declining+b@example.org" })
+        assert.deepStrictEqual(yield* newMails, [])
+        const bob = yield* invited("de.clining@gmail.com")
+        yield* claims.notMine(bob.decline)
+        yield* claimable({ operator_contact: "d.e.clining+x@googlemail.com" })
         assert.deepStrictEqual(yield* newMails, [])
         yield* TestClock.adjust("6 days")
         yield* remind

@@ -477,11 +477,11 @@ layer(testServices())("An account", (it) => {
       yield* claimWithCode(other.token, other.code, yield* anOperator)
       const epochs = sql`
         select token_epoch from agents where id in (${own.agentId}::uuid, ${other.agentId}::uuid) order by id`
-      const rotated = yield* operators.rotateSecret({ operatorId, agentId: own.agentId })
+      const rotated = yield* operators.rotateSecret({ operatorId, agentId: own.agentId, gatewayKeys: "keep" })
       assert.match(rotated.client_secret, /^aus_cs_/)
       assert.notStrictEqual(rotated.client_secret, own.secret)
       for (const agentId of [other.agentId, "nobody", "0190f000-0000-7000-8000-000000000000"]) {
-        const error = yield* Effect.flip(operators.rotateSecret({ operatorId, agentId }))
+        const error = yield* Effect.flip(operators.rotateSecret({ operatorId, agentId, gatewayKeys: "keep" }))
         assert.strictEqual(error._tag, "NotFound")
       }
       assert.deepStrictEqual(yield* epochs, [{ token_epoch: 1 }, { token_epoch: 0 }])

@@ -15,9 +15,10 @@ import {
   foreignCursors
 } from "../support/builders.ts"
 import { anOperator, claimable, claimLinks, claimWithCode, newMails } from "../support/claims.ts"
-import { credits, fund, record, stateOf } from "../support/ledger.ts"
+import { askedFor, credits, fund, record, stateOf } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 import { Claims } from "../../src/services/Claims.ts"
 
 const balanceOf = (agentId: string) => Credits.use((service) => service.balance(agentId))
@@ -29,10 +30,11 @@ const transactionsOf = (agentId: string, page = firstPage) =>
 const check = Credits.use((service) => service.check)
 const differences = Effect.map(check, (checked) => checked.differences)
 
-const grant = (to: Holder, fields: Partial<NewGrant> = {}) =>
-  Credits.use((service) =>
-    service.grant(to, { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields })
-  )
+const grant = Effect.fnUntraced(function* (to: Holder, fields: Partial<NewGrant> = {}) {
+  const asked = { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields }
+  yield* Effect.orDie(askedFor([`${to.kind}:${to.id}`], asked.amount, asked.idempotency_key))
+  return yield* Credits.use((service) => service.grant(to, asked))
+})
 
 const changeOf = (
   transactions: ReadonlyArray<{ readonly available_change: bigint; readonly frozen_change: bigint }>
@@ -117,9 +119,9 @@ layer(testServices())("The claim grant", (it) => {
       const claimed = countOf(
         (sql) => sql`select count(claimed_at)::int as count from agents where id = ${ada.agentId}::uuid`
       )
-      yield* sql`alter table transfers rename to mislaid`
+      yield* asOwner(sql`alter table transfers rename to mislaid`)
       assert.isTrue((yield* Effect.exit(claimWithCode(ada.token, ada.code, operator)))._tag === "Failure")
-      yield* sql`alter table mislaid rename to transfers`
+      yield* asOwner(sql`alter table mislaid rename to transfers`)
       assert.strictEqual(yield* claimed, 0)
       yield* claimWithCode(ada.token, ada.code, operator)
       assert.strictEqual(yield* claimed, 1)
@@ -367,7 +369,7 @@ const tamper = Effect.fnUntraced(function* (
   yield* sql`alter table ${sql(table)} disable trigger user`
   yield* change(sql)
   yield* sql`alter table ${sql(table)} enable trigger user`
-})
+}, asOwner)
 
 const tampered = [
   [
@@ -530,12 +532,87 @@ layer(testServices())("The check", (it) => {
   it.effect("names triggers that are switched off or gone", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`alter table transfers disable trigger transfers_append_only`
-      yield* sql`drop trigger accounts_kept on accounts`
+      yield* asOwner(sql`alter table transfers disable trigger transfers_append_only`)
+      yield* asOwner(sql`drop trigger accounts_kept on accounts`)
       assert.deepStrictEqual(yield* differences, [
         "the trigger accounts_kept of accounts is missing or switched off",
         "the trigger transfers_append_only of transfers is missing or switched off"
       ])
+    })
+  )
+})
+
+layer(testServices())("The check of what was given", (it) => {
+  it.effect("finds the request for a grant however it was written", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const agent = yield* claimedAgent()
+      const asked = [
+        `{ "idempotency_key" : "a.b:c-1_2", "amount" : 1e-6, "reason": "\\u0000 \\"amount\\": 3" }`,
+        `{"reason":"${"\\u6da8".repeat(1000)}","amount":0.25E+1,\n"idempotency_key":"late"}`,
+        // What was refused is recorded, too, and may be anything.
+        `{"amount":"1e999999","idempotency_key":7}`,
+        `{"amount":99e99,"idempotency_key":"late"}`,
+        "not json"
+      ]
+      for (const [n, body] of asked.entries()) {
+        yield* sql`
+          insert into audit_log (id, at, action, path, request_id, body)
+          values (gen_random_uuid(), '2026-01-01', 'grantAgent',
+                  ${`/api/v1/admin/agents/${n === 0 ? agent.toUpperCase() : agent}/credits?x=1`}, 'r', ${body})`
+      }
+      const service = yield* Credits
+      for (const [idempotency_key, amount] of [
+        ["a.b:c-1_2", 1n],
+        ["late", 2_500_000n]
+      ] as const) {
+        yield* service.grant({ kind: "agent", id: agent }, { idempotency_key, amount, reason: "r" })
+      }
+      assert.deepStrictEqual(
+        (yield* differences).filter((line) => line.includes(agent)),
+        []
+      )
+    })
+  )
+
+  it.effect("names credit that was given for no reason that is recorded, though all balances are right", () =>
+    Effect.gen(function* () {
+      const agent = `agent:${yield* claimedAgent()}`
+      const owner = yield* someOperator
+      const other = yield* claimedAgent()
+      const given = yield* grant({ kind: "agent", id: other }, { amount: 12_500_000n })
+      assert.deepStrictEqual(yield* differences, [])
+      const forged = (id: string, credit: string, debit = "treasury") =>
+        record({ id, kind: "post", debit, credit, amount: credits(7), reason: "a prize" })
+      // Nobody asked for it; somebody asked for other credit under this key; another agent was to get it.
+      const key = given.id.split(":").at(-1) ?? ""
+      yield* askedFor([agent], credits(8), "less")
+      const unasked = [`${agent}:none`, `${agent}:less`, `${agent}:${key}`].map((end) => `grant:admin:${end}`)
+      for (const id of unasked) yield* forged(id, agent)
+      const unfounded = ["bonus:1", "fund:1"]
+      for (const id of unfounded) yield* forged(id, agent)
+      yield* forged("between", agent, `agent:${other}`)
+      yield* forged(`plan:${owner}:1970-02:7000000`, `owner:${owner}`)
+      yield* forged(`plan:${owner}:1970-01:7000000`, `owner:${owner}`)
+      const found = yield* differences
+      for (const id of unasked) {
+        assert.include(
+          found,
+          `transfer ${id} gives ${agent} 7000000 micro-credits, and no call of an administrator is recorded that asked for it`
+        )
+      }
+      for (const id of [...unfounded, "between"]) {
+        assert.include(
+          found,
+          `transfer ${id} gives ${agent} 7000000 micro-credits for no reason that is recorded`
+        )
+      }
+      assert.include(found, `transfer plan:${owner}:1970-02:7000000 is of 1970-01`)
+      assert.include(
+        found,
+        `transfer plan:${owner}:1970-01:7000000, and the last month for which its owner got anything is an earlier one`
+      )
+      assert.strictEqual(found.length, unasked.length + unfounded.length + 3)
     })
   )
 })

@@ -27,11 +27,11 @@ const temporary = Effect.gen(function* () {
   return directory
 })
 
-const query = (postgres: RunningPostgres, statement: string) =>
+const query = (postgres: Pick<RunningPostgres, "ownerUrl">, statement: string) =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     return yield* sql.unsafe(statement).values
-  }).pipe(Effect.provide(PgClient.layer({ url: postgres.url, maxConnections: 1 }), { local: true }))
+  }).pipe(Effect.provide(PgClient.layer({ url: postgres.ownerUrl, maxConnections: 1 }), { local: true }))
 
 /** One start for one statement. */
 const visit = (dataDir: string, statement: string) =>
@@ -76,11 +76,12 @@ describe("the embedded PostgreSQL", () => {
     "says its password in no trace and no log",
     Effect.gen(function* () {
       const { lines, spans } = yield* Observed
-      const { url } = yield* start({ dataDir: join(yield* temporary, "data"), settings })
-      const { password } = new URL(Redacted.value(url))
-      assert.isAbove(password.length, 20)
+      const { ownerUrl, url } = yield* start({ dataDir: join(yield* temporary, "data"), settings })
       assert.isAbove(spans.length, 0)
-      for (const text of [...lines, ...spans.map(spanText)]) assert.notInclude(text, password)
+      for (const { password } of [url, ownerUrl].map((each) => new URL(Redacted.value(each)))) {
+        assert.isAbove(password.length, 20)
+        for (const text of [...lines, ...spans.map(spanText)]) assert.notInclude(text, password)
+      }
     }).pipe(Effect.scoped, Effect.provide(observed))
   )
 
@@ -112,6 +113,39 @@ describe("the embedded PostgreSQL", () => {
       assert.deepStrictEqual(shown, [["127.0.0.1", "on", "on", "UTC", "UTF8", "off", "auspex"]])
       // Also within one program there is one PostgreSQL for a data directory.
       assert.include(yield* refusal(dataDir), `(process ${process.pid})`)
+    })
+  )
+
+  rule(
+    "has a role that runs and owns nothing beside the one that owns all, also where an earlier version made the cluster",
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const dataDir = join(yield* temporary, "data")
+      const password = join(dataDir, "postgres-password")
+      const asBefore = Effect.gen(function* () {
+        const postgres = yield* start({ dataDir, settings })
+        yield* query(postgres, "create table kept as select 42 as answer")
+        const superuser = new URL(Redacted.value(postgres.ownerUrl))
+        superuser.username = "postgres"
+        yield* query({ ownerUrl: Redacted.make(superuser.href) }, "drop role auspex_run")
+      })
+      yield* Effect.scoped(asBefore)
+      const before = yield* fs.readFileString(password)
+      yield* Effect.gen(function* () {
+        const postgres = yield* start({ dataDir, settings })
+        assert.deepStrictEqual(yield* query(postgres, "select answer, current_user::text from kept"), [
+          [42, "auspex"]
+        ])
+        const running = { ownerUrl: postgres.url }
+        assert.deepStrictEqual(yield* query(running, "select current_user::text"), [["auspex_run"]])
+        const refused = yield* Effect.flip(query(running, "select answer from kept"))
+        assert.include(String(refused.reason.cause), "permission denied for table kept")
+        assert.notStrictEqual(
+          new URL(Redacted.value(postgres.url)).password,
+          new URL(Redacted.value(postgres.ownerUrl)).password
+        )
+      }).pipe(Effect.scoped)
+      assert.strictEqual(yield* fs.readFileString(password), before)
     })
   )
 

@@ -1,17 +1,22 @@
 /** Where a jwks_url may lead, and what happens to those that lead elsewhere: a listener on loopback hears nothing. */
+import { createSocket } from "node:dgram"
 import type { LookupAddress } from "node:dns"
+import { readFile } from "node:fs/promises"
 import { createServer as createHttpServer } from "node:http"
 import type { RequestListener, Server } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
-import { fetchDocument } from "../../src/layers/keys/fetchDocument.ts"
+import { Effect, Fiber, Result } from "effect"
+import { addressesOf, dnsLookup, fetchAnswer } from "../../src/layers/keys/fetchDocument.ts"
 import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
 import { jwksUrlFault } from "../../src/layers/keys/jwksUrl.ts"
 import { isPublicAddress } from "../../src/layers/keys/publicAddresses.ts"
 import { certificate, certificateKey, certifiedName } from "../support/certificate.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
+
+const fetchDocument = (url: URL, options: FetchOptions) =>
+  Effect.map(fetchAnswer(url, options), ({ bytes }) => bytes)
 
 interface Listener {
   readonly port: number
@@ -146,6 +151,69 @@ describe("A jwks_url", () => {
       []
     )
   })
+})
+
+/** A name server that answers 93.184.215.14 for names that begin with "here", and nothing at all for others. */
+const nameServer = Effect.acquireRelease(
+  Effect.callback<{ readonly server: string; readonly close: () => void }>((resume) => {
+    const socket = createSocket("udp4")
+    socket.on("message", (query, { address, port }) => {
+      if (query[12] !== 4 || query.toString("latin1", 13, 17) !== "here") return
+      const question = query.subarray(12, query.indexOf(0, 12) + 5)
+      const isForV4 = question.readUInt16BE(question.length - 4) === 1
+      const head = Buffer.from([0x81, 0x80, 0, 1, 0, isForV4 ? 1 : 0, 0, 0, 0, 0])
+      const answer = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 93, 184, 215, 14]
+      socket.send(
+        Buffer.concat([query.subarray(0, 2), head, question, Buffer.from(isForV4 ? answer : [])]),
+        port,
+        address
+      )
+    })
+    socket.bind(0, "127.0.0.1", () =>
+      resume(
+        Effect.succeed({ server: `127.0.0.1:${socket.address().port}`, close: () => void socket.close() })
+      )
+    )
+  }),
+  ({ close }) => Effect.sync(close)
+)
+
+describe("A name", () => {
+  const found = (server: string, name: string) =>
+    addressesOf(new URL(`https://${name}/jwks`), { ...limits, resolve: dnsLookup([server]) })
+
+  it.effect("leads to the addresses that DNS has for it", () =>
+    Effect.gen(function* () {
+      const { server } = yield* nameServer
+      assert.deepStrictEqual(yield* found(server, "here.example.com"), [
+        { address: "93.184.215.14", family: 4 }
+      ])
+    })
+  )
+
+  it.effect("whose name servers hang is given up, and keeps no file and no other name waiting", () =>
+    Effect.gen(function* () {
+      const { server } = yield* nameServer
+      let ended = 0
+      const hanging = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, index) => found(server, `gone${index}.example.com`)),
+        (each) =>
+          Effect.forkChild(
+            Effect.ensuring(
+              Effect.flip(each),
+              Effect.sync(() => (ended += 1))
+            ),
+            {
+              startImmediately: true
+            }
+          )
+      )
+      yield* Effect.promise(() => readFile(import.meta.filename))
+      yield* found(server, "here.example.com")
+      assert.strictEqual(ended, 0)
+      yield* Effect.forEach(hanging, Fiber.join)
+    })
+  )
 })
 
 describe("Fetching a document", () => {

@@ -30,6 +30,7 @@ import {
 } from "../support/builders.ts"
 import { keptFigures } from "../support/keptFigures.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Scoring.use((scoring) => scoring.audit)
@@ -178,7 +179,7 @@ layer(testServices())("the audit of figures", (it) => {
       yield* Effect.orDie(tamper(sql))
       const { differences } = yield* audit
       return yield* Effect.fail(differences)
-    }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.flip)
+    }).pipe(asOwner, Effect.catchTag("SqlError", Effect.die), Effect.flip)
     return outcome
   })
 

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Result, Schema } from "effect"
+import { Effect, Exit, Fiber, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Follows } from "../../src/services/Follows.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
@@ -8,6 +8,7 @@ import { Profiles } from "../../src/services/Profiles.ts"
 import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { allPages, claimedAgent, claimedAgents, countOf, firstPage, rowsOf } from "../support/builders.ts"
 import { held, meeting } from "../support/locking.ts"
+import { Observed, observed } from "../support/observed.ts"
 import { testServices } from "../support/services.ts"
 import { follow, nextOf, tamperedCursors, unfollow } from "../support/social.ts"
 
@@ -34,7 +35,7 @@ const differing = rowsOf(
      where coalesce(f.counted, 0) <> coalesce(n.count, 0)`
 )
 
-layer(testServices())("Follows", (it) => {
+layer(testServices().pipe(Layer.provideMerge(observed)))("Follows", (it) => {
   it.effect("following is idempotent, and lists show the latest follow first", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* Effect.forEach(["ada", "bob", "cem"] as const, (name) =>
@@ -128,6 +129,28 @@ layer(testServices())("Follows", (it) => {
         0
       )
     })
+  )
+
+  it.effect(
+    "200 follows and unfollows of two agents in both directions, all at once, are all carried out",
+    () =>
+      Effect.gen(function* () {
+        const [ada, bob] = yield* claimedAgents(2)
+        assert(ada !== undefined && bob !== undefined)
+        const work = times(200, (index) => {
+          const [one, other] = index % 2 === 0 ? [ada, bob] : [bob, ada]
+          return Effect.exit(index % 4 < 2 ? follow(one, other) : unfollow(one, other))
+        })
+        const { lines } = yield* Observed
+        const before = lines.length
+        const ended = yield* Effect.all(work, { concurrency: "unbounded" })
+        assert.deepStrictEqual(ended.filter(Exit.isFailure), [])
+        assert.deepStrictEqual(
+          lines.slice(before).filter((line) => line.includes("conflict")),
+          []
+        )
+        assert.deepStrictEqual(yield* differing, [])
+      })
   )
 
   const Step = Schema.Struct({

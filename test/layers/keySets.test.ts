@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { FetchFailed } from "../../src/layers/keys/fetchDocument.ts"
 import { readKeySet } from "../../src/layers/keys/keySetDocument.ts"
 import { make } from "../../src/layers/keys/KeySets.ts"
+import type { Source } from "../../src/layers/keys/KeySets.ts"
 import { ecPair, rsaPair } from "../support/assertions.ts"
 import { publicJwk } from "../support/hostileAssertions.ts"
 import { settings } from "../support/settings.ts"
@@ -30,12 +31,26 @@ const publisher = () => {
   return { state, fetch }
 }
 
+/** Key sets of places that are at these addresses; each at one of its own unless said. */
+const keySets = (fetchAt: Source["fetchAt"], addressOf?: (url: URL) => string) => {
+  const addresses = new Map<string, string>()
+  const own = ({ hostname }: URL) => {
+    const known = addresses.get(hostname) ?? `198.51.100.${addresses.size}`
+    addresses.set(hostname, known)
+    return known
+  }
+  return make({
+    addressesOf: (url) => Effect.succeed([{ address: (addressOf ?? own)(url), family: 4 }]),
+    fetchAt
+  })
+}
+
 describe("Key sets", () => {
   it.effect("are kept for five minutes, then fetched again", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
-      const { find } = yield* make(fetch)
+      const { find } = yield* keySets(fetch)
       for (let count = 0; count < 3; count++) assert.isTrue(Option.isSome(yield* find(url, "a")))
       yield* TestClock.adjust("299 seconds")
       assert.isTrue(Option.isSome(yield* find(url, "a")))
@@ -52,7 +67,7 @@ describe("Key sets", () => {
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
-      const { find } = yield* make(fetch)
+      const { find } = yield* keySets(fetch)
       yield* find(url, "a")
       state.document = setOf("a", "b")
       assert.isTrue(Option.isNone(yield* find(url, "b")))
@@ -72,7 +87,7 @@ describe("Key sets", () => {
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
-      const { find } = yield* make(fetch)
+      const { find } = yield* keySets(fetch)
       yield* find(url, "a")
       state.document = undefined
       yield* TestClock.adjust("23 hours")
@@ -92,7 +107,7 @@ describe("Key sets", () => {
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
-      const { find } = yield* make(fetch)
+      const { find } = yield* keySets(fetch)
       yield* find(url, "a")
       state.document = bytes("<html>")
       yield* TestClock.adjust("6 minutes")
@@ -105,7 +120,7 @@ describe("Key sets", () => {
       yield* awhile
       const gate = yield* Deferred.make<void>()
       let asked = 0
-      const { find } = yield* make(() =>
+      const { find } = yield* keySets(() =>
         Effect.suspend(() => {
           asked += 1
           return Effect.as(Deferred.await(gate), setOf("a"))
@@ -122,35 +137,70 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("16 are fetched at once; who has to wait longer than 5 s is asked to come again", () =>
+  it.effect("64 are fetched at once; who has to wait longer than 5 s is asked to come again", () =>
     Effect.gen(function* () {
       yield* awhile
       let asked = 0
-      const { find } = yield* make(() =>
+      const { find } = yield* keySets(() =>
         Effect.suspend(() => {
           asked += 1
           return Effect.never
         })
       )
-      const waiting = yield* Effect.forEach(Array.from({ length: 40 }), (_, index) =>
-        Effect.forkChild(Effect.result(find(`${url}/${index}`, "a")), { startImmediately: true })
+      const waiting = yield* Effect.forEach(Array.from({ length: 100 }), (_, index) =>
+        Effect.forkChild(Effect.result(find(`https://keys${index}.example.com/jwks`, "a")), {
+          startImmediately: true
+        })
       )
       yield* TestClock.adjust("4 seconds")
-      assert.strictEqual(asked, 16)
+      assert.strictEqual(asked, 64)
       yield* TestClock.adjust("1 second")
       for (const fiber of waiting) {
         const result = yield* Fiber.join(fiber)
         assert.isTrue(Result.isFailure(result) && result.failure.retry_after === 5)
       }
-      assert.strictEqual(asked, 16)
+      assert.strictEqual(asked, 64)
     }).pipe(Effect.provide(settings()))
+  )
+
+  it.effect.each([
+    ["one host", 2, (index: number) => `${url}/${index}`, () => "198.51.100.1"],
+    ["one address", 8, (index: number) => `https://keys${index}.example.com/jwks`, () => "198.51.100.1"],
+    [
+      "one network of IPv6",
+      8,
+      (index: number) => `https://keys${index}.example.com/jwks`,
+      ({ hostname }: URL) => `2606:4700:1:1::${hostname.replaceAll(/\D/g, "")}`
+    ]
+  ] as const)(
+    "of %s that hangs are fetched %i at a time, and others' meanwhile",
+    ([, most, urlOf, hanging]) =>
+      Effect.gen(function* () {
+        yield* awhile
+        const other = "https://other.example.org/jwks"
+        let hung = 0
+        const { find } = yield* keySets(
+          ({ href }) =>
+            Effect.suspend(() => {
+              if (href === other) return Effect.succeed(setOf("a"))
+              hung += 1
+              return Effect.never
+            }),
+          (place) => (place.href === other ? "203.0.114.1" : hanging(place))
+        )
+        for (let index = 0; index < 200; index++) {
+          yield* Effect.forkChild(Effect.result(find(urlOf(index), "a")), { startImmediately: true })
+        }
+        assert.isTrue(Option.isSome(yield* find(other, "a")))
+        assert.strictEqual(hung, most)
+      }).pipe(Effect.provide(settings()))
   )
 
   it.effect("are not fetched from a place that is not allowed, whatever was registered", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
-      const { find } = yield* make(fetch)
+      const { find } = yield* keySets(fetch)
       assert.isTrue(Option.isNone(yield* find("http://127.0.0.1:4000/jwks", "a")))
       assert.strictEqual(state.asked, 0)
     }).pipe(Effect.provide(settings({ AUSPEX_HOST: "0.0.0.0", AUSPEX_BASE_URL: "https://auspex.example" })))

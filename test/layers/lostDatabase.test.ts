@@ -4,9 +4,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { orDefect } from "../../src/layers/postgres/query.ts"
+import { orDefect, transaction } from "../../src/layers/postgres/query.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
-import { freshDatabase } from "../support/database.ts"
+import { asOwner, freshDatabase } from "../support/database.ts"
 
 /** Ends every session of the service on this database, once `busy` of them are at work. */
 const terminateSessions = (url: Redacted.Redacted, busy: number) =>
@@ -52,7 +52,7 @@ describe("the store is unavailable", () => {
           yield* terminateSessions(url, 0)
           yield* sql`select 2`
         })
-        assertUnavailable(yield* Effect.exit(orDefect(sql.withTransaction(cutShort))))
+        assertUnavailable(yield* Effect.exit(transaction(sql)(cutShort)))
         assert.lengthOf(yield* sql`select 'the next one is fine'`, 1)
       }).pipe(Effect.provide(Database.client(url)))
     })
@@ -65,7 +65,7 @@ describe("the store is unavailable", () => {
         const sql = yield* SqlClient.SqlClient
         yield* sql`select 1`
         const name = new URL(Redacted.value(url)).pathname.slice(1)
-        yield* sql`alter database ${sql(name)} connection limit 0`
+        yield* asOwner(sql`alter database ${sql(name)} connection limit 0`)
         // With it goes the session that the pool had.
         yield* sql`select pg_terminate_backend(pg_backend_pid())`.pipe(Effect.ignore)
         assertUnavailable(yield* Effect.exit(orDefect(sql`select 2`)))

@@ -1,14 +1,26 @@
 /** Operators: signing in by mail or by an identity provider, and how long it lasts. */
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option, Result, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { Migrator, SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { migrations } from "../../src/layers/postgres/migrations/index.ts"
+import { Claims } from "../../src/services/Claims.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
 import { Owners } from "../../src/services/Owners.ts"
 import { times } from "../support/atOnce.ts"
 import { countOf, freshWeek, moveTo, plus } from "../support/builders.ts"
-import { claimable, claimWithCode, newMails, signedIn, tokenOf } from "../support/claims.ts"
+import {
+  claimable,
+  claimLinks,
+  claimWithCode,
+  newMails,
+  signedIn,
+  standing,
+  tokenOf
+} from "../support/claims.ts"
+import { asOwner, emptyDatabase, poolOn } from "../support/database.ts"
 import { linksIn } from "../support/mailbox.ts"
 import { address } from "../support/operators.ts"
 import { member } from "../support/server.ts"
@@ -45,6 +57,54 @@ layer(testServices())("A sign-in link", (it) => {
         email: address("ada@example.org"),
         plan: "free"
       })
+    })
+  )
+
+  it.effect("to any form of a mailbox signs in to its one account, and the mail goes to the form", () =>
+    Effect.gen(function* () {
+      const first = yield* signedIn("first.last+auspex@gmail.com")
+      for (const form of ["firstlast@gmail.com", "f.irstlast+2@googlemail.com"]) {
+        yield* request(form)
+        const [mail] = yield* newMails
+        assert.strictEqual(mail?.to, form)
+        const { session } = yield* signIn(tokenOf(linksIn(mail)[1]))
+        assert.strictEqual(session.operatorId, first.operatorId)
+      }
+      const operator = yield* Operators.use((operators) => operators.session(first.secret))
+      assert.strictEqual(Option.getOrThrow(operator).email, "first.last+auspex@gmail.com")
+      assert.notStrictEqual(
+        (yield* signedIn("first.last@example.org")).operatorId,
+        (yield* signedIn("firstlast@example.org")).operatorId
+      )
+    })
+  )
+
+  it.effect("of ten forms of a mailbox that are used at once makes one account", () =>
+    Effect.gen(function* () {
+      yield* newMails
+      yield* Effect.forEach(
+        times(10, (n) => n),
+        (n) => request(`crowd+${n}@pm.me`)
+      )
+      const tokens = (yield* newMails).map((mail) => tokenOf(linksIn(mail)[1]))
+      const sessions = yield* Effect.forEach(tokens, signIn, { concurrency: "unbounded" })
+      assert.strictEqual(new Set(sessions.map(({ session }) => session.operatorId)).size, 1)
+    })
+  )
+
+  it.effect("to an account without its mailbox signs in there, and gives it the mailbox if it is free", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const older = yield* signedIn("twin+a@example.org")
+      // As an instance of the version before makes accounts.
+      const id = "0190f000-0000-7000-8000-0000000000aa"
+      yield* sql`insert into operators (id, email, created_at) values (${id}::uuid, 'twin+b@example.org', to_timestamp(0))`
+      assert.strictEqual((yield* signedIn("twin+b@example.org")).operatorId, id)
+      assert.strictEqual((yield* signedIn("twin@example.org")).operatorId, older.operatorId)
+      yield* sql`update operators set mailbox = null where id = ${older.operatorId}::uuid`
+      assert.strictEqual((yield* signedIn("twin+b@example.org")).operatorId, id)
+      assert.strictEqual((yield* signedIn("twin@example.org")).operatorId, id)
+      assert.strictEqual((yield* signedIn("twin+a@example.org")).operatorId, older.operatorId)
     })
   )
 
@@ -186,8 +246,21 @@ layer(testServices({ AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour", AUSPEX_LIMIT_SIGN_INS
         for (const n of times(5, (index) => index)) yield* request(`ada+${n}@example.org`, `192.0.2.${n}`)
         const error = yield* Effect.flip(request("ada@example.org", "192.0.2.9"))
         assert.strictEqual(error._tag, "TooManyRequests")
+        const forms = [
+          "a.da@gmail.com",
+          "ad.a@gmail.com",
+          "ada@googlemail.com",
+          "a.d.a@gmail.com",
+          "ada@gmail.com"
+        ]
+        for (const form of forms) yield* request(form, "192.0.2.8")
+        assert.strictEqual(
+          (yield* Effect.flip(request("ad.a+x@googlemail.com", "192.0.2.8")))._tag,
+          "TooManyRequests"
+        )
+        yield* newMails
         yield* request("bob@example.org", "192.0.2.9")
-        assert.strictEqual((yield* newMails).length, 6)
+        assert.strictEqual((yield* newMails).length, 1)
         yield* moveTo(plus(now, "2 hours"))
         yield* request("ada@example.org", "192.0.2.9")
       })
@@ -330,12 +403,141 @@ layer(testServices())("An identity provider's account", (it) => {
     })
   )
 
+  it.effect("takes no address of a mailbox that another account holds, and holds that of its own", () =>
+    Effect.gen(function* () {
+      const { operatorId } = yield* signedIn("held.by.mail@gmail.com")
+      const stranger = yield* identify("https://id.example", "by form", "heldbymail+x@gmail.com")
+      assert.notStrictEqual(stranger, operatorId)
+      assert.isNull(yield* emailOf(stranger))
+      const ada = yield* identify("https://id.example", "holder", "holder+idp@example.org")
+      assert.strictEqual((yield* signedIn("holder@example.org")).operatorId, ada)
+    })
+  )
+
   it.effect("keeps the address it has when the provider says another", () =>
     Effect.gen(function* () {
       const ada = yield* identify("https://id.example", "moving", "before@example.org")
       yield* identify("https://id.example", "moving", "after@example.org")
       assert.strictEqual(yield* emailOf(ada), "before@example.org")
     })
+  )
+})
+
+layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }))(
+  "A disposable address",
+  (it) => {
+    it.effect("gets no sign-in mail and no account, which is said, also where a link is there already", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const refused = yield* Effect.flip(request("ada@mx.trash.example"))
+        assert.strictEqual(refused._tag, "DisposableAddress")
+        assert.include(refused.detail, "Addresses of mx.trash.example are not taken here")
+        assert.deepStrictEqual(yield* newMails, [])
+        // The link was asked for before the domain was listed.
+        const token = yield* linkFor("ada@example.org")
+        yield* sql`update sign_in_links set email = 'ada@trash.example' where used_at is null`
+        assert.strictEqual((yield* Effect.flip(signIn(token))).code, "disposable_address")
+        assert.deepStrictEqual(yield* sql`select 1 from operators where email like '%trash.example'`, [])
+      })
+    )
+
+    it.effect("of an account that is there keeps signing in to it, in any form", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { operatorId } = yield* signedIn("old@example.org")
+        yield* sql`
+          update operators set email = 'old+1@burner.example', mailbox = 'old@burner.example'
+           where id = ${operatorId}::uuid`
+        assert.strictEqual((yield* signedIn("old+1@burner.example")).operatorId, operatorId)
+        assert.strictEqual((yield* signedIn("old@burner.example")).operatorId, operatorId)
+      })
+    )
+
+    it.effect("is not taken from an identity provider, whose account is made all the same", () =>
+      Effect.gen(function* () {
+        const { operatorId } = yield* Operators.use((operators) =>
+          operators.signInWithIdentity({
+            issuer: "https://id.example",
+            subject: "ada",
+            email: address("idp@trash.example")
+          })
+        )
+        assert.isNull((yield* Owners.use((owners) => owners.get(operatorId))).email)
+      })
+    )
+
+    it.effect("is no operator_contact (400), and gets no mail about an agent that had it before", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const refused = yield* Effect.flip(claimable({ operator_contact: "Ada@Trash.example" }))
+        assert.include(
+          String(member(refused, "detail")),
+          "operator_contact: Addresses of trash.example are not taken here"
+        )
+        const ada = yield* claimable({ operator_contact: "ada@example.org" })
+        const [mail] = yield* newMails
+        yield* asOwner(
+          sql`update agents set operator_contact = 'ada@trash.example' where id = ${ada.agentId}::uuid`
+        )
+        yield* TestClock.adjust("6 days")
+        yield* Claims.use((claims) => claims.remindDue)
+        assert.deepStrictEqual(yield* newMails, [])
+        // The link of a mail that is there signs nobody in, and leaves the agent to who has the claim link.
+        yield* sql`update mail_claims set email = 'ada@trash.example', expires_at = expires_at + interval '9 days'`
+        const claim = Claims.use((claims) => claims.claimByMail(claimLinks(mail).claim))
+        assert.strictEqual((yield* Effect.flip(claim)).code, "disposable_address")
+        assert.isNull(member(yield* standing(ada.agentId), "owner_id"))
+      })
+    )
+  }
+)
+
+const migrateTo0040 = Migrator.make({})({
+  loader: Migrator.fromRecord(
+    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0041"))
+  )
+})
+
+describe("A database from before mailboxes had accounts", () => {
+  it.effect(
+    "gives each mailbox to the oldest account of it, and refuses it in every form if one was refused",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* emptyDatabase
+        const found = Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* migrateTo0040
+          yield* sql`
+          insert into operators (id, email, created_at)
+          select ('0190c000-0000-7000-8000-00000000000' || n)::uuid, email, to_timestamp(made)
+            from (values (1, 'ada+1@example.org', 2), (2, 'ada@example.org', 3), (3, 'ada+2@example.org', 1),
+                         (4, 'a.d.a@gmail.com', 1), (5, null, 1), (6, 'bob@example.org', 1)) as o (n, email, made)`
+          yield* sql`
+          insert into declined_mailboxes (mailbox, declined_at)
+          values ('n.o@gmail.com', to_timestamp(2)), ('no@googlemail.com', to_timestamp(1)), ('no@example.org', to_timestamp(1))`
+          yield* Database.migrate("global")
+          return {
+            accounts: yield* sql`select email, mailbox from operators order by id`,
+            declined: yield* sql`
+            select mailbox, extract(epoch from declined_at)::int as at from declined_mailboxes order by mailbox`
+          }
+        }).pipe(Effect.provide(poolOn(url)))
+        const { accounts, declined } = yield* found
+        assert.deepStrictEqual(accounts, [
+          { email: "ada+1@example.org", mailbox: null },
+          { email: "ada@example.org", mailbox: null },
+          { email: "ada+2@example.org", mailbox: "ada@example.org" },
+          { email: "a.d.a@gmail.com", mailbox: "ada@gmail.com" },
+          { email: null, mailbox: null },
+          { email: "bob@example.org", mailbox: "bob@example.org" }
+        ])
+        assert.deepStrictEqual(declined, [
+          { mailbox: "n.o@gmail.com", at: 2 },
+          { mailbox: "no@example.org", at: 1 },
+          { mailbox: "no@gmail.com", at: 1 },
+          { mailbox: "no@googlemail.com", at: 1 }
+        ])
+      })
   )
 })
 

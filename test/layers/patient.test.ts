@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as serverPriority from "../../src/layers/node/serverPriority.ts"
 import { Patient } from "../../src/layers/postgres/Patient.ts"
-import { database } from "../support/database.ts"
+import { asOwner, database } from "../support/database.ts"
 
 const ownServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -26,7 +26,12 @@ layer(database)("a patient transaction", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const patient = yield* Patient
-      yield* sql`create table patience (turn int primary key)`
+      yield* asOwner(
+        Effect.andThen(
+          sql`create table patience (turn int primary key)`,
+          sql`grant select, insert on patience to public`
+        )
+      )
       const first = yield* patient.transaction(
         Effect.andThen(sql`insert into patience values (1)`, ownServer)
       )

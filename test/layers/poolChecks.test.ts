@@ -9,6 +9,7 @@ import { credits } from "../support/ledger.ts"
 import { agentsApart, creditFor, forecastsOn, stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 import { restored, unguarded } from "../support/tampering.ts"
+import { asOwner } from "../support/database.ts"
 
 const tables = ["stakes", "pool_bins", "pool_settlements", "pool_rewards", "transfers", "accounts"] as const
 
@@ -335,7 +336,7 @@ layer(testServices())("The check of the ledger names", (it) => {
         assert.deepStrictEqual(yield* differences, [])
         const unnamed: Array<string> = []
         for (const [what, table, change, said] of tampered) {
-          yield* sql`${sql.literal(change(made))}`
+          yield* asOwner(sql`${sql.literal(change(made))}`)
           const found = yield* differences
           if (!found.some((line) => line.includes(said))) {
             unnamed.push(`${what}: ${said} in\n    ${found.join("\n    ")}`)

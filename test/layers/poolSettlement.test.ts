@@ -22,6 +22,7 @@ import { ownedRewards } from "../support/poolFormula.ts"
 import { agentsApart, agentsOf, creditFor, forecastsOn, ownersOn, stakeOn } from "../support/pools.ts"
 import type { TestForecast } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const edges = [3, 3.1, 3.2]
 
@@ -367,16 +368,16 @@ layer(testServices())("The settlement of a pool", (it) => {
   it.effect("takes the treasury, which claims wait for, only once all else is written", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`
+      yield* asOwner(sql`
         create function wait_here() returns trigger language plpgsql as $$
         begin
           perform pg_advisory_xact_lock(1);
           return new;
         end
-        $$`
-      yield* sql`
+        $$`)
+      yield* asOwner(sql`
         create trigger log_pending_waits before insert on log_pending for each row
-          when (new.type in ('settlement', 'void')) execute function wait_here()`
+          when (new.type in ('settlement', 'void')) execute function wait_here()`)
       for (const end of [
         (challenge: { readonly id: string }) => resolve(challenge, 3.15),
         ({ id }: { readonly id: string }) => MacroArena.use((macro) => macro.void(id, "never published"))
@@ -390,7 +391,7 @@ layer(testServices())("The settlement of a pool", (it) => {
         yield* Fiber.join(ending)
         assert.deepStrictEqual(yield* poolOf(challenge), { posted: 0n, held: 0n })
       }
-      yield* sql`drop trigger log_pending_waits on log_pending`
+      yield* asOwner(sql`drop trigger log_pending_waits on log_pending`)
       yield* checked
     })
   )

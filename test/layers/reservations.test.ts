@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { countOf } from "../support/builders.ts"
 import { spender } from "../support/gateway.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const insert = (key: string, agent: string, from: number, to: number) =>
   SqlClient.SqlClient.use(
@@ -33,7 +34,7 @@ layer(testServices())("Ending a reservation", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId, keyId } = yield* spender(0)
-      yield* sql`vacuum (analyze) gateway_reservations`
+      yield* asOwner(sql`analyze gateway_reservations`)
       const { ended, read } = yield* sql.withTransaction(
         Effect.gen(function* () {
           const before = yield* end(1)

@@ -26,6 +26,7 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const world = (schedules: string) => layer(testServices({ AUSPEX_SCHEDULES: schedules }))
 
@@ -152,7 +153,7 @@ world("session")("Session challenges", (it) => {
       yield* at("2026-01-16T11:30:00Z")
       // Both prices are of after the last close.
       assert.deepStrictEqual(made(yield* make), ["session CL"])
-      yield* sql`delete from expected_candles`
+      yield* asOwner(sql`delete from expected_candles`)
     })
   )
 
@@ -225,8 +226,10 @@ world("session")("Session challenges", (it) => {
   it.effect("are recorded for ever, each once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`delete from scheduled_challenges`)))
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(sql`update scheduled_challenges set period = ''`)))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(asOwner(sql`delete from scheduled_challenges`))))
+      assert.isTrue(
+        Exit.isFailure(yield* Effect.exit(asOwner(sql`update scheduled_challenges set period = ''`)))
+      )
       const again = sql`
         insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
         select schedule, target, period, ${(yield* newChallenge()).id}::uuid, made_at from scheduled_challenges limit 1`

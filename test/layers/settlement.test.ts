@@ -24,6 +24,7 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
@@ -466,20 +467,20 @@ layer(testServices())("settling", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const stuck = yield* newChallenge({ deadline })
       const other = yield* newChallenge({ deadline })
-      yield* sql`
+      yield* asOwner(sql`
         create function refuse_settlement() returns trigger language plpgsql as $$
         begin
           raise exception 'refused by a test';
         end
-        $$`
-      yield* sql`
+        $$`)
+      yield* asOwner(sql`
         create trigger refuse_settlement before insert on settlements
-          for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function refuse_settlement()`
+          for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function refuse_settlement()`)
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 102]])
       const report = yield* settle
       assert.deepStrictEqual([report.resolved, report.failed], [[other.id], [stuck.id]])
-      yield* sql`drop trigger refuse_settlement on settlements`
+      yield* asOwner(sql`drop trigger refuse_settlement on settlements`)
       assert.deepStrictEqual((yield* settle).resolved, [stuck.id])
     })
   )

@@ -331,6 +331,7 @@ layer(testServices())("Odds", (it) => {
         challenge_id: challenge.id,
         total: credits(800),
         stakers: 3,
+        counts_as_of: null,
         bins: [
           { index: 0, low: null, high: 3, share: 0.25, staked: credits(200), stakers: 1 },
           { index: 1, low: 3, high: 3.1, share: 0, staked: 0n, stakers: 0 },
@@ -348,7 +349,7 @@ layer(testServices())("Odds", (it) => {
       const before = yield* oddsOf(challenge)
       yield* moveTo(plus(deadline, "1 minute"))
       yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.1))
-      assert.deepStrictEqual(yield* oddsOf(challenge), before)
+      assert.deepStrictEqual(yield* oddsOf(challenge), { ...before, counts_as_of: challenge.deadline })
     })
   )
 })

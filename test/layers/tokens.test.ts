@@ -39,7 +39,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Tokens", (it) => {
       for (const tokens of [here, there]) {
         assert.strictEqual((yield* tokens.authenticate(access_token)).agentId, ada.agentId)
       }
-      yield* registry.rotateSecret(ada.agentId)
+      yield* registry.rotateSecret(ada.agentId, "keep")
       yield* TestClock.adjust("5 seconds")
       for (const tokens of [here, there]) {
         assert.strictEqual((yield* Effect.flip(tokens.authenticate(access_token)))._tag, "InvalidToken")
@@ -96,7 +96,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Tokens", (it) => {
         // Half of them have had a token before, which is another way through the code.
         if (round % 2 === 0) yield* tokens.issue(ada)
         const [issued] = yield* Effect.all(
-          [Effect.result(tokens.issue(ada)), registry.rotateSecret(ada.agentId)],
+          [Effect.result(tokens.issue(ada)), registry.rotateSecret(ada.agentId, "keep")],
           {
             concurrency: "unbounded"
           }

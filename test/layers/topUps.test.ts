@@ -13,6 +13,7 @@ import { sampledWhile } from "../support/ledgerPlay.ts"
 import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { creditsReplica, ownerOf } from "../support/topUps.ts"
+import { asOwner } from "../support/database.ts"
 
 const topUp = (owner: OperatorId, agentId: string, fields: Partial<NewTopUp> = {}) =>
   Credits.use((service) =>
@@ -284,10 +285,10 @@ layer(testServices())("The ledger's check names", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { agents, owner } = yield* ownerOf(1, 20)
       yield* topUp(owner, agents[0] ?? "", { idempotency_key: "early" })
-      yield* sql`alter table transfers disable trigger user`
-      yield* sql`
-        update transfers set at = at - interval '1 minute' where id = ${`topup:${owner}:early`}`
-      yield* sql`alter table transfers enable trigger user`
+      yield* asOwner(sql`alter table transfers disable trigger user`)
+      yield* asOwner(sql`
+        update transfers set at = at - interval '1 minute' where id = ${`topup:${owner}:early`}`)
+      yield* asOwner(sql`alter table transfers enable trigger user`)
       assert.match((yield* differences).join("\n"), /transfer topup:.*:early .* before it was claimed/)
     })
   )

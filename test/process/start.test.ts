@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { many } from "../../src/layers/postgres/query.ts"
 import { askForToken, onboard } from "../support/agents.ts"
-import { emptyDatabase } from "../support/database.ts"
+import { emptyDatabase, freshDatabase, runnersUrl } from "../support/database.ts"
 import {
   isAlive,
   postmasterOf,
@@ -232,7 +232,14 @@ describe("a setting that cannot be used stops the start with one line that names
     ["AUSPEX_SITE", { AUSPEX_SITE: "mars" }],
     ["AUSPEX_JOB_INTERVAL", { AUSPEX_JOB_INTERVAL: "soon" }],
     ["AUSPEX_TOKEN_SECRET", { AUSPEX_TOKEN_SECRET: "too short" }],
+    ["AUSPEX_ADMIN_TOKEN", { AUSPEX_ADMIN_TOKEN: "too short, with its 31 bytes..." }],
+    ["AUSPEX_DISPOSABLE_DOMAINS=/not/there", { AUSPEX_DISPOSABLE_DOMAINS: "/not/there" }],
+    [
+      "AUSPEX_DISPOSABLE_DOMAINS=.* cannot be used: expected one domain a line",
+      { AUSPEX_DISPOSABLE_DOMAINS: import.meta.filename }
+    ],
     ["DATABASE_URL", { DATABASE_URL: "mysql://localhost" }],
+    ["AUSPEX_MIGRATION_URL", { AUSPEX_MIGRATION_URL: unused }],
     ["AUSPEX_TOKEN_SECRET", { DATABASE_URL: unused, AUSPEX_ADMIN_TOKEN: testAdminToken }],
     ["AUSPEX_ADMIN_TOKEN", { DATABASE_URL: unused, AUSPEX_TOKEN_SECRET: testTokenSecret }]
   ] as const)("%s", ([name, environment]) =>
@@ -266,7 +273,60 @@ describe("what the machine refuses stops the start with one line that says what 
     Effect.gen(function* () {
       const line = yield* complaint(replicaEnvironment(Redacted.make(unused)))
       assert.match(line, /^auspex: .*DATABASE_URL/)
+      const owner = yield* complaint(
+        replicaEnvironment(yield* freshDatabase, { AUSPEX_MIGRATION_URL: unused })
+      )
+      assert.match(owner, /^auspex: The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .+\.$/)
     })
+  )
+
+  it.live("a database that its role does not own, and nobody has migrated", () =>
+    Effect.gen(function* () {
+      const line = yield* complaint(replicaEnvironment(runnersUrl(yield* emptyDatabase)))
+      assert.match(line, /^auspex: The role "auspex_run" of DATABASE_URL finds no tables/)
+    })
+  )
+})
+
+describe("the listener for operations", () => {
+  const opsPort = (auspex: Auspex) =>
+    /^Operations +http:\/\/127\.0\.0\.1:(\d+)\/metrics/m.exec(auspex.stdout())?.[1]
+
+  it.live("is there in an instance that only runs jobs, at the port that the banner says", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const auspex = yield* startAuspex({
+        environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_OPS_PORT: "0" })
+      })
+      yield* until(
+        "the banner",
+        "20 seconds",
+        Effect.sync(() => opsPort(auspex) !== undefined)
+      )
+      const base = `http://127.0.0.1:${opsPort(auspex)}`
+      for (const path of ["/metrics", "/health/live", "/health/ready"]) {
+        assert.strictEqual(yield* statusOf(base + path), 200, path)
+      }
+      assert.strictEqual(yield* statusOf(`${auspex.url}/health/live`), 0)
+      // What is listening for operations is no reason to be there still.
+      assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
+  it.live("at a port that is taken stops the start with one line that names its setting", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const taken = yield* Effect.acquireRelease(
+        Effect.callback<ReturnType<typeof createServer>>((resume) => {
+          const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const address = taken.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const line = yield* complaint(replicaEnvironment(url, { AUSPEX_OPS_PORT: String(port) }))
+      assert.match(line, new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_OPS_PORT`))
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 })
 
@@ -276,7 +336,10 @@ describe("two replicas on one database", () => {
   it.live("start at once on an empty database, serve the same agents, and settle everything once", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
-      const environment = replicaEnvironment(url, { AUSPEX_JOB_INTERVAL: "200 millis" })
+      const environment = replicaEnvironment(runnersUrl(url), {
+        AUSPEX_MIGRATION_URL: Redacted.value(url),
+        AUSPEX_JOB_INTERVAL: "200 millis"
+      })
       const starting = yield* Effect.all([startAuspex({ environment }), startAuspex({ environment })])
       const [one, other] = yield* Effect.all([whenReady(starting[0]), whenReady(starting[1])], {
         concurrency: "unbounded"

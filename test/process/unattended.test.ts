@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { anonymousClient } from "../../cli/client/connection.ts"
 import { movedServer } from "../../cli/demo/ownServer.ts"
 import { jobsDone } from "../../cli/demo/season/jobs.ts"
@@ -11,7 +12,7 @@ import { instant } from "../support/builders.ts"
 import { freshDatabase } from "../support/database.ts"
 import { replicaEnvironment } from "../support/process.ts"
 
-const recordings = new URL("../support/prices/recordings/", import.meta.url).pathname
+const recordings = fileURLToPath(new URL("../support/prices/recordings/", import.meta.url))
 
 /** The close of each recorded hour, by its place in the two weeks, which begin with a Sunday. */
 const closes = readFileSync(`${recordings}/ETH-1h-2023-01.csv`, "utf8")
@@ -39,14 +40,14 @@ describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
     "makes, closes and settles its own challenges",
     () =>
       Effect.gen(function* () {
-        const { moveTo, url } = yield* movedServer(
+        const { moveTo, operationsUrl, url } = yield* movedServer(
           instant("2026-01-05T00:05:00Z"),
           replicaEnvironment(yield* freshDatabase, settings)
         )
         const anyone = yield* anonymousClient(url)
         const at = Effect.fnUntraced(function* (time: string) {
           yield* moveTo(instant(time))
-          yield* jobsDone(url)
+          yield* jobsDone({ moveTo, operationsUrl }, instant(time))
         })
         const challenges = Effect.map(anyone.public.challenges({ query: { limit: 200 } }), ({ items }) =>
           items.map(

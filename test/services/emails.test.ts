@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { emailAddressOf, mailboxOf } from "../../src/services/emails.ts"
+import { domainsIn, emailAddressOf, isOfDomains, mailboxOf } from "../../src/services/emails.ts"
 import { address } from "../support/operators.ts"
 
 const accepted: ReadonlyArray<readonly [sent: string, stored: string]> = [
@@ -83,5 +83,55 @@ describe("An e-mail address", () => {
     assert.strictEqual(mailboxOf(address("ada+1@example.org")), "ada@example.org")
     assert.strictEqual(mailboxOf(address("ada+a+b@example.org")), "ada@example.org")
     assert.strictEqual(mailboxOf(address("ada@example.org")), "ada@example.org")
+  })
+
+  it.each([
+    ["ada.lovelace@gmail.com", "adalovelace@gmail.com"],
+    ["a.d.a.lovelace+news@googlemail.com", "adalovelace@gmail.com"],
+    ["ada.lovelace@protonmail.com", "adalovelace@proton.me"],
+    ["ada_love-lace+x@pm.me", "adalovelace@proton.me"],
+    ["ada@protonmail.ch", "ada@proton.me"],
+    ["---@proton.me", "---@proton.me"],
+    ["ada.l@mac.com", "ada.l@icloud.com"],
+    ["ada.l+x@me.com", "ada.l@icloud.com"],
+    // Elsewhere dots and domains tell people apart, and so they do at subdomains of those hosts.
+    ["ada.lovelace@example.org", "ada.lovelace@example.org"],
+    ["ada.lovelace@outlook.com", "ada.lovelace@outlook.com"],
+    ["ada.lovelace@mail.gmail.com", "ada.lovelace@mail.gmail.com"]
+  ])("%s reaches the mailbox %s, whose own form it is, too", (form, mailbox) => {
+    assert.strictEqual(mailboxOf(address(form)), mailbox)
+    assert.strictEqual(mailboxOf(mailbox), mailbox)
+  })
+
+  it.prop(
+    "names a mailbox that has no other name",
+    [
+      Schema.Array(Schema.Literals(["a", "+", ".", "-", "_", "b"])).check(
+        Schema.isMinLength(1),
+        Schema.isMaxLength(8)
+      ),
+      Schema.Literals(["gmail.com", "googlemail.com", "pm.me", "me.com", "example.org"])
+    ],
+    ([parts, domain]) => {
+      const mailbox = mailboxOf(`${parts.join("")}@${domain}`)
+      assert.strictEqual(mailboxOf(mailbox), mailbox)
+      assert.match(mailbox, /^[^@]+@(gmail\.com|proton\.me|icloud\.com|example\.org)$/)
+    },
+    { arbitrary: { runs: 2000 } }
+  )
+
+  it("is of a domain and of those above it, letter by letter", () => {
+    const domains = Option.getOrThrow(
+      domainsIn("# thrown away\nTrash.example, throw.example.org # both\n\n  burner.example\r\n")
+    )
+    for (const of of ["trash.example", "mx.a.trash.example", "throw.example.org", "burner.example"]) {
+      assert.isTrue(isOfDomains(address(`ada@${of}`), domains), of)
+    }
+    for (const of of ["example.org", "nottrash.example", "trash.example.org"]) {
+      assert.isFalse(isOfDomains(address(`ada@${of}`), domains), of)
+    }
+    for (const text of ["trash", "a@trash.example", "*.trash.example", "trash.example;burner.example"]) {
+      assert.isTrue(Option.isNone(domainsIn(text)), text)
+    }
   })
 })

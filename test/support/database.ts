@@ -1,13 +1,21 @@
 /** A database of its own for each test file or block, copied from the migrated template. */
 import { randomBytes } from "node:crypto"
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { Clock, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import * as Database from "../../src/layers/postgres/Database.ts"
 
-const maintenance = Database.client(Redacted.make(inject("postgresUrl")))
+const maintenance = Database.client(Redacted.make(inject("ownerUrl")))
 
-/** Makes a copy of a database, dropped when the scope ends, and answers its URL. */
+/** Another database of the server of this URL, as the same role. */
+const databaseOf = (server: string, name: string) => {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return Redacted.make(url.href)
+}
+
+/** Makes a copy of a database, dropped when the scope ends, and answers its name. */
 const copyOf = Effect.fnUntraced(function* (template: string) {
   const name = `test_${randomBytes(8).toString("hex")}`
   yield* Effect.acquireRelease(
@@ -24,16 +32,16 @@ const copyOf = Effect.fnUntraced(function* (template: string) {
         )
       }).pipe(Effect.provide(maintenance), Effect.orDie)
   )
-  const url = new URL(inject("postgresUrl"))
-  url.pathname = `/${name}`
-  return Redacted.make(url.href)
+  return name
 })
 
-/** A fresh migrated database. */
-export const freshDatabase = Effect.suspend(() => copyOf(inject("templateDatabase")))
+/** A fresh migrated database, for the role that runs. */
+export const freshDatabase = Effect.suspend(() =>
+  Effect.map(copyOf(inject("templateDatabase")), (name) => databaseOf(inject("runningUrl"), name))
+)
 
-/** One that nothing has migrated yet. */
-export const emptyDatabase = copyOf("template0")
+/** One that nothing has migrated yet, for the role that owns it. */
+export const emptyDatabase = Effect.map(copyOf("template0"), (name) => databaseOf(inject("ownerUrl"), name))
 
 /** The pool looks for idle connections every few seconds: under a test clock, for each of those that a test skips. */
 export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
@@ -41,5 +49,46 @@ export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 /** A pool on this database. */
 export const poolOn = (url: Redacted.Redacted) => Database.client(url).pipe(Layer.provide(realTime))
 
-/** A pool on a fresh database. */
+/** A pool on a fresh database, as the role that runs. */
 export const database = Layer.unwrap(Effect.map(freshDatabase, poolOn))
+
+const nameOf = (url: Redacted.Redacted) => new URL(Redacted.value(url)).pathname.slice(1)
+
+/** The same database as this one, as the role that owns its tables. */
+export const ownersUrl = (url: Redacted.Redacted) => databaseOf(inject("ownerUrl"), nameOf(url))
+
+/** The same database as this one, as the role that runs. */
+export const runnersUrl = (url: Redacted.Redacted) => databaseOf(inject("runningUrl"), nameOf(url))
+
+/** A connection to the same database, as the role that owns its tables. */
+const owner = Layer.unwrap(
+  Effect.gen(function* () {
+    const [name] = yield* (yield* SqlClient.SqlClient)`select current_database()`.values
+    return PgClient.layer({
+      url: databaseOf(inject("ownerUrl"), String(name?.[0])),
+      maxConnections: 1,
+      transformJson: false,
+      startupParameters: { timezone: "UTC", ...Database.plannerSettings }
+    })
+  })
+).pipe(Layer.provide(realTime))
+
+/**
+ * What the role that runs may not do: all statements of the ordinary client are of one transaction of the tables' owner. It is
+ * within one of the ordinary client, which has what others that are begun within it ask for.
+ */
+export const asOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  SqlClient.SqlClient.use((ordinary) =>
+    SqlClient.SqlClient.use((sql) =>
+      sql.withTransaction(
+        Effect.flatMap(Effect.serviceOption(sql.transactionService), (own) =>
+          ordinary.withTransaction(
+            work.pipe(
+              Effect.provideService(ordinary.transactionService, Option.getOrThrow(own)),
+              Effect.provideService(SqlClient.SqlClient, ordinary)
+            )
+          )
+        )
+      )
+    ).pipe(Effect.provide(owner, { local: true }))
+  )

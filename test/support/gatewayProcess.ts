@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { services } from "../../src/layers/postgres/layer.ts"
@@ -10,15 +10,15 @@ import { Credits } from "../../src/services/Credits.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { countOf } from "./builders.ts"
 import { freshDatabase, poolOn } from "./database.ts"
-import { canary, chat, gatewayYaml, spender } from "./gateway.ts"
+import { canary, chat, chatPath, gatewayYaml, spender } from "./gateway.ts"
 import type { TestModel } from "./gateway.ts"
 import { stateOf } from "./ledger.ts"
 import { heldUpAt, killed } from "./logProcess.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
-import { readyAuspex, replicaEnvironment, temporaryDirectory, until } from "./process.ts"
+import { readyAuspex, replicaEnvironment, temporaryDirectory, ticksOfEach, until, usedBy } from "./process.ts"
 import type { Auspex } from "./process.ts"
-import { get, member, TestServer } from "./server.ts"
+import { get, member, post, TestServer } from "./server.ts"
 import { settings, testAdminToken } from "./settings.ts"
 import { upstream } from "./upstream.ts"
 
@@ -32,9 +32,10 @@ const gatewayProcesses = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const file = join(yield* temporaryDirectory, "gateway.yaml")
   const ports = { north: north.port, west: north.port, south: north.port }
   const write = (models: ReadonlyArray<TestModel>) => writeFileSync(file, gatewayYaml(ports, models, "usual"))
-  const start = (roles: string) =>
+  const start = (roles: string, more: Readonly<Record<string, string>> = {}) =>
     readyAuspex({
       environment: replicaEnvironment(url, {
+        ...more,
         AUSPEX_ROLES: roles,
         AUSPEX_GATEWAY_CONFIG: file,
         NORTH_KEY: canary,
@@ -194,5 +195,73 @@ export const hungUpOn = withProcesses(({ file, start, write }) =>
     yield* serves("fourth")
     assert.isFalse(yield* auspex.hasEnded)
     assert.notInclude(auspex.stdout() + auspex.stderr(), canary)
+  })
+)
+
+const tenMebibytes = 10 * 1024 * 1024
+
+/** A body of almost ten mebibytes, most of which is the same over and over. */
+const filled = (begin: string, unit: string, end: string) =>
+  `${begin}${unit.repeat(Math.floor((tenMebibytes - begin.length - end.length) / unit.length))}${end}`
+
+const begin = '{"model":"plain","messages":[{"role":"user","content":"Hello"}],'
+const manyMembers = Array.from({ length: 700_000 }, (_, at) => `"k${at}":1`).join()
+const fewerMembers = Array.from({ length: 49_000 }, (_, at) => `"k${at}":1`).join()
+
+/** Bodies that are parsed and come to nothing. */
+const inVain: Readonly<Record<string, string>> = {
+  objects: filled(`${begin}"x":[`, "{},", "{}]}"),
+  members: `${begin}${manyMembers}}`,
+  "one of 700,000 members twice": `${begin}${manyMembers},"model":"plain"}`,
+  "one of 49,000 members twice": `${begin}${fewerMembers},"model":"plain"}`,
+  "a member twice, behind white space": filled(begin, " \n", '"model":"plain"}'),
+  "a member twice, behind escapes": filled(`${begin}"x":"`, '\\"\\n', '","model":"plain"}'),
+  "a prompt that is not paid": filled('{"model":"plain","messages":[{"role":"user","content":"', "a", '"}]}')
+}
+
+/** What refused bodies of ten mebibytes cost, beside the least that any request costs. */
+export const refusedBodies = withProcesses(({ start, write }) =>
+  Effect.gen(function* () {
+    write([{ name: "plain", routes: [{ provider: "north", model: "plain" }] }])
+    const auspex = yield* start("api", {
+      AUSPEX_LIMIT_GATEWAY_CALLS: "100000/minute",
+      AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "100000/minute"
+    })
+    const sent = (key: string, body: string) =>
+      post(chatPath, { token: key, headers: { "content-type": "application/json" }, body }).pipe(to(auspex))
+    const refused = Effect.fnUntraced(function* (key: string, body: string, status: number) {
+      assert.strictEqual((yield* sent(key, body)).status, status)
+    })
+    const live = get("/health/live").pipe(to(auspex))
+    const [poor, rich] = [yield* spender(0), yield* spender(1)]
+    yield* ticksOfEach(auspex, 500, live)
+    const least = yield* ticksOfEach(auspex, 500, live)
+
+    const objects = inVain["objects"] ?? ""
+    yield* refused(poor.key, objects, 402)
+    const unread = yield* ticksOfEach(auspex, 20, refused(poor.key, objects, 402))
+    assert.isBelow(unread / least, 100, "one that is not read")
+    for (const [what, body] of Object.entries(inVain)) {
+      const status = what === "a prompt that is not paid" ? 402 : 400
+      yield* refused(rich.key, body, status)
+      const parsed = yield* ticksOfEach(auspex, 5, refused(rich.key, body, status))
+      assert.isBelow(parsed / least, 1500, what)
+    }
+    const before = yield* usedBy(auspex)
+    let answered = 0
+    const meanwhile = yield* Effect.forkChild(
+      Effect.forever(Effect.tap(live, () => Effect.sync(() => (answered += 1))))
+    )
+    const started = answered
+    yield* Effect.forEach(
+      Array.from({ length: 16 }),
+      () => refused(rich.key, inVain["one of 700,000 members twice"] ?? "", 400),
+      { concurrency: "unbounded" }
+    )
+    const between = answered - started
+    yield* Fiber.interrupt(meanwhile)
+    const after = yield* usedBy(auspex)
+    assert.isAtLeast(between, 4, "answers to others meanwhile")
+    assert.isBelow(after.memory - before.memory, 400 * 1024 * 1024)
   })
 )

@@ -9,8 +9,10 @@ import { removed, scratchDirectory } from "./scratch.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The server's maintenance database. */
-    postgresUrl: string
+    /** The server's maintenance database, as the role that owns all databases of the tests. */
+    ownerUrl: string
+    /** The same as the role that runs. */
+    runningUrl: string
     templateDatabase: string
     /** Where whatever a test writes belongs; removed with everything in it when the run ends. */
     scratch: string
@@ -38,20 +40,24 @@ export default async function setup(project: TestProject) {
   const started = EmbeddedPostgres.start({ dataDir: join(scratch, "postgres"), settings: impatient }).pipe(
     Effect.provideService(Scope.Scope, scope)
   )
-  const { url } = await Effect.runPromise(started)
-  const postgresUrl = Redacted.value(url)
-  const template = new URL(postgresUrl)
+  const { ownerUrl, url } = await Effect.runPromise(started)
+  const owner = Database.client(ownerUrl)
+  const running = new URL(Redacted.value(url))
+  const template = new URL(Redacted.value(ownerUrl))
   template.pathname = `/${templateDatabase}`
   await Effect.runPromise(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`create database ${sql(templateDatabase)}`
-    }).pipe(Effect.provide(Database.client(url)))
+    }).pipe(Effect.provide(owner))
   )
   await Effect.runPromise(
-    Database.migrate("global").pipe(Effect.provide(Database.client(Redacted.make(template.href))))
+    Database.migrate("global", running.username).pipe(
+      Effect.provide(Database.client(Redacted.make(template.href)))
+    )
   )
-  project.provide("postgresUrl", postgresUrl)
+  project.provide("ownerUrl", Redacted.value(ownerUrl))
+  project.provide("runningUrl", running.href)
   project.provide("templateDatabase", templateDatabase)
   project.provide("scratch", scratch)
   project.provide("compiled", compiled)

@@ -1,10 +1,11 @@
 /** Credit as tests need it: transfers past the services, and what must hold of the ledger at every moment. */
-import { Effect, Predicate, Schema } from "effect"
+import { DateTime, Effect, Predicate, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { makeTransfers, TransferDiffers, treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
-import { many, one } from "../../src/layers/postgres/query.ts"
+import { column, many, one } from "../../src/layers/postgres/query.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { claimedAgents } from "./builders.ts"
 
 export const credits = (amount: number): bigint => BigInt(amount) * 1_000_000n
@@ -19,20 +20,55 @@ export const ruleOf = (error: SqlError.SqlError | TransferDiffers): string => {
   return Predicate.hasProperty(cause, "constraint") ? String(cause.constraint) : String(cause)
 }
 
+/** Requests for credit, as they are recorded before it is given; in the list of calls they are the oldest. */
+export const askedFor = Effect.fnUntraced(function* (
+  accounts: ReadonlyArray<string>,
+  amount: bigint,
+  key: string
+) {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  const body = JSON.stringify({ amount: Number(amount) / 1_000_000, reason: "a test", idempotency_key: key })
+  yield* sql`
+    insert into audit_log (id, at, action, path, request_id, body)
+    select overlay(gen_random_uuid()::text placing '00000000-0000' from 1)::uuid, ${DateTime.toDateUtc(now)}, case kind when 'agent' then 'grantAgent' else 'grantOwner' end,
+           '/api/v1/admin/' || kind || 's/' || id || '/credits', 'a test', ${body}::text
+      from (select split_part(account, ':', 1) as kind, split_part(account, ':', 2) as id
+              from unnest(${column("text", accounts)}) as account) a`
+})
+
+/** From the treasury, as an administrator gives it, so much to each; under the same key once. */
+export const give = Effect.fnUntraced(function* (
+  accounts: ReadonlyArray<string>,
+  amount: bigint,
+  key: string
+) {
+  yield* askedFor(accounts, amount, key)
+  yield* record(
+    ...accounts.map((account) => ({
+      id: `grant:admin:${account}:${key}`,
+      kind: "post" as const,
+      debit: treasury,
+      credit: account,
+      amount,
+      reason: "a test"
+    }))
+  )
+})
+
 let numbers = 0
-/** From the treasury, of credits. */
+/** Of credits. */
 export const fund = (account: string, amount: number) =>
   Effect.suspend(() => {
     numbers += 1
-    return record({
-      id: `fund:${numbers}`,
-      kind: "post",
-      debit: treasury,
-      credit: account,
-      amount: credits(amount),
-      reason: "a test"
-    })
+    return give([account], credits(amount), String(numbers))
   })
+
+/** What the check of the ledger finds but that transfers of a test have no reason. */
+export const ledgerFindings = Effect.map(
+  Credits.use((service) => service.check),
+  ({ differences }) => differences.filter((line) => !line.includes("for no reason that is recorded"))
+)
 
 /** The accounts of so many agents, each with so many credits. */
 export const fundedAccounts = Effect.fnUntraced(function* (count: number, amount: number) {

@@ -1,10 +1,9 @@
 /** Writers that do anything at random to the same few accounts, all at once, while somebody looks all the time. */
 import { Effect, Fiber, Random, Result, Schema } from "effect"
 import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
-import { Credits } from "../../src/services/Credits.ts"
 import { times } from "./atOnce.ts"
 import { rowsOf } from "./builders.ts"
-import { creditFindings, credits, fund, fundedAccounts, record, ruleOf } from "./ledger.ts"
+import { creditFindings, credits, fund, fundedAccounts, ledgerFindings, record, ruleOf } from "./ledger.ts"
 import { someOperator } from "./operators.ts"
 
 export const revenue = "gateway_revenue"
@@ -118,7 +117,7 @@ export const play = Effect.fnUntraced(function* (options: {
   const { findings, samples } = yield* sampledWhile(
     Effect.all(players, { concurrency: "unbounded", discard: true })
   )
-  const { differences } = yield* Credits.use((service) => service.check)
+  const differences = yield* ledgerFindings
   const stored = yield* rowsOf(
     Schema.Struct({ id: Schema.String }),
     (sql) => sql`select id from transfers where id like 'test:%'`

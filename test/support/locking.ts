@@ -5,9 +5,14 @@ import { countOf } from "./builders.ts"
 
 class RolledBack extends Data.TaggedError("RolledBack") {}
 
+const ownTransaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  SqlClient.SqlClient.use((sql) => sql.withTransaction(work))
+
 /** Runs the effect in a transaction that stays open, with what it did unseen by others, until it is ended. */
-export const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
-  const sql = yield* SqlClient.SqlClient
+export const held = Effect.fnUntraced(function* <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  within: typeof ownTransaction = ownTransaction
+) {
   const entered = yield* Deferred.make<void>()
   const ending = yield* Deferred.make<"commit" | "rollback">()
   const fiber = yield* Effect.gen(function* () {
@@ -16,7 +21,7 @@ export const held = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<
     if ((yield* Deferred.await(ending)) === "rollback") return yield* new RolledBack()
     return answer
   }).pipe(
-    sql.withTransaction,
+    within,
     Effect.tapCause(() => Deferred.succeed(entered, undefined)),
     Effect.forkChild
   )

@@ -5,6 +5,7 @@ import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { parseCheckpointText } from "../../src/layers/note.ts"
 import { one } from "../../src/layers/postgres/query.ts"
+import { asOwner } from "./database.ts"
 import { checkpoints, logState } from "./logbook.ts"
 import { replicaEnvironment, startAuspex, until } from "./process.ts"
 
@@ -41,7 +42,7 @@ export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
   const locked = yield* Deferred.make<void>()
   const release = yield* Deferred.make<void>()
   const holder = yield* Effect.forkChild(
-    sql.withTransaction(
+    asOwner(
       Effect.gen(function* () {
         yield* sql.unsafe(`lock table ${table} in ${mode} mode`)
         yield* Deferred.succeed(locked, undefined)

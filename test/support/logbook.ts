@@ -9,7 +9,7 @@ import * as LogConnection from "../../src/layers/postgres/log/LogConnection.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
-import { realTime } from "./database.ts"
+import { asOwner, realTime } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 
 const StoredEntry = Schema.Struct({
@@ -127,15 +127,13 @@ export const queue = Effect.fnUntraced(function* (count: number) {
 
 /** What nothing but the owner of the tables can do: change what is append-only. */
 export const tampering = <A, E, R>(change: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    return yield* sql.withTransaction(
-      Effect.gen(function* () {
-        yield* sql`alter table log_entries disable trigger log_entries_append_only`
-        yield* sql`alter table log_nodes disable trigger log_nodes_append_only`
-        yield* change
-        yield* sql`alter table log_entries enable trigger log_entries_append_only`
-        yield* sql`alter table log_nodes enable trigger log_nodes_append_only`
-      })
-    )
-  })
+  asOwner(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`alter table log_entries disable trigger log_entries_append_only`
+      yield* sql`alter table log_nodes disable trigger log_nodes_append_only`
+      yield* change
+      yield* sql`alter table log_entries enable trigger log_entries_append_only`
+      yield* sql`alter table log_nodes enable trigger log_nodes_append_only`
+    })
+  )

@@ -23,6 +23,7 @@ import {
 } from "./builders.ts"
 import { credits } from "./ledger.ts"
 import { creditFor, stakeOn } from "./pools.ts"
+import { asOwner } from "./database.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {
@@ -67,16 +68,16 @@ export const loggedWorld = Effect.gen(function* () {
 
   const earlier = yield* newChallenge({ deadline, asset: "ES" })
   for (const agent of agents.slice(0, 3)) yield* revised(agent, earlier, 1)
-  yield* sql`update log_pending set imported = true, entry = null where type = 'challenge.create'`
+  yield* asOwner(sql`update log_pending set imported = true, entry = null where type = 'challenge.create'`)
   yield* sql`
     insert into log_pending (type, challenge_id, commit, imported, entry)
     select type, challenge_id, commit, true,
            convert_to(replace(convert_from(entry, 'UTF8'), '"type":"prediction.commit"',
                               '"of":"prediction.commit","type":"import"'), 'UTF8')
       from log_waiting where type = 'prediction.commit' order by id`
-  yield* sql`alter table predictions disable trigger user`
-  yield* sql`update predictions set queue_id = null, entry = null`
-  yield* sql`alter table predictions enable trigger user`
+  yield* asOwner(sql`alter table predictions disable trigger user`)
+  yield* asOwner(sql`update predictions set queue_id = null, entry = null`)
+  yield* asOwner(sql`alter table predictions enable trigger user`)
   yield* sequenceAll
 
   const settled = yield* newChallenge({ deadline })
@@ -97,7 +98,7 @@ export const loggedWorld = Effect.gen(function* () {
     macro,
     agents
       .slice(3)
-      .map((agentId, index) => ({ agentId, bin: [3, 3, 1][index] ?? 0, amount: credits(100 - index) }))
+      .map((agentId, index) => ({ agentId, bin: [3, 2, 1][index] ?? 0, amount: credits(100 - index) }))
   )
   for (const pool of [voided, openPool]) {
     yield* stakeOn(

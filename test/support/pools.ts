@@ -6,7 +6,7 @@ import { poolAccount } from "../../src/layers/postgres/credits/poolTransfers.ts"
 import { column } from "../../src/layers/postgres/query.ts"
 import { AgentId, OperatorId } from "../../src/services/identifiers.ts"
 import type { Plan } from "../../src/services/Owners.ts"
-import { credits, record } from "./ledger.ts"
+import { credits, give, record } from "./ledger.ts"
 
 export interface TestStake {
   readonly agentId: string
@@ -49,15 +49,10 @@ export const agentsApart = (count: number, plan: Plan = "free") =>
 
 /** Credit for whoever is to stake. */
 export const creditFor = (agentIds: ReadonlyArray<string>, amount = 1000) =>
-  record(
-    ...agentIds.map((id) => ({
-      id: `test:credit:${id}`,
-      kind: "post" as const,
-      debit: "treasury",
-      credit: `agent:${id}`,
-      amount: credits(amount),
-      reason: "a test"
-    }))
+  give(
+    agentIds.map((id) => `agent:${id}`),
+    credits(amount),
+    "staking"
   )
 
 export interface TestForecast {

@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Data, Deferred, Duration, Effect, FileSystem, Option, Redacted, Schedule } from "effect"
 import { inject } from "vitest"
+import { superuser } from "../../src/layers/embedded/Cluster.ts"
 import { testLogKey } from "./logSigner.ts"
 import { removed } from "./scratch.ts"
 import { testAdminToken, testTokenSecret } from "./settings.ts"
@@ -100,12 +101,12 @@ export const postmasterOf = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
-/** How the embedded database of a running Auspex is reached. */
+/** How the embedded database of a running Auspex is reached, by whoever may see and end what runs in it. */
 export const embeddedUrl = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const password = (yield* fs.readFileString(join(dataDir, "postgres-password"))).trim()
   const { port } = yield* Effect.fromOption(yield* postmasterOf(dataDir))
-  return Redacted.make(`postgres://auspex:${password}@127.0.0.1:${port}/auspex`)
+  return Redacted.make(`postgres://${superuser}:${password}@127.0.0.1:${port}/auspex`)
 })
 
 const commandOf = (pid: number) =>
@@ -186,6 +187,9 @@ const spawned = (start: Start, port: number): ChildProcess =>
     env: {
       PATH: "/usr/bin:/bin",
       AUSPEX_PORT: String(port),
+      AUSPEX_OPS_PORT: "off",
+      // Tests look whether it is ready many times a second.
+      AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
       AUSPEX_LOG_FORMAT: "json",
       NODE_COMPILE_CACHE: inject("compiled"),
       ...start.environment
@@ -289,6 +293,28 @@ export const stopped = (auspex: Auspex, name: NodeJS.Signals = "SIGTERM") =>
         Effect.fail(new Overdue({ message: `it does not end:\n${auspex.stdout()}${auspex.stderr()}` }))
     })
   )
+
+/** Ticks of processor time that a process has used so far, and the bytes that it has in memory; on Linux only. */
+export const usedBy = ({ pid }: Auspex) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const stat = yield* fs.readFileString(`/proc/${pid}/stat`)
+    // The name, in brackets, may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    const memory = /VmRSS:\s+(\d+) kB/.exec(yield* fs.readFileString(`/proc/${pid}/status`))?.[1]
+    return { ticks: Number(fields[11]) + Number(fields[12]), memory: Number(memory) * 1024 }
+  })
+
+/** Processor time of each of so many requests, one after the other, in ticks. */
+export const ticksOfEach = Effect.fnUntraced(function* <E, R>(
+  auspex: Auspex,
+  times: number,
+  request: Effect.Effect<unknown, E, R>
+) {
+  const before = yield* usedBy(auspex)
+  yield* Effect.replicateEffect(request, times, { discard: true })
+  return ((yield* usedBy(auspex)).ticks - before.ticks) / times
+})
 
 /** The settings a replica needs, with limits that leave room. */
 export const replicaEnvironment = (

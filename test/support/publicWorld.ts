@@ -25,6 +25,7 @@ import {
 import { comment, like, newEvent, reply } from "./discussion.ts"
 import { keepLog } from "./log/keeping.ts"
 import { stake, staker } from "./stakes.ts"
+import { asOwner } from "./database.ts"
 
 const days = 10
 
@@ -78,9 +79,9 @@ export const publicWorld = Effect.gen(function* () {
   )
   const [first = yield* claimedAgent()] = agents
   const newcomer = yield* provisionalAgent("Newcomer")
-  yield* sql`
+  yield* asOwner(sql`
     update agents set model_provider = 'openlab', model_name = 'reasoner-2 large', bio = 'Reads the tape.'
-     where id = ${first}::uuid`
+     where id = ${first}::uuid`)
 
   // Ten days of gold: the first agent is good and sure of it, the others less so.
   let settled = yield* newChallenge({ open_price: wave(72, 2400), dead_zone_pct: 0.3 })

@@ -2,13 +2,14 @@
 import { Effect, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { asOwner } from "./database.ts"
 
 const textMember = (value: unknown, name: string): string =>
   Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
 
-/** The constraint that refuses the statement, or what PostgreSQL says. */
+/** The constraint that refuses the statement even to the owner of its tables, or what PostgreSQL says. */
 export const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(statement(sql))).pipe(
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(asOwner(statement(sql)))).pipe(
     Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))
   )
 

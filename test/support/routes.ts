@@ -8,8 +8,13 @@ import {
   AgentAuthentication,
   GatewayReader
 } from "../../src/http/middleware/definitions.ts"
+import { pageMethods } from "../../src/http/browser/paths.ts"
+import { assets } from "../../src/http/pages/assets.ts"
+import { documents, logPaths, webhookPath } from "../../src/http/routes.ts"
 import { gatewayPaths } from "../../src/http/gatewayPaths.ts"
 import type { Scope } from "../../src/services/Scopes.ts"
+
+const unknownId = "0190f000-0000-7000-8000-000000000000"
 
 export interface Route {
   /** As the API writes it, for example `/api/v1/eval/challenges/:challenge_id/results`. */
@@ -54,7 +59,21 @@ export const adminRoutes = routes.filter(({ caller }) => caller === "administrat
 
 /** A path with its parameters filled in; those not named by an id that nothing has. */
 export const pathOf = (route: Route, parameters: Readonly<Record<string, string>> = {}): string =>
-  route.template.replaceAll(
-    /:([a-z_]+)/g,
-    (_, name: string) => parameters[name] ?? "0190f000-0000-7000-8000-000000000000"
+  route.template.replaceAll(/:([a-z_]+)/g, (_, name: string) => parameters[name] ?? unknownId)
+
+/** A path of every kind that something is at, API or not, with its parameters filled in. */
+export const everyPath: ReadonlyArray<string> = [
+  ...new Set(
+    [
+      ...routes.map(({ template }) => template),
+      ...Object.values(gatewayPaths),
+      ...Object.keys(pageMethods),
+      ...Object.values(documents),
+      ...assets.map(({ path }) => path),
+      ...Object.values(logPaths),
+      webhookPath
+    ].map((template) =>
+      template.replace("/log/tile/*", "/log/tile/0/000").replaceAll(/:[a-z_]+|\*/g, unknownId)
+    )
   )
+]

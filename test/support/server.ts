@@ -4,10 +4,11 @@
  * `Settings`.
  */
 import { connect } from "node:net"
-import type { ServerOptions } from "node:http"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
+import { PrometheusMetrics } from "effect/observability"
 import { layer as http, listening } from "../../src/http/server.ts"
+import type { Patience } from "../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
@@ -28,7 +29,7 @@ export const testServer = <Swapped = never, Needs = never>(
     /** Services that were put together elsewhere. */
     readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
-    readonly patience?: ServerOptions
+    readonly patience?: Patience
     /** For who must know it before the server is there; any free one otherwise. */
     readonly port?: number
   } = {}
@@ -97,6 +98,9 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
     }
   })
 })
+
+/** What the listener for operations tells. */
+export const metrics = PrometheusMetrics.format({ prefix: "auspex" })
 
 export const get = (path: string, asked?: Asked) => send("GET", path, asked)
 export const post = (path: string, asked?: Asked) => send("POST", path, asked)

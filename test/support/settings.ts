@@ -3,7 +3,7 @@ import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { load } from "../../src/config.ts"
 import { Settings } from "../../src/services/Settings.ts"
 
-export const testAdminToken = "test-admin-token-0123456789"
+export const testAdminToken = "test-admin-token-0123456789-0123456789"
 export const testTokenSecret = "test-token-secret-0123456789-0123456789"
 
 const roomy = {
@@ -18,8 +18,11 @@ const roomy = {
   AUSPEX_LIMIT_REGISTRATIONS: "100000/minute",
   AUSPEX_LIMIT_READS: "1000000/minute",
   AUSPEX_LIMIT_LOG_READS: "1000000/minute",
+  AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
   // Under a clock that stands still nothing that is kept would ever be made anew.
   AUSPEX_PUBLIC_CACHE: "off",
+  // Most tests look at counts right after a prediction.
+  AUSPEX_COUNTS_EVERY: "off",
   // What is traced is of interest to tests that look at spans; there is no collector.
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
   OTEL_TRACES_SAMPLER_ARG: "1",
@@ -29,29 +32,26 @@ const roomy = {
   AUSPEX_LIMIT_REMINDER_MAILS: "100000/minute",
   AUSPEX_LIMIT_SIGN_IN_MAILS: "100000/minute",
   AUSPEX_LIMIT_SIGN_INS: "100000/minute",
-  AUSPEX_LIMIT_GATEWAY_CALLS: "1000000/minute"
+  AUSPEX_LIMIT_GATEWAY_CALLS: "1000000/minute",
+  AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "1000000/minute"
 }
+
+const made = Effect.map(load, ({ disposableDomains, rules }) => ({
+  ...rules,
+  tokenSecret: Redacted.make(testTokenSecret),
+  adminToken: Redacted.make(testAdminToken),
+  disposableDomains: "domains" in disposableDomains ? disposableDomains.domains : new Set<string>()
+}))
 
 /** `environment` as an operator would set it, over the roomy limits. */
 export const settings = (environment: Readonly<Record<string, string>> = {}) =>
-  Layer.effect(
-    Settings,
-    Effect.map(load, ({ rules }) => ({
-      ...rules,
-      tokenSecret: Redacted.make(testTokenSecret),
-      adminToken: Redacted.make(testAdminToken)
-    }))
-  ).pipe(
+  Layer.effect(Settings, made).pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...roomy, ...environment } }))),
     Layer.orDie
   )
 
 /** The settings exactly as an operator gets them who sets nothing. */
-export const defaultSettings = Layer.effect(
-  Settings,
-  Effect.map(load, ({ rules }) => ({
-    ...rules,
-    tokenSecret: Redacted.make(testTokenSecret),
-    adminToken: Redacted.make(testAdminToken)
-  }))
-).pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} }))), Layer.orDie)
+export const defaultSettings = Layer.effect(Settings, made).pipe(
+  Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} }))),
+  Layer.orDie
+)

@@ -5,16 +5,26 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { many, one } from "../../src/layers/postgres/query.ts"
+import { asOwner } from "./database.ts"
 
 const Column = Schema.Struct({ table: Schema.String, column: Schema.String, type: Schema.String })
 export type Column = typeof Column.Type
 
 const Names = Schema.Struct({ table: Schema.String, name: Schema.String })
 
-/** Nothing guards these tables any more; what they hold now is what `restored` brings back. */
-export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+/** As the tables' owner; within what is done as the owner already it is one with that, whose locks another would wait for. */
+const asTheirOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const { owns } = yield* one(Schema.Struct({ owns: Schema.Boolean }))(
+      sql`select relowner = current_user::regrole as owns from pg_class where oid = 'agents'::regclass`
+    )
+    return yield* owns ? work : asOwner(work)
+  })
+
+/** No constraint but keys guards these tables any more; what they hold now is what `restored` brings back. */
+export const unconstrained = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
-  for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
   const constraints = yield* many(Names)(sql`
     select conrelid::regclass::text as table, conname as name from pg_constraint
      where (conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f', 'x'))
@@ -22,7 +32,22 @@ export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<stri
   for (const { name, table } of constraints)
     yield* sql`alter table ${sql(table)} drop constraint ${sql(name)}`
   for (const table of tables) yield* sql`create table ${sql(`saved_${table}`)} as table ${sql(table)}`
-})
+}, asTheirOwner)
+
+/** Nothing guards these tables any more; what they hold now is what `restored` brings back. */
+export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
+  yield* unconstrained(tables)
+}, asTheirOwner)
+
+/** As the owner of the tables does it, in one transaction: their triggers are out of the way, and there again afterwards. */
+export const withoutTriggers = <A, E, R>(tables: ReadonlyArray<string>, change: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => {
+    const all = (state: "disable" | "enable") =>
+      Effect.forEach(tables, (table) => sql`alter table ${sql(table)} ${sql.literal(state)} trigger user`)
+    return asTheirOwner(all("disable").pipe(Effect.andThen(change), Effect.tap(all("enable"))))
+  })
 
 /** Every column of these tables. */
 export const columnsOf = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
@@ -79,7 +104,7 @@ export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Colu
       from one where t.ctid = one.ctid
     returning one.row`)
   return row
-})
+}, asTheirOwner)
 
 /** Deletes the first row that meets the condition. */
 export const deleteOne = Effect.fnUntraced(function* (table: string, where: string) {
@@ -87,7 +112,7 @@ export const deleteOne = Effect.fnUntraced(function* (table: string, where: stri
   yield* sql`
     delete from ${sql(table)}
      where ctid = (select ctid from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1)`
-})
+}, asTheirOwner)
 
 /** Adds a row like the first one that meets the condition, with other values in some columns. */
 export const addAnother = Effect.fnUntraced(function* (
@@ -101,7 +126,7 @@ export const addAnother = Effect.fnUntraced(function* (
     insert into ${sql(table)} overriding system value
     select (jsonb_populate_record(t, jsonb_build_object(${sql.literal(values.join(", "))}))).*
       from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1`
-})
+}, asTheirOwner)
 
 /** Brings everything back as it was when the guards were taken away. */
 export const restored = Effect.fnUntraced(function* (table: string) {
@@ -114,4 +139,4 @@ export const restored = Effect.fnUntraced(function* (table: string) {
   yield* sql`
     insert into ${sql(table)} (${sql.literal(columns)}) overriding system value
     select ${sql.literal(columns)} from ${sql(`saved_${table}`)}`
-})
+}, asTheirOwner)

@@ -94,7 +94,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
   yield* Console.log(
     `A server replays ${Option.getOrElse(prices, () => "made-up prices of ten assets")}, from ${DateTime.formatIsoDateUtc(start)} to ${DateTime.formatIsoDateUtc(last)}. Nobody makes a challenge: its schedules do.\nStarting it with an empty database ...`
   )
-  const { adminToken, moveTo, url } = yield* movedServer(start, settings(directory))
+  const { adminToken, moveTo, operationsUrl, url } = yield* movedServer(start, settings(directory))
   const administrator = yield* clientOf(url, adminToken)
   const anyone = yield* clientOf(url)
   const releases = yield* releasesOf(start, weeks).pipe(Random.withSeed(seed))
@@ -121,7 +121,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
     `${players.map(({ name }) => name).join(", ")} predict whatever is open each morning, and stake ${stake} credits on each release.\n`
   )
   yield* playSeason({
-    url,
+    operationsUrl,
     anyone,
     administrator,
     contestants,

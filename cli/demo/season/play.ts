@@ -18,7 +18,8 @@ export interface Contestant {
 }
 
 export interface Season {
-  readonly url: string
+  /** Where the server tells its metrics. */
+  readonly operationsUrl: string
   readonly anyone: ApiClient
   readonly administrator: ApiClient
   readonly contestants: ReadonlyArray<Contestant>
@@ -103,7 +104,7 @@ const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number
 
 /** Plays every day, and tells what has happened after each week. */
 export const playSeason = Effect.fn("demo.season.play")(function* (season: Season) {
-  const { anyone, contestants, from, moveTo, stake, url, weeks } = season
+  const { anyone, contestants, from, moveTo, stake, weeks } = season
   const everybodyPredicts = Effect.forEach(contestants, (each) => predictAll(each, stake), {
     concurrency: "unbounded",
     discard: true
@@ -113,7 +114,7 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
     const now = DateTime.add(date, morning)
     yield* moveTo(now)
     yield* news(season, day)
-    yield* jobsDone(url)
+    yield* jobsDone(season, now)
     yield* publish(season, now)
     yield* everybodyPredicts
     if (day % 7 !== 6) continue
@@ -126,6 +127,6 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
   // The last sessions close, and the last week.
   const end = DateTime.add(from, { days: weeks * 7 + 1, hours: 1 })
   yield* moveTo(end)
-  yield* jobsDone(url)
+  yield* jobsDone(season, end)
   yield* publish(season, end)
 })

@@ -8,6 +8,7 @@ import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../ser
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
+import { list } from "../../services/lists.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
@@ -17,7 +18,7 @@ import { pageQuery } from "../../services/paging.ts"
 import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
 import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
-import { RotatedSecret, SelfProfile } from "../../services/Registry.ts"
+import { GatewayKeysAtRotation, SecretRotation, SelfProfile } from "../../services/Registry.ts"
 import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
@@ -31,7 +32,7 @@ const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.s
 export class AdminApi extends HttpApiGroup.make("admin")
   .add(
     HttpApiEndpoint.post("importEvents", "/admin/events", {
-      payload: Schema.Struct({ events: Schema.Array(EventImport).check(Schema.isBetweenLength(1, 1000)) }),
+      payload: Schema.Struct({ events: list(EventImport, { minimum: 1, maximum: 1000 }) }),
       success: created(Schema.Struct({ events: Schema.Array(MarketEvent) })),
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "Import market events (upsert)"),
@@ -169,9 +170,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
     ),
     HttpApiEndpoint.post("rotateSecret", "/admin/agents/:agent_id/rotate-secret", {
       params: { agent_id: Schema.String },
-      success: HttpApiSchema.WithHeaders(RotatedSecret, { "cache-control": Schema.Literal("no-store") }),
-      error: NotFound
-    }).annotate(OpenApi.Summary, "A new client_secret, shown once; held tokens end within 5 s"),
+      query: {
+        gateway_keys: Schema.optionalKey(GatewayKeysAtRotation).annotate({
+          description: "whether the agent's gateway keys end with the old secret; default revoke"
+        })
+      },
+      success: HttpApiSchema.WithHeaders(SecretRotation, { "cache-control": Schema.Literal("no-store") }),
+      error: [NotFound, InvalidRequest]
+    }).annotate(
+      OpenApi.Summary,
+      "A new client_secret, shown once; held tokens end within 5 s, and gateway keys within a second"
+    ),
     HttpApiEndpoint.get("getOwner", "/admin/owners/:owner_id", {
       params: { owner_id: Schema.String },
       success: Owner,

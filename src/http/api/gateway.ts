@@ -6,11 +6,13 @@ import { UsagePage } from "../../services/Gateway.ts"
 import {
   CreatedGatewayKey,
   GatewayDisabled,
+  GatewayKeyLimitReached,
   GatewayKeyList,
   NewGatewayKey
 } from "../../services/GatewayKeys.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Instant } from "../../services/text.ts"
+import { RequiredScope } from "../middleware/annotations.ts"
 import {
   AgentAuthentication,
   AgentLimit,
@@ -28,8 +30,9 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
       success: HttpApiSchema.WithHeaders(CreatedGatewayKey.pipe(HttpApiSchema.status(201)), {
         "cache-control": Schema.Literal("no-store")
       }),
-      error: [GatewayDisabled, NotFound, InvalidRequest]
+      error: [GatewayDisabled, GatewayKeyLimitReached, NotFound, InvalidRequest]
     })
+      .annotate(RequiredScope, "llm:keys")
       .annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit")
       .middleware(OnceOnly),
     HttpApiEndpoint.get("listKeys", "/llm/keys", {

@@ -73,7 +73,9 @@ export class PublicApi extends HttpApiGroup.make("public")
       query: pageQuery,
       success: Results,
       error: [NotFound, InvalidRequest]
-    }).annotate(OpenApi.Summary, "Results; individual predictions from the deadline on"),
+    })
+      .annotate(OpenApi.Summary, "Results; individual predictions from the deadline on")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("leaderboard", "/eval/leaderboard", {
       query: { ...pageQuery, category: Schema.optional(Category) },
       success: Leaderboard,
@@ -86,7 +88,9 @@ export class PublicApi extends HttpApiGroup.make("public")
       query: pageQuery,
       success: Scorecard,
       error: [NotFound, InvalidRequest]
-    }).annotate(OpenApi.Summary, "An agent's figures and settled predictions"),
+    })
+      .annotate(OpenApi.Summary, "An agent's figures and settled predictions")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("calibration", "/eval/distribution-calibration", { success: Calibration })
       .annotate(OpenApi.Summary, "How well the uncertainty of all numeric forecasts fits what happened")
       .annotate(KeptForAll, true),
@@ -94,7 +98,9 @@ export class PublicApi extends HttpApiGroup.make("public")
       params: { agent_id: Schema.String },
       success: Calibration,
       error: NotFound
-    }).annotate(OpenApi.Summary, "The same of one agent's forecasts"),
+    })
+      .annotate(OpenApi.Summary, "The same of one agent's forecasts")
+      .annotate(KeptForAll, true),
     HttpApiEndpoint.get("btcContext", "/eval/btc/context", {
       success: Schema.Struct({ paused: Schema.Boolean })
     })

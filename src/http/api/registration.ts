@@ -1,5 +1,5 @@
 /** Registration, the registration challenge, lost secrets, and the token endpoint. */
-import { Schema } from "effect"
+import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AlreadyClaimed, ClaimLink, NotClaimableYet } from "../../services/Claims.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
@@ -20,12 +20,21 @@ import {
   IssuancePaused,
   IssuedToken
 } from "../../services/Tokens.ts"
-import { BodyTypes, CountsTowards } from "../middleware/annotations.ts"
+import {
+  BadBodiesCountTowards,
+  BodyTypes,
+  CountsTowards,
+  LargestBody,
+  smallBody
+} from "../middleware/annotations.ts"
 import { AddressLimit, RequestBody } from "../middleware/definitions.ts"
 import { TooManyRequestsResponse, UnsupportedGrantType } from "./errors.ts"
 import { ClaimLinkRequest, id, TokenRequest } from "./tokenRequests.ts"
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
+
+/** Its fields hold at most 26,000 characters, which JSON may write as six bytes each (\u4e00). */
+const largestAnswer = ByteSize.kibibytes(160)
 
 export class RegistrationApi extends HttpApiGroup.make("registration")
   .add(
@@ -35,24 +44,32 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       error: InvalidRequest
     })
       .annotate(CountsTowards, { limit: "registrations", of: "address" })
+      .annotate(LargestBody, smallBody)
       .annotate(OpenApi.Summary, "Register an agent"),
     HttpApiEndpoint.post("submitChallenge", "/agent/challenge/:challenge_id/submit", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ answer: RegistrationAnswer }),
       success: HttpApiSchema.WithHeaders(SubmissionOutcome, noStore),
       error: [NotFound, ChallengeLocked, ChallengeAlreadyPassed]
-    }).annotate(OpenApi.Summary, "Answer the registration challenge"),
+    })
+      .annotate(LargestBody, largestAnswer)
+      .annotate(OpenApi.Summary, "Answer the registration challenge"),
     HttpApiEndpoint.post("resendSecret", "/agent/registry/resend-secret", {
       payload: Schema.Struct({ agent_id: id, challenge_id: id }),
       success: HttpApiSchema.WithHeaders(RotatedSecret, noStore),
       error: [NotFound, SecretAlreadyUsed]
-    }).annotate(OpenApi.Summary, "Rotate a lost client_secret, before the first token was issued"),
+    })
+      .annotate(LargestBody, smallBody)
+      .annotate(BadBodiesCountTowards, "token_failures")
+      .annotate(OpenApi.Summary, "Rotate a lost client_secret, before the first token was issued"),
     HttpApiEndpoint.post("refreshClaimLink", "/agent/registry/claim-link/refresh", {
       payload: ClaimLinkRequest,
       success: HttpApiSchema.WithHeaders(ClaimLink, noStore),
       error: [InvalidRequest, InvalidClient, NotClaimableYet, AlreadyClaimed, TooManyRequestsResponse]
     })
       .annotate(CountsTowards, null)
+      .annotate(LargestBody, smallBody)
+      .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],
@@ -68,6 +85,8 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       ]
     })
       .annotate(CountsTowards, null)
+      .annotate(LargestBody, smallBody)
+      .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(BodyTypes, ["application/json", "application/x-www-form-urlencoded"])
       .annotate(OpenApi.Summary, "Issue an access token")
       .annotate(

@@ -11,8 +11,8 @@ import { IdentityProvider } from "../../services/IdentityProvider.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Operators } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
-import { isUsual, keptFor, tagged, unlessKnown } from "../conditional.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { keptFor, keptUnder, tagged, unlessKnown } from "../conditional.ts"
+import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
 import { PublicCache } from "../PublicCache.ts"
 import { formTokenField } from "../pages/layout.ts"
@@ -58,8 +58,12 @@ export class Pages extends Context.Service<
     readonly shown: <E extends Failure, R>(
       page: (visitor: Visitor) => Effect.Effect<Response, E, R>
     ) => Served<R>
-    /** Serves what everybody sees alike: without a form or a cookie, and kept for a moment for all who ask. */
+    /**
+     * Serves what everybody sees alike: without a form or a cookie, and kept for a moment for all who ask. It depends on
+     * these parameters of the address and no others.
+     */
     readonly published: <E extends Failure, R>(
+      parameters: ReadonlyArray<string>,
       page: (frame: Frame) => Effect.Effect<Response, E, R>
     ) => Served<R>
     /** Serves what acts on a form of ours. */
@@ -76,9 +80,6 @@ interface Identified {
   /** The browser does not keep it yet. */
   readonly formSecretIsNew: boolean
 }
-
-/** What pages for everybody are filtered by. */
-const filters: ReadonlySet<string> = new Set(["status", "type", "category", "space", "asset"])
 
 const formSecretShape = /^[\w-]{43}$/
 
@@ -131,7 +132,7 @@ const make = Effect.gen(function* () {
         })
       )
       return Effect.gen(function* () {
-        const { address } = yield* CurrentRequest
+        const { address } = yield* countedRequest
         yield* limits.take("reads", address)
         return yield* work(identifyVisitor)
       }).pipe(
@@ -159,7 +160,10 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const published = <E extends Failure, R>(page: (frame: Frame) => Effect.Effect<Response, E, R>) =>
+  const published = <E extends Failure, R>(
+    parameters: ReadonlyArray<string>,
+    page: (frame: Frame) => Effect.Effect<Response, E, R>
+  ) =>
     served(() =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -168,7 +172,8 @@ const make = Effect.gen(function* () {
           Effect.map((response) => tagged(response, kept)),
           Effect.provideContext(context)
         )
-        const response = yield* isUsual(request.url, filters) ? cache.get(request.url, made) : made
+        const key = keptUnder(request.url, parameters)
+        const response = yield* key === undefined ? made : cache.get(key, made)
         return unlessKnown(request, response)
       })
     )

@@ -100,13 +100,19 @@ export const query = Effect.map(
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
 )
 
+/** What stands there once, or not at all. */
+const parameter = Effect.fnUntraced(function* (name: string) {
+  const [value, ...more] = (yield* query).getAll(name)
+  return more.length > 0 ? yield* InvalidRequest.of(name, "Expected it once") : value
+})
+
 /** What a list is filtered by; nothing when it is left out. */
 export const chosen = Effect.fnUntraced(function* <Value extends string>(
   name: string,
   values: Schema.Literals<ReadonlyArray<Value>>
 ) {
-  const value = (yield* query).get(name)
-  if (value === null || value === "") return undefined
+  const value = yield* parameter(name)
+  if (value === undefined || value === "") return undefined
   const found = values.literals.find((each) => each === value)
   return found ?? (yield* InvalidRequest.of(name, `Expected one of ${values.literals.join(", ")}`))
 })
@@ -117,8 +123,8 @@ const readName = Schema.decodeEffect(text({ minimum: 1, maximum: longestName }))
 
 /** What a list is filtered by, of names that are not known beforehand; nothing when it is left out. */
 export const named = Effect.fnUntraced(function* (name: string) {
-  const value = (yield* query).get(name)
-  if (value === null || value === "") return undefined
+  const value = yield* parameter(name)
+  if (value === undefined || value === "") return undefined
   return yield* readName(value).pipe(
     Effect.catchTag("SchemaError", () =>
       InvalidRequest.of(name, `Expected text of at most ${longestName} characters`)
@@ -130,7 +136,7 @@ export const named = Effect.fnUntraced(function* (name: string) {
 const shownAtOnce = 50
 
 /** The page of a list that the address asks for. */
-export const listPage: Effect.Effect<ListPage, never, Effect.Services<typeof query>> = Effect.map(
-  query,
-  (parameters) => ({ limit: shownAtOnce, cursor: parameters.get("cursor") ?? undefined })
+export const listPage: Effect.Effect<ListPage, InvalidRequest, Effect.Services<typeof query>> = Effect.map(
+  parameter("cursor"),
+  (cursor) => ({ limit: shownAtOnce, cursor })
 )

@@ -1,4 +1,5 @@
 /** The way of an agent, chapter by chapter, with a call that can be run for each step. */
+import { Option } from "effect"
 import type { Settings } from "../../services/Settings.ts"
 import type { Example } from "./examples.ts"
 import { spoken } from "./figures.ts"
@@ -187,6 +188,11 @@ const claimed = (settings: Settings["Service"]): ReadonlyArray<Chapter> => [
         keep: { access_token: "ACCESS_TOKEN" }
       },
       { call: "agent.creditBalance" },
+      ...(Option.isNone(settings.countsEvery)
+        ? []
+        : [
+            `Until the deadline odds are those of \`counts_as_of\`: they move at the earliest every ${spoken(settings.countsEvery.value.after)} and ${settings.countsEvery.value.answers} stakes. Counts by direction of open challenges move in the same way.`
+          ]),
       { call: "public.odds", params: { challenge_id: "<MACRO_CHALLENGE_ID>" } },
       {
         call: "macro.stake",

@@ -103,6 +103,6 @@ An agent registers over REST, passes a challenge, predicts real markets, and is 
 
 ## Optional
 
-- [Reference for people](${baseUrl}${documents.docs}): the API, interactive
+- [Reference for people](${baseUrl}${documents.docs}): the API, to look things up
 - [Public log](${baseUrl}/log/checkpoint): the newest signed checkpoint of all predictions and settlements
 `

@@ -68,8 +68,8 @@ export const layer = leanGroup(
       changeTarget: ({ params, payload }) => targets.change(params.key, payload),
       getAgent: ({ params }) => registry.profile(params.agent_id),
       changeAgent: ({ params, payload }) => registry.amend(params.agent_id, payload),
-      rotateSecret: ({ params }) =>
-        Effect.map(registry.rotateSecret(params.agent_id), (body) =>
+      rotateSecret: ({ params, query: { gateway_keys = "revoke" } }) =>
+        Effect.map(registry.rotateSecret(params.agent_id, gateway_keys), (body) =>
           HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
         ),
       getOwner: ({ params }) => owners.get(params.owner_id),

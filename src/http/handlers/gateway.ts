@@ -15,7 +15,9 @@ const keys = leanGroup(
     const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
     return handlers.handleAll({
       createKey: ({ payload }) =>
-        Effect.flatMap(asking, (agent) => gatewayKeys.create(agent, agent.id, payload)).pipe(
+        Effect.flatMap(CurrentAgent, ({ agentId, epoch }) =>
+          gatewayKeys.create({ kind: "agent", id: agentId, epoch }, agentId, payload)
+        ).pipe(
           Effect.map((body) =>
             HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
           )

@@ -1,29 +1,27 @@
 /** What language models are given to read: made once, of the API and the settings, when it is first asked for. */
 import { Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpRouter } from "effect/http"
 import { Settings } from "../../services/Settings.ts"
 import { readCalls } from "../guide/calls.ts"
 import { llms, skill } from "../guide/skill.ts"
 import { documents } from "../routes.ts"
+import { staticDocument, untilNextStart } from "../staticDocument.ts"
 
-/** New settings come with a new start; whoever cached the page has the new one soon. */
-const headers = { "cache-control": "public, max-age=300" }
+const text = (contentType: string, write: () => string) =>
+  staticDocument(
+    Effect.sync(() => ({
+      bytes: Buffer.from(write()),
+      contentType,
+      headers: { "cache-control": untilNextStart }
+    }))
+  )
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const settings = yield* Settings
-    const page = yield* Effect.cached(Effect.sync(() => skill(settings, readCalls())))
-    yield* router.add(
-      "GET",
-      documents.skill,
-      Effect.map(page, (text) =>
-        HttpServerResponse.text(text, { contentType: "text/markdown; charset=utf-8", headers })
-      )
-    )
-    yield* router.add(
-      "GET",
-      documents.llms,
-      HttpServerResponse.text(llms(settings), { contentType: "text/plain; charset=utf-8", headers })
-    )
+    const skillPage = yield* text("text/markdown; charset=utf-8", () => skill(settings, readCalls()))
+    const llmsPage = yield* text("text/plain; charset=utf-8", () => llms(settings))
+    yield* router.add("GET", documents.skill, skillPage)
+    yield* router.add("GET", documents.llms, llmsPage)
   })
 )

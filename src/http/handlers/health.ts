@@ -4,17 +4,19 @@ import { Health } from "../../services/Health.ts"
 import { Api } from "../api/Api.ts"
 import { leanGroup } from "../leanGroup.ts"
 
+/** The answers, which the listener for operations gives as well. */
+export const live = HttpServerResponse.jsonUnsafe({ status: "live" })
+
+export const ready = ({ readiness }: Health["Service"]) =>
+  Effect.map(readiness, (found) =>
+    HttpServerResponse.jsonUnsafe(found, { status: found.status === "ready" ? 200 : 503 })
+  )
+
 export const layer = leanGroup(
   Api,
   "health",
   Effect.fnUntraced(function* (handlers) {
     const health = yield* Health
-    return handlers.handleAll({
-      live: () => Effect.succeed({ status: "live" as const }),
-      ready: () =>
-        Effect.map(health.readiness, (readiness) =>
-          HttpServerResponse.jsonUnsafe(readiness, { status: readiness.status === "ready" ? 200 : 503 })
-        )
-    })
+    return handlers.handleAll({ live: () => Effect.succeed(live), ready: () => ready(health) })
   })
 )

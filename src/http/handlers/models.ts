@@ -1,19 +1,30 @@
 /** Calls of models, as clients of either style make them: what they get is in that style, errors too. */
+import { IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
-import type { CallError, ModelOffer, Style } from "../../services/Gateway.ts"
+import type { Answer, CallError, ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { alreadySent } from "../alreadySent.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
 import { untakenBody } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
-import { largestBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
+import {
+  isLeftUnread,
+  isKeyRefused,
+  largestBody,
+  makeAdmission,
+  recipientOf,
+  refuse,
+  responseOf,
+  versionHeaders
+} from "../modelCalls.ts"
+import { UnidentifiedLimit } from "../UnidentifiedLimit.ts"
 import { wholeBody } from "../wholeBody.ts"
 
 const noKey = () =>
@@ -34,6 +45,18 @@ const readBody = (request: HttpServerRequest.HttpServerRequest) => {
       : new BadCall({ detail: "The body could not be read to its end.", param: null })
   )
 }
+
+const nodeResponse = (request: HttpServerRequest.HttpServerRequest) =>
+  NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+
+/** The router would read all of the body to throw it away. */
+const refused = (request: IncomingMessage, response: ServerResponse, requestId: string, answer: Answer) =>
+  Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
+    const done = () => resume(Effect.succeed(alreadySent(answer.status)))
+    if (response.destroyed) return done()
+    response.once("close", done)
+    refuse(request, response, requestId, answer)
+  })
 
 /** One body that the clients of both styles read. */
 const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
@@ -82,6 +105,8 @@ export const layer = HttpRouter.use(
     const keys = yield* GatewayKeys
     const tokens = yield* Tokens
     const limits = yield* Limits
+    const admission = yield* makeAdmission
+    const unidentified = yield* UnidentifiedLimit
 
     const answered = <R>(
       style: Style,
@@ -90,15 +115,37 @@ export const layer = HttpRouter.use(
       Effect.matchEffect(response, {
         onSuccess: Effect.succeed,
         onFailure: (error) =>
-          Effect.map(CurrentRequest, ({ requestId }) => responseOf(gateway.refusal(style, error, requestId)))
+          Effect.gen(function* () {
+            const { address, isCounted, requestId } = yield* CurrentRequest
+            // Before it is written, which may be here: what no other limit has counted.
+            const refusal = isCounted
+              ? error
+              : yield* Effect.match(unidentified.take(address), {
+                  onSuccess: () => error,
+                  onFailure: (tooMany) => tooMany
+                })
+            yield* countedRequest
+            const request = yield* HttpServerRequest.HttpServerRequest
+            const answer = gateway.refusal(style, refusal, requestId)
+            const { source } = request
+            return source instanceof IncomingMessage && isLeftUnread(source)
+              ? yield* refused(source, nodeResponse(request), requestId, answer)
+              : responseOf(answer)
+          })
       })
 
-    /** "authentication, rate limit, body" */
-    const letIn = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const letIn = Effect.fnUntraced(function* (
+      request: HttpServerRequest.HttpServerRequest,
+      admit: typeof admission.admitted
+    ) {
       const credential = yield* gatewayCredential(request)
-      const holder = yield* credential === undefined ? noKey() : keys.authenticate(credential)
-      yield* limits.take("gateway_calls", holder.keyId)
-      return { holder, body: yield* readBody(request) }
+      if (credential === undefined) return yield* noKey()
+      const holder = admit(credential, request.headers)
+      // A key that is refused counts by its address.
+      return yield* (Effect.isEffect(holder) ? holder : Effect.succeed(holder)).pipe(
+        Effect.tapError((error) => (isKeyRefused(error) ? Effect.void : countedRequest)),
+        Effect.tap(countedRequest)
+      )
     })
 
     const call = (style: Style) =>
@@ -107,15 +154,18 @@ export const layer = HttpRouter.use(
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           const { requestId } = yield* CurrentRequest
-          const { body, holder } = yield* letIn(request)
-          const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+          const holder = yield* letIn(request, admission.admitted)
+          const body = yield* readBody(request)
+          const response = nodeResponse(request)
           const recipient = recipientOf(response, style, requestId)
-          yield* gateway.call(
-            { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
-            recipient
-          )
+          yield* gateway
+            .call(
+              { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
+              recipient
+            )
+            .pipe(Effect.tapError((error) => admission.countAgain(holder, body, error)))
           if (!response.writableEnded) response.end()
-          return alreadySent
+          return alreadySent(200)
         })
       )
 
@@ -129,9 +179,12 @@ export const layer = HttpRouter.use(
         "anthropic",
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
-          const { body } = yield* letIn(request)
+          const holder = yield* letIn(request, admission.counted)
+          const body = yield* readBody(request)
           const { requestId } = yield* CurrentRequest
-          const input_tokens = yield* gateway.countTokens(body)
+          const input_tokens = yield* gateway
+            .countTokens(body)
+            .pipe(Effect.tapError((error) => admission.countAgain(holder, body, error)))
           return HttpServerResponse.jsonUnsafe({ input_tokens }, { headers: { "request-id": requestId } })
         })
       )
@@ -147,7 +200,7 @@ export const layer = HttpRouter.use(
           .authenticate(credential)
           .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neitherDetail(detail) })))
       }
-      const { address } = yield* CurrentRequest
+      const { address } = yield* countedRequest
       yield* limits.take("reads", address)
     })
 

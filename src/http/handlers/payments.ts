@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Limits } from "../../services/Limits.ts"
 import { Payments } from "../../services/Payments.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
 import { LargestBody } from "../middleware/annotations.ts"
 import { bodyText } from "../middleware/requestBody.ts"
@@ -33,7 +33,7 @@ export const layer = HttpRouter.use(
       webhookPath,
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const { address } = yield* CurrentRequest
+        const { address } = yield* countedRequest
         yield* limits.take("reads", address)
         const body = yield* bodyText(request, ["application/json"], yield* LargestBody)
         yield* payments.receive({ body, signature: request.headers["stripe-signature"] })

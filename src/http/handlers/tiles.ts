@@ -11,7 +11,7 @@ import type { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Limits } from "../../services/Limits.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { countedRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"
 import { parseTilePath } from "../tilePaths.ts"
 
@@ -56,7 +56,7 @@ export const layer = HttpRouter.use(
     const limits = yield* Limits
     const log = yield* TransparencyLog
 
-    const counted = Effect.flatMap(CurrentRequest, ({ address }) => limits.take("log_reads", address))
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.take("log_reads", address))
 
     yield* router.add(
       "GET",

@@ -4,7 +4,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Limits } from "../../services/Limits.ts"
 import { LogTimeStamps } from "../../services/LogTimeStamps.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { countedRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"
 import { answered, immutable, plainText } from "./tiles.ts"
 
@@ -27,7 +27,7 @@ export const layer = HttpRouter.use(
     const limits = yield* Limits
     const timeStamps = yield* LogTimeStamps
 
-    const counted = Effect.flatMap(CurrentRequest, ({ address }) => limits.take("log_reads", address))
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.take("log_reads", address))
 
     const list = Effect.gen(function* () {
       const { url } = yield* HttpServerRequest.HttpServerRequest

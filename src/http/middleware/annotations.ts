@@ -22,6 +22,18 @@ export const DecidedByBody = Context.Reference<
   ((body: unknown) => { readonly scope: Scope; readonly limit: LimitName }) | undefined
 >("auspex/http/DecidedByBody", { defaultValue: () => undefined })
 
+/**
+ * The limit that requests with a wrong body count towards, by address; null: none. Once it is used up they are 429, and
+ * right ones are taken as before.
+ */
+export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
+  "auspex/http/BadBodiesCountTowards",
+  { defaultValue: () => null }
+)
+
+/** Enough for a form, for credentials, or for a registration. */
+export const smallBody = ByteSize.kibibytes(16)
+
 /** The largest body an endpoint takes. */
 export const LargestBody = Context.Reference<ByteSize.ByteSize>("auspex/http/LargestBody", {
   defaultValue: () => ByteSize.kibibytes(256)

@@ -6,6 +6,7 @@ import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
+import { countedRequest } from "../CurrentRequest.ts"
 import { PublicCache } from "../PublicCache.ts"
 import { RequiredScope } from "./annotations.ts"
 import { audited } from "./audited.ts"
@@ -56,6 +57,8 @@ export const administrators = Layer.effect(
         if (!timingSafeEqual(digest(bearer), expected)) {
           return yield* new InvalidToken({ detail: "The administrator's token is wrong." })
         }
+        // Nothing limits an administrator.
+        yield* countedRequest
         if (request.method === "GET" || request.method === "HEAD") return yield* httpEffect
         return yield* audited(httpEffect, endpoint).pipe(
           Effect.provideService(Audit, audit),

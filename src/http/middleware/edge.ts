@@ -3,24 +3,18 @@
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
 import { IncomingMessage } from "node:http"
-import { Cause, Clock, Context, Effect, LogLevel, Option, References, Result, identity } from "effect"
+import { Cause, Clock, Context, Effect, LogLevel, Option, References, identity } from "effect"
 import type { Types } from "effect"
-import {
-  HttpMiddleware,
-  HttpRouter,
-  HttpServerError,
-  HttpServerRequest,
-  HttpServerResponse
-} from "effect/http"
-import { IpNetwork } from "effect/net"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
+import type { TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
 import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
-import { alreadySent } from "../alreadySent.ts"
+import { isAlreadySent } from "../alreadySent.ts"
 import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import {
@@ -35,8 +29,10 @@ import {
 import type { Refusal } from "../everyRequest.ts"
 import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
 import { responseOf } from "../modelCalls.ts"
-import { knownPath } from "../routes.ts"
+import { knownPath, methodLabel } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
+import { trustedProxies } from "../trustedProxies.ts"
+import { UnidentifiedLimit } from "../UnidentifiedLimit.ts"
 import { asOAuth } from "./oauthErrors.ts"
 
 /** Writes a refusal so that whoever asked can read it. */
@@ -66,6 +62,14 @@ const noSuchCall: Refusal = {
   ...nothingThere,
   detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}: see /docs.`
 }
+
+const tooMany = ({ code, detail, retry_after }: TooManyRequests): Refusal => ({
+  status: 429,
+  code,
+  detail,
+  retry_after,
+  headers: { "retry-after": String(retry_after) }
+})
 
 const noPath = ({ isOfModels, refuse }: Visit) => refuse(isOfModels ? noSuchCall : nothingThere)
 
@@ -157,9 +161,18 @@ export const layer = HttpRouter.middleware(
     const settings = yield* Settings
     const site = siteOf(settings.baseUrl)
     const health = yield* Health
+    const unidentified = yield* UnidentifiedLimit
     const { inStyle } = yield* Gateway
-    const proxies = settings.trustedProxies.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
-    const behindProxies = HttpMiddleware.xForwardedHeaders({ trustedProxies: proxies })
+    const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
+
+    let isTold = false
+    /** Told once: whoever sends the header to an instance without proxies would fill the log. */
+    const tellOfUntrustedProxy = (peer: string) => {
+      isTold = true
+      return Effect.logWarning(
+        "X-Forwarded-For came from a peer that is not in AUSPEX_TRUSTED_PROXIES, and is ignored: if that is your proxy, all its clients count as one address"
+      ).pipe(Effect.annotateLogs({ peer }))
+    }
 
     /** In one step before the handler and one after it: every step of Effect's that all requests take costs all of them. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
@@ -179,23 +192,38 @@ export const layer = HttpRouter.middleware(
         const visit = visitOf(request, site, inStyle)
         const { known, path, refuse, requestId } = visit
         const route = known?.path ?? "none"
+        const peer = Option.getOrUndefined(request.remoteAddress)
+        const forwardedFor = request.headers["x-forwarded-for"]
+        const current = new RequestUnderWay(requestId, () => countedAddress(peer, forwardedFor))
 
         const finished = (answer: HttpServerResponse.HttpServerResponse) => {
           const response = route === tokenPath ? asOAuth(answer, request) : answer
           const elapsed = Number(clock.currentTimeNanosUnsafe() - started) / 1e9
-          durationOf(request.method, route, response.status).updateUnsafe(elapsed, fiber.context)
+          durationOf(methodLabel(request.method, known), route, response.status).updateUnsafe(
+            elapsed,
+            fiber.context
+          )
           const isPublicRead =
             request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
           const whole = Effect.succeed(
-            response === alreadySent ? response : finish(response, requestId, isPublicRead)
+            isAlreadySent(response) ? response : finish(response, requestId, isPublicRead)
           )
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
             ? whole
             : Effect.andThen(logged(visit, response.status, elapsed), whole)
         }
 
+        /** What nothing else counts is counted here. A fault of ours is not whoever asks to wait for. */
+        const counted = (answer: HttpServerResponse.HttpServerResponse) =>
+          current.isCounted || isAlreadySent(answer) || answer.status >= 500
+            ? finished(answer)
+            : Effect.matchEffect(unidentified.take(current.address), {
+                onSuccess: () => finished(answer),
+                onFailure: (error) => finished(refuse(tooMany(error)))
+              })
+
         const refused = turnedAway(visit)
-        if (refused !== undefined) return finished(refused)
+        if (refused !== undefined) return counted(refused)
         const responded = (path.startsWith("/health/") ? httpEffect : unlessLeaving(refuse)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
@@ -204,7 +232,7 @@ export const layer = HttpRouter.middleware(
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
             context.pipe(
-              Context.add(CurrentRequest, new RequestUnderWay(requestId, request.remoteAddress)),
+              Context.add(CurrentRequest, current),
               Context.add(References.CurrentLogAnnotations, {
                 ...Context.get(context, References.CurrentLogAnnotations),
                 request_id: requestId
@@ -212,20 +240,21 @@ export const layer = HttpRouter.middleware(
             )
           )
         )
-        return Effect.flatMap(responded, finished)
+        return Effect.flatMap(responded, counted)
       })
     }
 
     return (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
-      const direct = handled(httpEffect)
-      const forwarded = behindProxies(direct)
+      const answered = handled(httpEffect)
       return Effect.withFiber<
         HttpServerResponse.HttpServerResponse,
         Types.unhandled,
         HttpServerRequest.HttpServerRequest
       >((fiber) => {
-        const { headers } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        return headers["x-forwarded-for"] === undefined ? direct : forwarded
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        if (isTold || request.headers["x-forwarded-for"] === undefined) return answered
+        const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
+        return isTrusted(peer) ? answered : Effect.andThen(tellOfUntrustedProxy(peer), answered)
       })
     }
   }),

@@ -3,9 +3,13 @@ import type { ByteSize } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { Limits } from "../../services/Limits.ts"
 import { allows } from "../../services/Scopes.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
-import { CountsTowards, DecidedByBody, LargestBody } from "./annotations.ts"
+import { countedRequest } from "../CurrentRequest.ts"
+import { errorStatus } from "../errorStatus.ts"
+import { BadBodiesCountTowards, CountsTowards, DecidedByBody, LargestBody } from "./annotations.ts"
 import { AddressLimit, AgentLimit, CurrentAgent } from "./definitions.ts"
+
+/** Malformed or with wrong fields, too large, of another type. */
+const badBody: ReadonlySet<number> = new Set([400, 413, 415])
 
 export const byAddress = Layer.effect(
   AddressLimit,
@@ -14,9 +18,13 @@ export const byAddress = Layer.effect(
     return AddressLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
-        const { address } = yield* CurrentRequest
+        const { address } = yield* countedRequest
         if (counts !== null) yield* limits.take(counts.limit, address)
-        return yield* httpEffect
+        const bad = Context.get(endpoint.annotations, BadBodiesCountTowards)
+        if (bad === null) return yield* httpEffect
+        return yield* Effect.tapError(httpEffect, (error) =>
+          badBody.has(errorStatus(error)) ? limits.take(bad, address) : Effect.void
+        )
       })
     )
   })
@@ -36,14 +44,19 @@ export const byAgent = Layer.effect(
     return AgentLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
-        const { address } = yield* CurrentRequest
         const { agentId, scopes } = yield* CurrentAgent
         const decide = Context.get(endpoint.annotations, DecidedByBody)
         if (decide !== undefined) {
           const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, LargestBody)))
-          if (allows(scopes, scope)) yield* limits.take(limit, agentId)
+          if (allows(scopes, scope)) {
+            yield* countedRequest
+            yield* limits.take(limit, agentId)
+          }
         }
-        if (counts !== null) yield* limits.take(counts.limit, counts.of === "agent" ? agentId : address)
+        if (counts !== null) {
+          const { address } = yield* countedRequest
+          yield* limits.take(counts.limit, counts.of === "agent" ? agentId : address)
+        }
         return yield* httpEffect
       })
     )

@@ -1,13 +1,18 @@
 /** Public reads: kept for a moment where everybody asks the same, with an ETag, and 304 for whoever has it already. */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, SchemaAST } from "effect"
+import type { Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Settings } from "../../services/Settings.ts"
-import { isUsual, keptFor, tagged, unlessKnown } from "../conditional.ts"
+import { keptFor, keptUnder, tagged, unlessKnown } from "../conditional.ts"
 import { PublicCache } from "../PublicCache.ts"
 import { KeptForAll } from "./annotations.ts"
 import { PublicRead } from "./definitions.ts"
 
-const usualParameters: ReadonlySet<string> = new Set(["limit", "category", "space", "asset"])
+/** The parameters that an endpoint's answer depends on. */
+const parametersOf = (query: Schema.Top | undefined): ReadonlyArray<string> =>
+  query !== undefined && SchemaAST.isObjects(query.ast)
+    ? query.ast.propertySignatures.map(({ name }) => String(name))
+    : []
 
 export const layer = Layer.effect(
   PublicRead,
@@ -24,13 +29,16 @@ export const layer = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const made = Effect.map(httpEffect, (response) => tagged(response, headers))
-        const response = yield* Context.get(endpoint.annotations, KeptForAll) &&
-        isUsual(request.url, usualParameters)
-          ? cache.get(
-              request.url,
-              Effect.contextWith((context) => Effect.provideContext(made, context))
-            )
-          : made
+        const key = Context.get(endpoint.annotations, KeptForAll)
+          ? keptUnder(request.url, parametersOf(endpoint.query))
+          : undefined
+        const response =
+          key === undefined
+            ? yield* made
+            : yield* cache.get(
+                key,
+                Effect.contextWith((context) => Effect.provideContext(made, context))
+              )
         return unlessKnown(request, response)
       })
     )

@@ -3,6 +3,7 @@ import type { AgentStatus } from "../../services/agentStatus.ts"
 import type { Account, OwnAgent } from "../../services/Operators.ts"
 import { isPaid, rewardCoefficient } from "../../services/Owners.ts"
 import type { Plan } from "../../services/Owners.ts"
+import type { SecretRotation } from "../../services/Registry.ts"
 import { accountPage, creditPage, topUpPage } from "../../services/pages.ts"
 import { accountMenu } from "./accountMenu.ts"
 import { badge, credits, day, facts, form, notice } from "./components.ts"
@@ -40,7 +41,17 @@ const secretOf = (frame: Frame, agent: OwnAgent) =>
           For when the secret was lost, or somebody else may know it. The old one ends at once, and so do the
           tokens that the agent holds; it works again when you have given it the new one.
         </p>
-        ${form(frame, rotateSecretPath(agent.agentId), html`<button class="danger">Replace the secret of ${agent.name}</button>`)}
+        ${form(
+          frame,
+          rotateSecretPath(agent.agentId),
+          html`<p>
+              <label>
+                <input type="checkbox" name="gateway_keys" value="revoke" checked />
+                Revoke its API keys for language models, too, whoever made them
+              </label>
+            </p>
+            <button class="danger">Replace the secret of ${agent.name}</button>`
+        )}
       </details>`
 
 export const spendingPath = (agentId: string) => `/account/agents/${agentId}/spending`
@@ -137,20 +148,20 @@ export const account = (frame: Frame, own: Account, planCredit: Readonly<Record<
   `
 })
 
-export const newSecret = (
-  frame: Frame,
-  agent: { readonly agentId: string; readonly secret: string }
-): Page => ({
+export const newSecret = (frame: Frame, rotated: SecretRotation): Page => ({
   title: "The new secret",
   content: html`
     ${notice("warning", "Copy the secret now.", "It is shown this once. We keep only a hash, and cannot show it again.")}
     <h1>The new secret</h1>
-    <code class="secret">${agent.secret}</code>
+    <code class="secret">${rotated.client_secret}</code>
     <p>
       Give it to the agent as its <code>client_secret</code>. The old one has ended, and so have the agent's
       tokens, within five seconds.
     </p>
-    ${facts([["Agent id", html`<code>${agent.agentId}</code>`]])}
+    ${facts([
+      ["Agent id", html`<code>${rotated.agent_id}</code>`],
+      ["API keys revoked", rotated.revoked_gateway_keys === 0 ? "none" : String(rotated.revoked_gateway_keys)]
+    ])}
     <p><a class="button secondary" href=${frame.at(accountPage)}>I have copied it: back to my agents</a></p>
   `
 })

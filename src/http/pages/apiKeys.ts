@@ -1,5 +1,5 @@
 /** An owner's keys of the language-model gateway: making, looking after and ending them, and what they were used for. */
-import { DateTime } from "effect"
+import { DateTime, Duration } from "effect"
 import { creditsOf } from "../../services/Credits.ts"
 import type { UsageDay } from "../../services/Gateway.ts"
 import type { CreatedGatewayKey, GatewayKey } from "../../services/GatewayKeys.ts"
@@ -9,7 +9,7 @@ import { accountPage, apiKeysPage } from "../../services/pages.ts"
 import type { PageOf } from "../../services/paging.ts"
 import { accountMenu } from "./accountMenu.ts"
 import { usageChart } from "./charts/usage.ts"
-import { badge, credits, day, facts, field, form, instant, named, notice } from "./components.ts"
+import { badge, credits, day, facts, field, form, instant, lengthOf, named, notice } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -18,13 +18,25 @@ import { nextPage } from "./proofLinks.ts"
 
 export const revokeKeyPath = (keyId: string) => `/account/api-keys/${keyId}/revoke`
 
-/** For how long a key may be made, in days; none: until it is revoked. */
-export const lifetimes = [
-  ["", "Until I revoke it"],
-  ["30", "30 days"],
-  ["90", "90 days"],
-  ["365", "One year"]
-] as const
+/** How long keys live that nothing is said of, and at most. */
+export interface KeyTerms {
+  readonly gatewayKeyTtl: Duration.Duration
+  readonly gatewayKeyMaxTtl: Duration.Duration
+}
+
+/** For how long a key may be made, in days; none: as long as keys usually live. */
+export const lifetimes = ({
+  gatewayKeyMaxTtl,
+  gatewayKeyTtl
+}: KeyTerms): ReadonlyArray<readonly [string, string]> => {
+  const others = [7, 30, 90, 365].filter(
+    (days) => days !== Duration.toDays(gatewayKeyTtl) && days <= Duration.toDays(gatewayKeyMaxTtl)
+  )
+  return [
+    ["", `${lengthOf(Duration.toMillis(gatewayKeyTtl))}, as usual`],
+    ...others.map((days) => [String(days), `${days} days`] as const)
+  ]
+}
 
 /** What was typed, and why no key was made. */
 export interface RefusedKey {
@@ -72,7 +84,7 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
       ],
       ["Last used", key.last_used_at === null ? "never" : at(key.last_used_at)],
       ["Made", day(DateTime.makeUnsafe(key.created_at))],
-      ["Expires", key.expires_at === null ? null : at(key.expires_at)],
+      ["Expires", key.expires_at === null ? "never: it was made before keys had to end" : at(key.expires_at)],
       ["Revoked", key.revoked_at === null ? null : at(key.revoked_at)]
     ])}
     <p><a href=${frame.at(apiKeysPage({ key: key.key_id, cursor }))}>What it was used for</a></p>
@@ -88,7 +100,7 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
   </article>`
 }
 
-const newKey = (frame: Frame, own: Account, refused: RefusedKey | undefined) => {
+const newKey = (frame: Frame, own: Account, terms: KeyTerms, refused: RefusedKey | undefined) => {
   const value = (name: string) => refused?.values[name] ?? ""
   const complaintOf = (name: string) => (refused?.field === name ? refused.complaint : undefined)
   const enabled = own.agents.filter(({ creditArenaEnabled }) => creditArenaEnabled)
@@ -140,7 +152,7 @@ const newKey = (frame: Frame, own: Account, refused: RefusedKey | undefined) => 
       <div>
         <label for="lifetime">Valid</label>
         <select id="lifetime" name="lifetime">
-          ${lifetimes.map(
+          ${lifetimes(terms).map(
             ([days, words]) =>
               html`<option value=${days} selected=${days === value("lifetime")}>${words}</option>`
           )}
@@ -245,6 +257,7 @@ export const apiKeys = (
   frame: Frame,
   of: {
     readonly own: Account
+    readonly terms: KeyTerms
     readonly keys: PageOf<GatewayKey>
     /** Where that page of the list begins; undefined: with the newest key. */
     readonly cursor: string | undefined
@@ -263,7 +276,7 @@ export const apiKeys = (
     </p>
     <section class="panel" aria-labelledby="new-key">
       <h2 id="new-key">A new key</h2>
-      ${newKey(frame, of.own, of.refused)}
+      ${newKey(frame, of.own, of.terms, of.refused)}
     </section>
     <section aria-labelledby="keys">
       <h2 id="keys">Your keys</h2>
@@ -292,7 +305,7 @@ export const madeKey = (frame: Frame, own: Account, key: CreatedGatewayKey): Pag
       ["Name", named(key.name)],
       ["Spends credit of", agentName(own, key.agent_id)],
       ["Credit limit", key.credit_limit === null ? null : credits(key.credit_limit)],
-      ["Expires", key.expires_at === null ? "never" : at(key.expires_at)]
+      ["Expires", at(key.expires_at)]
     ])}
     <p><a class="button secondary" href=${frame.at(apiKeysPage())}>I have copied it: back to my keys</a></p>
   `

@@ -8,6 +8,7 @@ import type { RecordWords } from "./challengeRecord.ts"
 import { directionChart } from "./charts/answers.ts"
 import { priceChart } from "./charts/prices.ts"
 import { html } from "./html.ts"
+import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 
 const eventLink = (frame: Frame, eventId: string) =>
@@ -15,9 +16,17 @@ const eventLink = (frame: Frame, eventId: string) =>
 
 const directions = { bearish: "bearish", neutral: "neutral", bullish: "bullish" }
 
-/** What was said, each side with its number. */
-const counts = (terms: Challenge) =>
-  `${terms.prediction_count}: ${terms.bullish_count} bullish, ${terms.bearish_count} bearish, ${terms.neutral_count} neutral`
+/** What was said, each side with its number: before the deadline as it was at the last step. */
+const counts = (terms: Challenge): Html => {
+  const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count, prediction_count } = terms
+  const sides = `${bullish_count} bullish, ${bearish_count} bearish, ${neutral_count} neutral`
+  if (counts_as_of === null || counts_as_of === deadline || prediction_count === 0) {
+    return `${prediction_count}: ${sides}`
+  }
+  return bullish_count + bearish_count + neutral_count === 0
+    ? `${prediction_count}; how many say what is shown in steps until the deadline`
+    : html`${prediction_count}; at the last step, ${at(counts_as_of)}, ${sides}`
+}
 
 const withoutText = html`<p>
   This challenge has no text of its own; it settles by the dead zone of its target.

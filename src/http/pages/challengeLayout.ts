@@ -52,8 +52,8 @@ interface Particulars {
   /** What agents said: what that is called, how much there is of it, and from the deadline on how it is drawn and read. */
   readonly said: {
     readonly title: string
-    readonly count: string
-    readonly soFar: string
+    readonly count: Html
+    readonly soFar: Html
     readonly chart: () => Html
     readonly meaning: string
   }
@@ -101,7 +101,7 @@ export const challengeLayout = (
                 ${predictionList(
                   frame,
                   results,
-                  `${said.soFar}. Each agent's last word before the deadline: ${said.meaning}`
+                  html`${said.soFar}. Each agent's last word before the deadline: ${said.meaning}`
                 )}`
           }
         </section>

@@ -3,9 +3,9 @@ import { DateTime } from "effect"
 import type { Results } from "../../services/Arenas.ts"
 import type { AnyStatus } from "../../services/Challenges.ts"
 import type { Answers, PriceSeries } from "../../services/Charts.ts"
-import { agentPage, challengePage, challengesPage } from "../../services/pages.ts"
+import { challengePage, challengesPage } from "../../services/pages.ts"
 import type { Site } from "../../services/Settings.ts"
-import { badge, instant, named, quoted, timeLeft } from "./components.ts"
+import { agentLink, badge, instant, named, quoted, timeLeft } from "./components.ts"
 import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -80,7 +80,7 @@ type PredictionShown = Results["predictions"][number]
 const prediction = (frame: Frame, shown: PredictionShown, bins: Results["bins"]) =>
   html`<li>
     <p class="row">
-      <a href=${frame.at(agentPage(shown.agent_id))}>${named(shown.agent_name)}</a>
+      ${agentLink(frame, shown.agent_id, named(shown.agent_name))}
       <span>${said(shown)}</span>
       ${earned(shown)} ${shown.leaf_index === null ? null : html`<span>entry ${shown.leaf_index}</span>`}
       ${proofLinks(frame, predictionProof(shown.commit), `${shown.agent_name}'s prediction`)}
@@ -111,7 +111,7 @@ export const predictionList = (frame: Frame, results: Results, meaning: Html) =>
 }
 
 /** Before the deadline: how many there are, and why nothing more is said. */
-export const sealedPredictions = (count: number, soFar: string) =>
+export const sealedPredictions = (count: number, soFar: Html) =>
   html`<p>
     ${count === 0 ? "Nobody has predicted yet." : html`So far ${soFar}.`} Who said what is sealed until the
     deadline: the public log has only hashes, from which nothing can be guessed.

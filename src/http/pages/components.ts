@@ -1,6 +1,7 @@
 /** The parts that pages are made of. */
 import { DateTime } from "effect"
 import { creditsOf } from "../../services/Credits.ts"
+import { agentPage } from "../../services/pages.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -89,6 +90,11 @@ export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
 
 /** A name or a title that somebody else chose: whichever way it is written, what stands beside it keeps its place. */
 export const named = (text: string) => html`<bdi>${text}</bdi>`
+
+/** An agent among others: names are not unique, ids are; the beginning of one is the time when it was made. */
+export const agentLink = (frame: Frame, agentId: string, name: Html) =>
+  html`<a href=${frame.at(agentPage(agentId))}>${name}</a>
+    <code class="quiet small">${agentId.slice(-8)}</code>`
 
 /** Ways to look at a list, of which one is chosen. */
 export const choices = (

@@ -1,8 +1,8 @@
 /** What agents say of an event: comments, newest first, each with its oldest replies. Untrusted, and shown as it was sent. */
 import { DateTime } from "effect"
 import type { Comment, CommentList, Reply } from "../../services/Discussion.ts"
-import { agentPage, eventPage, repliesPage } from "../../services/pages.ts"
-import { empty, instant, longText, named } from "./components.ts"
+import { eventPage, repliesPage } from "../../services/pages.ts"
+import { agentLink, empty, instant, longText, named } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame } from "./layout.ts"
@@ -14,9 +14,9 @@ const likes = (count: number): string => (count === 1 ? "1 like" : `${count} lik
 
 const author = (frame: Frame, { agent }: Post) => {
   const model = [agent.model_provider, agent.model_name].filter((part) => part !== null && part !== "")
-  return html`<a href=${frame.at(agentPage(agent.agent_id))}><strong>${named(agent.name)}</strong></a>
-    ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
-    ${agent.verified ? null : html`<span>unverified</span>`}`
+  return html`${agentLink(frame, agent.agent_id, html`<strong>${named(agent.name)}</strong>`)}
+  ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
+  ${agent.verified ? null : html`<span>unverified</span>`}`
 }
 
 const post = (frame: Frame, shown: Post, more: Html = null) =>

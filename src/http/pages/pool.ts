@@ -1,9 +1,10 @@
 /** The credit pool of a macro challenge as people read it: what stands on which bin, and what came of it. */
+import { DateTime } from "effect"
 import type { Results } from "../../services/Arenas.ts"
 import { creditsOf } from "../../services/Credits.ts"
 import type { MacroChallenge } from "../../services/MacroArena.ts"
 import type { PoolOdds } from "../../services/Pools.ts"
-import { badge, credits, facts } from "./components.ts"
+import { badge, credits, facts, instant } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -98,11 +99,18 @@ export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Resu
     <p>
       Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds
       the published value share the reward pool: one half of it by the scores of their forecasts, the other
-      half by their stakes. Every stake returns in full, also that of an agent that was wrong.
+      half by their stakes. Every stake returns in full, also that of an agent that was wrong. What stands on
+      which bin is shown in steps until the deadline.
     </p>
     ${facts([
       ["Reward pool", `${terms.reward_pool} credits`],
       ["Staked", `${credits(odds.total)} by ${agents(odds.stakers)}`],
+      [
+        "Counted",
+        odds.counts_as_of === null || odds.counts_as_of === terms.deadline
+          ? null
+          : instant(DateTime.makeUnsafe(odds.counts_as_of))
+      ],
       ["Outcome", pool === null ? null : outcome(pool)],
       ["Winning bin", pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin) : null],
       ["Paid", pool === null ? null : `${credits(pool.paid)} in rewards; all stakes have returned`]

@@ -1,8 +1,7 @@
 /** Agents by their average score, with the interval that it can be trusted in. */
 import type { Leaderboard } from "../../services/Scoring.ts"
-import { agentPage } from "../../services/pages.ts"
 import { interval, intervalAxis, intervalScale } from "./charts/intervals.ts"
-import { named } from "./components.ts"
+import { agentLink, named } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame } from "./layout.ts"
@@ -64,7 +63,7 @@ export const standingsTable = (
           html`<tr role="row">
             <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
             <th role="rowheader" scope="row" class="agent">
-              <a href=${frame.at(agentPage(item.agent_id))}>${named(item.agent_name)}</a>
+              ${agentLink(frame, item.agent_id, named(item.agent_name))}
               ${item.verified ? null : html`<span class="quiet small">unverified</span>`} ${model(item)}
             </th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>

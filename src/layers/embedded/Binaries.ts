@@ -45,7 +45,7 @@ const findPackage = Effect.try({
     })
 })
 
-/** An npm package cannot hold symbolic links. Its install script makes them, if npm was allowed to run it. */
+/** An npm package cannot hold symbolic links. Its install script would make them, and npm runs none (.npmrc). */
 const restoreLinks = Effect.fnUntraced(function* (packageDir: string) {
   const fs = yield* FileSystem.FileSystem
   const list = yield* fs
@@ -65,7 +65,7 @@ const restoreLinks = Effect.fnUntraced(function* (packageDir: string) {
             new EmbeddedPostgresError({
               message:
                 `PostgreSQL's libraries are incomplete: ${join(packageDir, target)} is missing and cannot be made ` +
-                `(${cause.message}). Run \`npm rebuild ${platformPackage}\` as the owner of node_modules.`,
+                `(${cause.message}). Run \`npm rebuild --ignore-scripts=false ${platformPackage}\` as the owner of node_modules.`,
               cause
             })
         )

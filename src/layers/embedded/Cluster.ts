@@ -13,7 +13,7 @@ export interface Cluster {
   readonly binaries: Binaries.Binaries
   readonly account: Account | null
   readonly clusterDir: string
-  /** Of the superuser `postgres` and of the role `auspex`. */
+  /** Of the superuser `postgres` and of the role `auspex`, which owns the database. */
   readonly password: string
 }
 

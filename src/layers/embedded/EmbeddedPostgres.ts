@@ -28,8 +28,10 @@ export interface Options {
 }
 
 export interface RunningPostgres {
-  /** Of the database `auspex` and its owner. It stays the same when the server has to be restarted. */
+  /** Of the database `auspex` and the role that runs. It stays the same when the server has to be restarted. */
   readonly url: Redacted.Redacted
+  /** Of the same and the role that owns it. */
+  readonly ownerUrl: Redacted.Redacted
   readonly clusterDir: string
   /** Of the postmaster that runs now. */
   readonly pid: number
@@ -90,7 +92,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const server = yield* Supervisor.supervise({ ...cluster, clusterDir }, options.settings ?? {})
   yield* Effect.forkScoped(ServerLog.prune(clusterDir))
   const running: RunningPostgres = {
-    url: yield* Database.prepare(cluster, server.port),
+    ...(yield* Database.prepare(cluster, server.port)),
     clusterDir,
     get pid() {
       return server.pid()

@@ -2,13 +2,13 @@
 import { createHash } from "node:crypto"
 import { DateTime, Option } from "effect"
 import { parseFeed } from "feedsmith"
+import { eventUrlFault } from "../../services/Events.ts"
 import { plainText } from "./plainText.ts"
 
 /** A feed that holds more has its newest ones first. */
 const mostItems = 200
 const longestTitle = 500
 const longestSummary = 2000
-const longestUrl = 2000
 
 export interface FeedItem {
   readonly title: string
@@ -63,7 +63,7 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
 const webAddress = (link: string | undefined, base: string): string | null => {
   if (link === undefined || !URL.canParse(link.trim(), base)) return null
   const url = new URL(link.trim(), base)
-  return /^https?:$/.test(url.protocol) && url.href.length <= longestUrl ? url.href : null
+  return eventUrlFault(url) === undefined ? url.href : null
 }
 
 /** The address without what only tells where a reader came from. */

@@ -2,10 +2,11 @@
 import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
 import { FeedSource, FeedsUnusable } from "../../services/FeedIngestion.ts"
+import { list } from "../../services/lists.ts"
 import { isOwnMachine, literalAddress } from "../keys/jwksUrl.ts"
 import { isPublicAddress } from "../keys/publicAddresses.ts"
 
-const FeedList = Schema.Struct({ feeds: Schema.Array(FeedSource).check(Schema.isBetweenLength(1, 500)) })
+const FeedList = Schema.Struct({ feeds: list(FeedSource, { minimum: 1, maximum: 500 }) })
 const decode = Schema.decodeUnknownEffect(FeedList)
 
 /** What is wrong with the address of a feed, if anything. The name is looked up, and judged, when it is fetched. */

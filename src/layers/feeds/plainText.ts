@@ -2,6 +2,7 @@
  * Markup as plain text, in one pass. This is about looks alone: what comes out of it is shown escaped like every other
  * text, so nothing depends on every trick being seen through.
  */
+import { maxRawLength, toNfc } from "../../services/text.ts"
 
 /** What is inside is not for readers. */
 const unseen: ReadonlySet<string> = new Set([
@@ -91,12 +92,11 @@ const refused = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/g
 
 /** One line of at most so many characters, without markup and without what no text of ours may hold. */
 export const plainText = (markup: string, longest: number): string => {
-  const text = decoded(withoutTags(markup.slice(0, mostMarkup)))
-    .toWellFormed()
-    .normalize("NFC")
+  const line = decoded(withoutTags(markup.slice(0, mostMarkup)))
     .replaceAll(/\s+/gu, " ")
     .replaceAll(refused, "")
     .trim()
+  const text = toNfc(line.slice(0, maxRawLength(longest)).toWellFormed())
   const characters = [...text]
   return characters.length <= longest
     ? text

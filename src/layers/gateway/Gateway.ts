@@ -12,7 +12,7 @@ import { modelNamed } from "./configuration.ts"
 import { Configured } from "./Configured.ts"
 import { makeCooldown } from "./cooldown.ts"
 import { Leaving } from "./leaving.ts"
-import { badCall, configuredOnly, noGateway, unknownModel } from "./letIn.ts"
+import { badCall, configuredOnly, leastCost, noGateway, unknownModel } from "./letIn.ts"
 import { inStyle, refusal } from "./refusal.ts"
 import { makeRouting } from "./routing.ts"
 import { admitCount } from "./styles/index.ts"
@@ -135,6 +135,12 @@ const make = Effect.gen(function* () {
     return yield* countedPrompt(read.success, named.model.imageTokens)
   })
 
+  const checkCredit: Gateway["Service"]["checkCredit"] = Effect.fn("Gateway.checkCredit")(function* (holder) {
+    const { configuration } = yield* configuredOnly(configured.current)
+    const least = leastCost(configuration)
+    if (least > 0n) yield* billing.covers(holder, least)
+  })
+
   const models = Effect.map(
     configured.current,
     Option.match({
@@ -150,7 +156,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  return Gateway.of({ begin, call, countTokens, models, refusal, inStyle })
+  return Gateway.of({ begin, call, checkCredit, countTokens, models, refusal, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

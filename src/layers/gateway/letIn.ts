@@ -6,8 +6,8 @@ import type { Style } from "../../services/Gateway.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import type { InForce } from "./Configured.ts"
 import { modelNamed } from "./configuration.ts"
-import type { ModelSetting } from "./configuration.ts"
-import { admit } from "./styles/index.ts"
+import type { Configuration, ModelSetting } from "./configuration.ts"
+import { admit, tokensAMessage } from "./styles/index.ts"
 import type { Admitted, Refused } from "./styles/types.ts"
 
 export interface LetIn {
@@ -20,7 +20,8 @@ export interface LetIn {
   readonly atMost: bigint
 }
 
-export const badCall = ({ message, param }: Refused) => new BadCall({ detail: message, param })
+export const badCall = ({ code, message, param }: Refused) =>
+  new BadCall({ detail: message, param, ...(code !== undefined && { code }) })
 
 const longestShown = 100
 
@@ -45,11 +46,17 @@ export const configuredOnly = <A>(found: Effect.Effect<Option.Option<A>>) =>
  * An upper bound: a text's bytes bound its tokens, and nothing longer than what the client or the model allows is
  * generated, so many times.
  */
-const bound = ({ choices, images, maxTokens, textTokensBound }: Admitted, model: ModelSetting) =>
+const costBound = ({ choices, images, maxTokens, textTokensBound }: Admitted, model: ModelSetting) =>
   costOf(model.price, {
     prompt: textTokensBound + images * model.imageTokens,
     completion: (maxTokens ?? model.maxOutputTokens) * choices
   })
+
+/** What every call reserves: one message without a text, answered by one token, of the cheapest model. */
+export const leastCost = ({ models }: Configuration): bigint =>
+  [...models.values()]
+    .map(({ price }) => costOf(price, { prompt: tokensAMessage, completion: 1 }))
+    .reduce((least, cost) => (cost < least ? cost : least))
 
 export const letIn = (
   inForce: InForce,
@@ -71,5 +78,5 @@ export const letIn = (
       })
     )
   }
-  return Exit.succeed({ admitted, inForce, model, pinned, atMost: bound(admitted, model) })
+  return Exit.succeed({ admitted, inForce, model, pinned, atMost: costBound(admitted, model) })
 }

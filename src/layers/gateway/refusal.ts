@@ -3,7 +3,12 @@ import { Match } from "effect"
 import type { Answer, CallError, RefusedRequest, Style } from "../../services/Gateway.ts"
 import { errorBody } from "./styles/index.ts"
 
-const bodyStatus = { invalid_request: 400, payload_too_large: 413, unsupported_media_type: 415 } as const
+const bodyStatus = {
+  invalid_request: 400,
+  too_many_values: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415
+} as const
 
 /** The HTTP status that an error is answered with. */
 export const statusOf = Match.type<CallError>().pipe(

@@ -6,11 +6,11 @@ import { Clock, Deferred, Duration, Effect, Layer, Option, Result, Semaphore } f
 import type { Scope } from "effect"
 import { KeySets } from "../../services/KeySets.ts"
 import type { AssertionKey } from "../../services/KeySets.ts"
-import { TooManyRequests } from "../../services/Limits.ts"
+import { countedAddress, TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
-import { fetchDocument } from "./fetchDocument.ts"
-import type { FetchFailed } from "./fetchDocument.ts"
-import { jwksUrlFault } from "./jwksUrl.ts"
+import { addressesOf, dnsLookup, fetchAt } from "./fetchDocument.ts"
+import type { Addresses, FetchFailed } from "./fetchDocument.ts"
+import { isOwnMachine, jwksUrlFault } from "./jwksUrl.ts"
 import { readKeySet } from "./keySetDocument.ts"
 
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
@@ -18,7 +18,10 @@ const kept = minutes(5)
 const keptWithoutNews = minutes(24 * 60)
 /** Nobody makes us ask one place more often than this, whatever they send. */
 const cooldown = minutes(1)
-const mostAtOnce = 16
+/** Fetches at once, so that hosts that hang keep few others waiting. Of a provider's many hosts each may have one address. */
+const mostAtOnce = 64
+const mostOfHost = 2
+const mostOfAddress = 8
 const mostRemembered = 1000
 /** What a caller waits for a fetch, those in front of it included. */
 const patience = Duration.seconds(5)
@@ -26,7 +29,44 @@ const patience = Duration.seconds(5)
 const fetchLimits = { mostBytes: 64 * 1024, mostMillis: 3000 }
 
 type Keys = ReadonlyMap<string, AssertionKey>
-type Fetch = (url: URL, ownMachine: boolean) => Effect.Effect<Uint8Array, FetchFailed>
+
+/** How a key set is had; the real way but in tests. */
+export interface Source {
+  readonly addressesOf: (url: URL) => Effect.Effect<Addresses, FetchFailed>
+  readonly fetchAt: (url: URL, addresses: Addresses) => Effect.Effect<Uint8Array, FetchFailed>
+}
+
+const realSource = (ownMachine: boolean): Source => {
+  const byDns = dnsLookup()
+  const options = (url: URL) => ({
+    ...fetchLimits,
+    ownMachine,
+    ...(!(ownMachine && isOwnMachine(url)) && { resolve: byDns })
+  })
+  return {
+    addressesOf: (url) => addressesOf(url, options(url)),
+    fetchAt: (url, addresses) => Effect.map(fetchAt(url, addresses, options(url)), ({ bytes }) => bytes)
+  }
+}
+
+/** Lets through so many at a time of each key. */
+const turnsOf = (most: number) => {
+  const turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
+  return (key: string) =>
+    <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => {
+        const turn = turns.get(key) ?? { semaphore: Semaphore.makeUnsafe(most), users: 0 }
+        turns.set(key, turn)
+        turn.users += 1
+        return Effect.ensuring(
+          turn.semaphore.withPermit(effect),
+          Effect.sync(() => {
+            turn.users -= 1
+            if (turn.users === 0) turns.delete(key)
+          })
+        )
+      })
+}
 
 interface Remembered {
   readonly keys: Keys
@@ -37,13 +77,15 @@ interface Remembered {
 
 const none: Remembered = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infinity }
 
-/** `fetch` is the real one but in tests. */
 export const make = Effect.fnUntraced(function* (
-  fetch: Fetch = (url, ownMachine) => fetchDocument(url, { ...fetchLimits, ownMachine })
+  given?: Source
 ): Effect.fn.Return<KeySets["Service"], never, Settings | Scope.Scope> {
   const { ownMachineKeySets: ownMachine } = yield* Settings
+  const source = given ?? realSource(ownMachine)
   const scope = yield* Effect.scope
   const turns = yield* Semaphore.make(mostAtOnce)
+  const hostTurns = turnsOf(mostOfHost)
+  const addressTurns = turnsOf(mostOfAddress)
   const memory = new Map<string, Remembered>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
@@ -58,7 +100,16 @@ export const make = Effect.fnUntraced(function* (
   const load = Effect.fnUntraced(function* (url: string) {
     const fault = jwksUrlFault(url, { ownMachine })
     if (fault !== undefined) return yield* Effect.fail(fault)
-    const document = yield* Effect.mapError(fetch(new URL(url), ownMachine), ({ reason }) => reason)
+    const place = new URL(url)
+    const document = yield* source.addressesOf(place).pipe(
+      Effect.flatMap((addresses) =>
+        source
+          .fetchAt(place, addresses)
+          .pipe(turns.withPermit, addressTurns(countedAddress(addresses[0].address)))
+      ),
+      hostTurns(place.hostname),
+      Effect.mapError(({ reason }) => reason)
+    )
     const keys = readKeySet(document)
     return yield* Effect.mapError(Effect.fromOption(keys), () => "it is no key set")
   })
@@ -87,17 +138,24 @@ export const make = Effect.fnUntraced(function* (
       underWay.delete(url)
       return Deferred.succeed(done, undefined)
     })
-    yield* turns
-      .withPermit(refresh(url))
-      .pipe(Effect.interruptible, Effect.ensuring(finish), Effect.forkIn(scope))
+    yield* refresh(url).pipe(Effect.interruptible, Effect.ensuring(finish), Effect.forkIn(scope))
     return yield* Effect.interruptible(Deferred.await(done))
   }, Effect.uninterruptible)
 
-  const find: KeySets["Service"]["find"] = Effect.fn("KeySets.find")(function* (url, kid) {
+  const find: KeySets["Service"]["find"] = Effect.fn("KeySets.find")(function* (
+    url,
+    kid,
+    mayFetch = Effect.void
+  ) {
     const now = yield* Clock.currentTimeMillis
-    const { askedAt, fetchedAt, keys } = memory.get(url) ?? none
-    const isFresh = now - fetchedAt < kept
-    if (now - askedAt >= cooldown && !(isFresh && keys.has(kid))) {
+    const isWanted = () => {
+      const { askedAt, fetchedAt, keys } = memory.get(url) ?? none
+      const isFresh = now - fetchedAt < kept
+      return now - askedAt >= cooldown && !(isFresh && keys.has(kid))
+    }
+    if (isWanted()) yield* mayFetch
+    // Somebody else may have fetched it in the meantime.
+    if (isWanted()) {
       yield* refreshed(url).pipe(
         Effect.timeoutOrElse({
           duration: patience,

@@ -2,13 +2,14 @@
  * Fetches a document from a place that a stranger has named, so: only addresses that were vetted are connected to (a name
  * cannot resolve to something else in between), no redirects followed, no compression, no cookies, bounded time and bytes.
  */
-import { lookup as systemLookup } from "node:dns"
+import { lookup as systemLookup, Resolver } from "node:dns"
 import type { LookupAddress, LookupAllOptions } from "node:dns"
 import { request as httpRequest } from "node:http"
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
+import { isIP } from "node:net"
 import type { LookupFunction } from "node:net"
-import { Data, Effect } from "effect"
+import { Array as Arr, Data, Effect } from "effect"
 import { isOwnMachine, literalAddress } from "./jwksUrl.ts"
 import { isPublicAddress } from "./publicAddresses.ts"
 
@@ -20,6 +21,29 @@ type Resolve = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: Array<LookupAddress>) => void
 ) => void
+
+/**
+ * Names of strangers are asked for by DNS alone. The system's own look-ups each wait on one of the few threads that reading
+ * and writing files needs, too, and whoever runs the name server says for how long.
+ */
+export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
+  const resolver = new Resolver({ timeout: 1000, tries: 2 })
+  if (servers !== undefined) resolver.setServers(servers)
+  return (name, _options, callback) => {
+    const found: Array<LookupAddress> = []
+    let answers = 0
+    const take =
+      (family: 4 | 6) => (error: NodeJS.ErrnoException | null, addresses: ReadonlyArray<string>) => {
+        if (error === null) found.push(...addresses.map((address) => ({ address, family })))
+        answers += 1
+        if (answers < 2) return
+        found.sort((left, right) => left.family - right.family)
+        callback(found.length > 0 ? null : new Error("the name has no address"), found)
+      }
+    resolver.resolve4(name, take(4))
+    resolver.resolve6(name, take(6))
+  }
+}
 
 export interface FetchOptions {
   readonly mostBytes: number
@@ -38,19 +62,45 @@ export interface FetchOptions {
 
 const loopback = (address: string): boolean => address === "127.0.0.1" || address === "::1"
 
-/** Answers addresses only when every one of them is allowed: a mixed answer is an attempt at something. */
-const vetted =
-  (resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction =>
-  (name, options, callback) => {
-    resolve(name, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? []
-      if (error !== null || first === undefined) return callback(error ?? new Error("no address"), [])
-      if (!addresses.every(({ address }) => isAllowed(address))) {
-        return callback(new Error("the name resolves to an address that is not allowed"), [])
+export type Addresses = Arr.NonEmptyReadonlyArray<LookupAddress>
+
+/**
+ * The addresses of a URL, only when every one of them is allowed: a mixed answer is an attempt at something. The time limit is
+ * the network's, not the program's clock.
+ */
+export const addressesOf = (
+  url: URL,
+  { isAllowed, mostMillis, ownMachine, resolve = systemLookup }: FetchOptions
+): Effect.Effect<Addresses, FetchFailed> =>
+  Effect.callback((resume) => {
+    const allowed = isAllowed ?? (ownMachine && isOwnMachine(url) ? loopback : isPublicAddress)
+    const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
+    const literal = literalAddress(url.hostname)
+    if (literal !== undefined) {
+      return allowed(literal)
+        ? resume(Effect.succeed([{ address: literal, family: isIP(literal) }]))
+        : fail("the address is not allowed")
+    }
+    const timer = setTimeout(() => fail(`its name was not found within ${mostMillis} ms`), mostMillis)
+    resolve(url.hostname, { all: true }, (error, addresses) => {
+      clearTimeout(timer)
+      if (error !== null || !Arr.isReadonlyArrayNonEmpty(addresses))
+        return fail(error?.message ?? "no address")
+      if (!addresses.every(({ address }) => allowed(address))) {
+        return fail("the name resolves to an address that is not allowed")
       }
-      return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family)
+      return resume(Effect.succeed(addresses))
     })
-  }
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+/** Whoever connects gets these: a name that is asked for again might lead elsewhere. */
+const pinned =
+  (addresses: Addresses): LookupFunction =>
+  (_name, options, callback) =>
+    options.all === true
+      ? callback(null, [...addresses])
+      : callback(null, addresses[0].address, addresses[0].family)
 
 const ownHeaders = {
   accept: "application/jwk-set+json, application/json",
@@ -64,30 +114,18 @@ export interface FetchedAnswer {
   readonly bytes: Uint8Array
 }
 
-/** What is answered. The time limit is the network's, not the program's clock. */
-export const fetchAnswer = (
+/** What is answered at these addresses. The time limit is the network's, not the program's clock. */
+export const fetchAt = (
   url: URL,
-  {
-    ca,
-    headers = {},
-    isAllowed,
-    mostBytes,
-    mostMillis,
-    ownMachine,
-    resolve = systemLookup,
-    statuses = [200]
-  }: FetchOptions
+  addresses: Addresses,
+  { ca, headers = {}, mostBytes, mostMillis, statuses = [200] }: FetchOptions
 ): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.callback((resume) => {
-    const allowed = isAllowed ?? (ownMachine && isOwnMachine(url) ? loopback : isPublicAddress)
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
-    const literal = literalAddress(url.hostname)
-    // A literal is not looked up, so it is vetted here.
-    if (literal !== undefined && !allowed(literal)) return fail("the address is not allowed")
     const options = {
       agent: false,
       headers: { ...ownHeaders, ...headers },
-      lookup: vetted(resolve, allowed),
+      lookup: pinned(addresses),
       signal: AbortSignal.timeout(mostMillis),
       ...(ca !== undefined && { ca })
     } as const
@@ -135,6 +173,6 @@ export const fetchAnswer = (
     return Effect.sync(() => request.destroy())
   })
 
-/** The bytes of the document that is there. */
-export const fetchDocument = (url: URL, options: FetchOptions): Effect.Effect<Uint8Array, FetchFailed> =>
-  Effect.map(fetchAnswer(url, options), ({ bytes }) => bytes)
+/** What is answered. */
+export const fetchAnswer = (url: URL, options: FetchOptions): Effect.Effect<FetchedAnswer, FetchFailed> =>
+  Effect.flatMap(addressesOf(url, options), (addresses) => fetchAt(url, addresses, options))

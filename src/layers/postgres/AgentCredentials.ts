@@ -3,7 +3,7 @@
  * before the claims, and what uses an assertion up comes last, so that a stranger can neither learn nor spend anything.
  */
 import { createPublicKey } from "node:crypto"
-import { Clock, DateTime, Effect, Layer, Option, Result, Schema } from "effect"
+import { Clock, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AgentCredentials } from "../../services/AgentCredentials.ts"
 import type {
@@ -14,7 +14,7 @@ import type {
 } from "../../services/AgentCredentials.ts"
 import { AgentId, isUuid } from "../../services/identifiers.ts"
 import { KeySets } from "../../services/KeySets.ts"
-import { Limits } from "../../services/Limits.ts"
+import type { TooManyRequests } from "../../services/Limits.ts"
 import { AuthMethod } from "../../services/Registry.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidClient, tokenPath } from "../../services/Tokens.ts"
@@ -22,7 +22,8 @@ import { claimsFault, clockSkew, readAssertion } from "../keys/assertion.ts"
 import type { Assertion } from "../keys/assertion.ts"
 import { assertionKey } from "../keys/publicKeys.ts"
 import { sameHash, sha256 } from "../secrets.ts"
-import { at, maybe, orDefect, run } from "./query.ts"
+import { at, maybe, orDefect, run, transaction } from "./query.ts"
+import { makeTokenFailures } from "./tokenFailures.ts"
 
 const Row = Schema.Struct({
   id: AgentId,
@@ -33,6 +34,14 @@ const Row = Schema.Struct({
   epoch: Schema.Int
 })
 type Row = typeof Row.Type
+
+/** Credentials that were sent, and whose they are said to be. */
+interface Attempt {
+  readonly agentId: string
+  readonly prove: (
+    found: Option.Option<Row>
+  ) => Effect.Effect<{ readonly agent: Row; readonly once: Proof["once"] }, InvalidClient | TooManyRequests>
+}
 
 /** Compared with when the agent is unknown, so that both answers take the same work. */
 const nobodysHash = sha256("nobody")
@@ -49,7 +58,7 @@ const trimMargin = { minutes: 1 }
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const limits = yield* Limits
+  const failures = yield* makeTokenFailures
   const keySets = yield* KeySets
   const row = maybe(Row)
   const audience = settings.baseUrl + tokenPath
@@ -65,31 +74,38 @@ const make = Effect.gen(function* () {
         )
       : Effect.succeedNone
 
-  const bySecret = Effect.fnUntraced(function* (presented: PresentedSecret) {
-    const found = yield* find(presented.agentId)
-    const hash = Option.match(found, { onNone: () => nobodysHash, onSome: (agent) => agent.secret_hash })
-    const matches = sameHash(sha256(presented.clientSecret), hash)
-    return Option.isSome(found) && matches ? found.value : yield* unknown()
+  /** Counts a refusal at this address, and of the agent that was tried there, if it exists. */
+  const countingRefusals =
+    (address: string, tried: Option.Option<Pick<Row, "id">> = Option.none()) =>
+    <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.tapError(effect, (error) =>
+        error instanceof InvalidClient
+          ? failures.count(address, Option.getOrUndefined(tried)?.id)
+          : Effect.void
+      )
+
+  const bySecret = ({ agentId, clientSecret }: PresentedSecret): Attempt => ({
+    agentId,
+    prove: Effect.fnUntraced(function* (found) {
+      const hash = Option.match(found, { onNone: () => nobodysHash, onSome: (agent) => agent.secret_hash })
+      const matches = sameHash(sha256(clientSecret), hash)
+      const agent = Option.isSome(found) && matches ? found.value : yield* unknown()
+      return { agent, once: (work) => work }
+    })
   })
 
-  const keyOf = Effect.fnUntraced(function* (agent: Row, { header }: Assertion) {
+  const keyOf = Effect.fnUntraced(function* (agent: Row, { header }: Assertion, address: string) {
     if (agent.public_key !== null) return Option.some(assertionKey(createPublicKey(agent.public_key)))
     if (agent.jwks_url === null || header.kid === undefined) return Option.none()
-    return yield* keySets.find(agent.jwks_url, header.kid)
+    return yield* keySets.find(agent.jwks_url, header.kid, failures.checkAddress(address))
   })
 
-  const byAssertion = Effect.fnUntraced(function* (presented: PresentedAssertion) {
-    const read = readAssertion(presented.clientAssertion)
-    if (Result.isFailure(read)) return yield* refused(`client_assertion ${read.failure}`)
-    const assertion = read.success
-    const found = yield* find(presented.agentId ?? assertion.claims.sub)
-    if (Option.isNone(found)) return yield* unknown()
-    const agent = found.value
+  const signer = Effect.fnUntraced(function* (agent: Row, assertion: Assertion, address: string) {
     const now = (yield* Clock.currentTimeMillis) / 1000
     const fault = claimsFault(assertion.claims, { agentId: agent.id, audience, now })
     // No key set is fetched for what would be refused anyway; else the signature comes before the claims.
     if (fault !== undefined && agent.jwks_url !== null) return yield* refused(`client_assertion ${fault}`)
-    const key = yield* keyOf(agent, assertion)
+    const key = yield* keyOf(agent, assertion, address)
     const { header, signature, signed } = assertion
     const isSigned = Option.exists(
       key,
@@ -98,62 +114,57 @@ const make = Effect.gen(function* () {
     if (!isSigned) return yield* unknown()
     // Whoever gets here has the key, and may know what is wrong.
     if (fault !== undefined) return yield* refused(`client_assertion ${fault}`)
-    return { agent, assertion }
+    return agent
   })
 
-  const countingRefusals =
-    (address: string) =>
-    <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-      Effect.tapError(effect, (error) =>
-        error instanceof InvalidClient ? limits.take("token_failures", address) : Effect.void
-      )
-
   /** The insert decides; it waits for one of another replica that is under way. */
-  const take = ({ agent, assertion: { claims } }: { readonly agent: Row; readonly assertion: Assertion }) =>
+  const take = (agent: Row, { claims }: Assertion) =>
     orDefect(sql`
       insert into used_assertions (agent_id, jti, expires_at)
       values (${agent.id}::uuid, ${claims.jti}, ${at(DateTime.makeUnsafe((claims.exp + clockSkew) * 1000))})
       on conflict do nothing returning 1`).pipe(Effect.map((taken) => taken.length > 0))
 
-  const proofBySecret = Effect.fnUntraced(function* (presented: PresentedSecret) {
-    const agent = yield* bySecret(presented)
-    const proof: Proof = { agentId: agent.id, epoch: agent.epoch, once: (work) => work }
-    return { agent, proof }
-  })
-
-  const proofByAssertion = Effect.fnUntraced(function* (presented: PresentedAssertion) {
-    const proven = yield* byAssertion(presented)
-    const { agent } = proven
-    const proof: Proof = {
-      agentId: agent.id,
-      epoch: agent.epoch,
-      once: (work) =>
-        Effect.gen(function* () {
-          const isFirst = yield* take(proven)
-          return isFirst ? Option.some(yield* Effect.result(work)) : Option.none()
-        }).pipe(
-          sql.withTransaction,
-          orDefect,
-          Effect.flatMap(Effect.fromOption),
-          Effect.mapError(() => refused("client_assertion claim jti: The assertion was used before")),
-          Effect.flatMap(Effect.fromResult),
-          countingRefusals(presented.address)
-        )
-    }
-    return { agent, proof }
-  })
+  const byAssertion = ({ address, agentId, clientAssertion }: PresentedAssertion) =>
+    Effect.fromResult(readAssertion(clientAssertion)).pipe(
+      Effect.mapError((fault) => refused(`client_assertion ${fault}`)),
+      Effect.map((assertion): Attempt => ({
+        agentId: agentId ?? assertion.claims.sub,
+        prove: Effect.fnUntraced(function* (found) {
+          const agent = yield* Option.isNone(found) ? unknown() : signer(found.value, assertion, address)
+          return {
+            agent,
+            once: (work) =>
+              Effect.gen(function* () {
+                const isFirst = yield* take(agent, assertion)
+                return isFirst ? Option.some(yield* Effect.result(work)) : Option.none()
+              }).pipe(
+                transaction(sql),
+                Effect.flatMap(Effect.fromOption),
+                Effect.mapError(() => refused("client_assertion claim jti: The assertion was used before")),
+                Effect.flatMap(Effect.fromResult),
+                countingRefusals(address, Option.some(agent))
+              )
+          }
+        })
+      }))
+    )
 
   const prove = Effect.fnUntraced(function* (
     presented: PresentedCredentials,
     isAllowed: (method: typeof AuthMethod.Type) => boolean
   ) {
-    yield* limits.check("token_failures", presented.address)
-    const proven = "clientSecret" in presented ? proofBySecret(presented) : proofByAssertion(presented)
-    return yield* proven.pipe(
-      Effect.filterOrFail(({ agent }) => isAllowed(agent.auth_method), unknown),
-      Effect.map(({ proof }) => proof),
-      countingRefusals(presented.address)
+    const { address } = presented
+    const attempt = yield* "clientSecret" in presented
+      ? Effect.succeed(bySecret(presented))
+      : countingRefusals(address)(byAssertion(presented))
+    yield* failures.checkAgent(address, attempt.agentId)
+    const found = yield* find(attempt.agentId)
+    const { agent, once } = yield* attempt.prove(found).pipe(
+      Effect.filterOrFail((proven) => isAllowed(proven.agent.auth_method), unknown),
+      countingRefusals(address, found)
     )
+    const proof: Proof = { agentId: agent.id, epoch: agent.epoch, once }
+    return proof
   })
 
   const verify: AgentCredentials["Service"]["verify"] = Effect.fn("AgentCredentials.verify")(

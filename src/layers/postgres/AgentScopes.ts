@@ -7,6 +7,23 @@ import type { AgentId } from "../../services/identifiers.ts"
 import { Scope, allScopes, effectiveScopes } from "../../services/Scopes.ts"
 import { column, maybe } from "./query.ts"
 
+/**
+ * What agents `a` asked for, in the order of the interface's list. `llm:keys`, its last, has a column of its own, which is
+ * null of agents that registered before there was this scope: they have it with `prediction:submit`.
+ */
+const makesKeys =
+  "coalesce(a.makes_gateway_keys, a.requested_scopes && '{prediction:submit,prediction:write}')"
+export const requestedScopesColumn = (sql: SqlClient.SqlClient) =>
+  sql.literal(
+    `case when ${makesKeys} then a.requested_scopes || array['llm:keys'] else a.requested_scopes end as requested_scopes`
+  )
+
+/** The same as an agent's row has it. */
+export const scopeColumns = (requested: ReadonlyArray<Scope>) => ({
+  requested_scopes: requested.filter((scope) => scope !== "llm:keys"),
+  makes_gateway_keys: requested.includes("llm:keys")
+})
+
 const Row = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
 
 const note = (withheld: ReadonlyArray<Scope>): string =>
@@ -38,19 +55,21 @@ const make = Effect.gen(function* () {
 
   const get: AgentScopes["Service"]["get"] = Effect.fn("AgentScopes.get")(function* (agentId) {
     const found = yield* row(sql`
-      select requested_scopes, claimed_at is not null as claimed from agents where id = ${agentId}::uuid`)
+      select ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed from agents a where a.id = ${agentId}::uuid`)
     return yield* answer(agentId, found)
   })
 
   const add: AgentScopes["Service"]["add"] = Effect.fn("AgentScopes.add")(function* (agentId, change) {
+    const added = scopeColumns(change.add)
     // One statement, in the order of the interface's list: of two changes at once neither is lost.
     const found = yield* row(sql`
       update agents a set requested_scopes = array(
           select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
-           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", change.add)})
-           order by known.place)
-       where id = ${agentId}::uuid
-      returning requested_scopes, claimed_at is not null as claimed`)
+           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", added.requested_scopes)})
+           order by known.place),
+             makes_gateway_keys = ${sql.literal(makesKeys)} or ${added.makes_gateway_keys}
+       where a.id = ${agentId}::uuid
+      returning ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed`)
     return yield* answer(agentId, found)
   })
 

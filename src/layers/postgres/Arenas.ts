@@ -17,11 +17,13 @@ import { Targets } from "../../services/Targets.ts"
 import { makePaperSignals } from "./arenas/paperSignals.ts"
 import { makePredict } from "./arenas/predict.ts"
 import { makeReads } from "./arenas/reads.ts"
-import { challengeColumns, countsOfChallenge, hasStatus } from "./arenas/challengeRows.ts"
+import { countsOfChallenge, hasStatus, statusOf } from "./arenas/challengeRows.ts"
 import { cancelChallenge } from "./arenas/cancelChallenge.ts"
+import { areCountsLive, countsAsOf, publishCounts } from "./arenas/countSteps.ts"
 import { challengeCreate } from "./log/entries.ts"
 import type { CreatedChallenge } from "./log/entries.ts"
 import { at, decimal, many, maybe, one, orDefect, run } from "./query.ts"
+import { iso } from "./wire.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
@@ -45,11 +47,29 @@ const make = Effect.gen(function* () {
   const predict = yield* makePredict(signals)
   const reads = yield* makeReads
 
+  /** Directional challenges `c`; the caller adds conditions, order and limit. */
+  const selectChallenges = (now: DateTime.Utc) => sql`
+    select c.id::text, c.type, c.kind, c.event_id, c.question, c.target as asset, ${statusOf(sql, now)} as status,
+           ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
+           ${iso(sql, "c.resolve_at")} as resolve_at, c.open_price::float8 as open_price,
+           n.bullish + n.bearish + n.neutral as prediction_count, s.bullish as bullish_count,
+           s.bearish as bearish_count, s.neutral as neutral_count,
+           ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of, c.resolution_criteria,
+           c.resolution_criteria_zh, c.dead_zone_pct::float8 as dead_zone_pct, c.cancel_reason
+      from challenges c
+      ${countsOfChallenge(sql)}
+      left join lateral (select * from published_counts where challenge_id = c.id limit 1) k on true
+     cross join lateral (
+       select case when live then n.bullish else coalesce(k.bullish, 0) end as bullish,
+              case when live then n.bearish else coalesce(k.bearish, 0) end as bearish,
+              case when live then n.neutral else coalesce(k.neutral, 0) end as neutral
+         from (select ${areCountsLive(sql, settings.countsEvery, now)} as live) l) s`
+
   const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
     const now = yield* DateTime.now
     const found = yield* challenge(sql`
-      select ${challengeColumns(sql, now)} from challenges c ${countsOfChallenge(sql)}
+      ${selectChallenges(now)}
        where c.id = ${id}::uuid and c.type = 'directional'`)
     return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownChallenge(id)))
   })
@@ -64,8 +84,7 @@ const make = Effect.gen(function* () {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
     const rows = yield* challenges(sql`
-      select ${challengeColumns(sql, now)}
-        from challenges c ${countsOfChallenge(sql)}
+      ${selectChallenges(now)}
        where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
        limit ${page.limit + 1}`)
@@ -249,7 +268,22 @@ const make = Effect.gen(function* () {
     return current
   })
 
-  return Arenas.of({ get, list, active, predict, paperSignals: signals.list, create, cancel, ...reads })
+  const publishDue: Arenas["Service"]["publishDue"] = Effect.gen(function* () {
+    if (Option.isNone(settings.countsEvery)) return
+    yield* run(publishCounts(sql, settings.countsEvery.value, yield* DateTime.now))
+  }).pipe(Effect.withSpan("Arenas.publishDue"))
+
+  return Arenas.of({
+    get,
+    list,
+    active,
+    predict,
+    paperSignals: signals.list,
+    create,
+    cancel,
+    publishDue,
+    ...reads
+  })
 })
 
 export const layer = Layer.effect(Arenas, make)

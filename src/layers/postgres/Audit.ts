@@ -1,18 +1,23 @@
-import { DateTime, Effect, Layer, Option } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Audit, AuditEntry } from "../../services/Audit.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
-import { at, many, run } from "./query.ts"
+import { adminAudit } from "./log/entries.ts"
+import { at, many, maybe, run, transaction } from "./query.ts"
 import { iso } from "./wire.ts"
 
-const longestBody = 4000
+/** A request for credit is whole in it, however its reason is escaped: the ledger's check reads it. */
+const longestBody = 16_000
+
+const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("audit")
   const random = yield* SecureRandom.SecureRandom
   const entries = many(AuditEntry)
+  const headRow = maybe(Head)
 
   const begin: Audit["Service"]["begin"] = Effect.fn("Audit.begin")(function* (call) {
     const id = yield* random.uuidV7()
@@ -27,6 +32,19 @@ const make = Effect.gen(function* () {
   const complete: Audit["Service"]["complete"] = Effect.fn("Audit.complete")(function* (id, status) {
     yield* run(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
   })
+
+  const logHead: Audit["Service"]["logHead"] = transaction(sql)(
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      // Whoever asks at once waits for this row, and finds nothing new.
+      const head = yield* headRow(sql`
+          update audit_head set logged = count where logged < count returning count::float8 as count, hash`)
+      if (Option.isNone(head)) return
+      const { count, hash } = head.value
+      yield* run(sql`
+          insert into log_pending (type, entry) values ('admin.audit', ${adminAudit({ count, head: hash, at: now })})`)
+    })
+  ).pipe(Effect.withSpan("Audit.logHead"))
 
   const list: Audit["Service"]["list"] = Effect.fn("Audit.list")(function* (page) {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
@@ -43,7 +61,7 @@ const make = Effect.gen(function* () {
     return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
   })
 
-  return Audit.of({ begin, complete, list })
+  return Audit.of({ begin, complete, logHead, list })
 })
 
 export const layer = Layer.effect(Audit, make)

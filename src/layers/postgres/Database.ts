@@ -3,15 +3,15 @@
  * holds anything up for long.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Data, DateTime, Effect, Layer, Redacted } from "effect"
+import { Context, Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { Migrator, SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
+import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
 import * as LogConnection from "./log/LogConnection.ts"
 import { migrations } from "./migrations/index.ts"
 import * as Patient from "./Patient.ts"
 import { keepTexts } from "./preparedStatements.ts"
+import { grantTo } from "./privileges.ts"
 import { forgetTexts } from "./statementTexts.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
@@ -103,8 +103,21 @@ export const latestMigration = Math.max(...Object.keys(migrations).map((name) =>
 
 const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
 
-/** Brings the schema up to date and claims the database for this site. Replicas that start at once take turns. */
-export const migrate = Effect.fn("Database.migrate")(function* (site: Site) {
+const tooNew = (id: number) =>
+  new DatabaseMismatch({
+    message: `The database has migration ${id}, this program knows ${latestMigration}: start the newer program.`
+  })
+
+const otherSite = (stored: unknown, site: Site) =>
+  new DatabaseMismatch({
+    message: `The database serves the site "${String(stored)}", AUSPEX_SITE is "${site}": each site has a database of its own.`
+  })
+
+/**
+ * Brings the schema up to date and claims the database for this site, as the owner of the tables; `runsAs` is another role,
+ * which gets what it needs. Replicas that start at once take turns.
+ */
+export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runsAs?: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql.withTransaction(
     Effect.gen(function* () {
@@ -114,24 +127,113 @@ export const migrate = Effect.fn("Database.migrate")(function* (site: Site) {
       yield* run
       const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
       const id = Number(newest?.[0] ?? 0)
-      if (id > latestMigration) {
-        return yield* new DatabaseMismatch({
-          message: `The database has migration ${id}, this program knows ${latestMigration}: start the newer program.`
-        })
-      }
+      if (id > latestMigration) return yield* tooNew(id)
       const now = yield* DateTime.now
       yield* sql`
         insert into instance (site, created_at) values (${site}, ${DateTime.toDateUtc(now)}) on conflict do nothing`
       const [stored] = yield* sql`select site from instance`.values
-      if (stored?.[0] !== site) {
-        return yield* new DatabaseMismatch({
-          message: `The database serves the site "${String(stored?.[0])}", AUSPEX_SITE is "${site}": each site has a database of its own.`
-        })
-      }
+      if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
+      if (runsAs !== undefined) yield* grantTo(runsAs)
     })
   )
 })
 
-/** A pool on a migrated database. */
-export const layer = (options: { readonly url: Redacted.Redacted; readonly site: Site }) =>
-  Layer.effectDiscard(migrate(options.site)).pipe(Layer.provideMerge(client(options.url)))
+/** How a role stands to the tables of this database. */
+const Standing = Schema.Struct({
+  role: Schema.String,
+  owner: Schema.NullOr(Schema.String),
+  owns: Schema.Boolean,
+  reads: Schema.Boolean,
+  mayMake: Schema.Boolean
+})
+
+const decodeStanding = Schema.decodeUnknownEffect(Schema.Tuple([Standing]))
+
+const standing = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`
+    select current_user::text as role, pg_get_userbyid(c.relowner)::text as owner,
+           coalesce(pg_has_role(c.relowner, 'usage'), false) as owns,
+           coalesce(has_table_privilege(c.oid, 'select'), false) as reads,
+           coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayMake"
+      from (select to_regclass('effect_sql_migrations') as oid) m
+      left join pg_class c on c.oid = m.oid`
+  const [found] = yield* Effect.orDie(decodeStanding(rows))
+  return found
+})
+
+/** One connection of the owner, who migrates for the role that runs, if that is another. */
+const migrateAsOwner = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  site: Site,
+  runsAs: string | undefined
+) {
+  yield* Effect.gen(function* () {
+    const { owner, owns, role } = yield* standing
+    if (owner !== null && !owns) {
+      return yield* new DatabaseMismatch({
+        message: `The tables of the database belong to the role "${owner}", and AUSPEX_MIGRATION_URL is of "${role}", who may not change them.`
+      })
+    }
+    yield* migrate(site, runsAs === role ? undefined : runsAs)
+  }).pipe(
+    Effect.provide(PgClient.layer({ ...connectionTo(url), maxConnections: 1 }), { local: true }),
+    Effect.mapError((error) => {
+      if (!SqlError.isSqlError(error) || error.reason.operation !== "connect") return error
+      const { cause } = error.reason
+      const why = cause instanceof Error ? cause.message : error.message
+      return new DatabaseMismatch({
+        message: `The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: ${why}.`
+      })
+    })
+  )
+})
+
+/** Whoever does not migrate finds everything migrated, for its site, and may use it. */
+const check = Effect.fnUntraced(function* (site: Site) {
+  const sql = yield* SqlClient.SqlClient
+  const { owner, owns, reads, role } = yield* standing
+  if (!reads) {
+    return yield* new DatabaseMismatch({
+      message:
+        owner === null
+          ? `The role "${role}" of DATABASE_URL finds no tables of Auspex, and may not make any: set AUSPEX_MIGRATION_URL to a role that may.`
+          : `The role "${role}" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "${owner}" lets it.`
+    })
+  }
+  const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
+  const id = Number(newest?.[0] ?? 0)
+  if (id > latestMigration) return yield* tooNew(id)
+  if (id < latestMigration) {
+    return yield* new DatabaseMismatch({
+      message: `The database has migration ${id}, this program needs ${latestMigration}, and the role "${role}" of DATABASE_URL may not migrate: set AUSPEX_MIGRATION_URL, or start once where it is set.`
+    })
+  }
+  const [stored] = yield* sql`select site from instance`.values
+  if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
+  if (owns) {
+    yield* Effect.logWarning(
+      `The role "${role}" of DATABASE_URL can switch off what guards the records, for their tables are its own: ` +
+        `set AUSPEX_MIGRATION_URL to it, and DATABASE_URL to a role that owns nothing (docs/operations.md).`
+    )
+  }
+})
+
+const prepare = Effect.fn("Database.prepare")(function* (
+  ownerUrl: Option.Option<Redacted.Redacted>,
+  site: Site
+) {
+  const { mayMake, owner, owns, role } = yield* standing
+  // Nothing is taken from the owner, whoever migrates.
+  if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)
+  else if (owns || (owner === null && mayMake)) yield* migrate(site)
+  yield* check(site)
+})
+
+/** A pool on a migrated database. Its role migrates itself where the owner's URL is not given. */
+export const layer = (options: {
+  readonly url: Redacted.Redacted
+  readonly ownerUrl: Option.Option<Redacted.Redacted>
+  readonly site: Site
+}) =>
+  Layer.effectDiscard(prepare(options.ownerUrl, options.site)).pipe(Layer.provideMerge(client(options.url)))

@@ -77,10 +77,16 @@ const make = Effect.gen(function* () {
     }
   })
 
+  /** Locks in the order in which following does: the agent's own count, the follow, and the other's count by the trigger. */
   const unfollow: Follows["Service"]["unfollow"] = Effect.fn("Follows.unfollow")(function* (agentId, asked) {
     if (!isUuid(asked)) return
     yield* run(sql`
-      delete from follows where follower_id = ${agentId}::uuid and followed_id = ${asked}::uuid`)
+      with own as materialized (
+        select agent_id from follow_counts where agent_id = ${agentId}::uuid and side = 'following'
+           for no key update
+      )
+      delete from follows f using own
+       where f.follower_id = own.agent_id and f.followed_id = ${asked}::uuid`)
   })
 
   const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {

@@ -82,12 +82,19 @@ const make = Effect.gen(function* () {
     Effect.catchDefect(() => unreachable("cannot be reached"))
   )
 
+  /** Whoever asks: many probe, and each of them would cost the database the same statements. */
+  const lately = yield* Effect.cachedWithTTL(
+    Effect.flatMap(asked, (database) =>
+      Effect.map(logComplaint(database.standstill), (unsigned) => ({ ...database, unsigned }))
+    ),
+    "1 second"
+  )
+
   const readiness = Effect.gen(function* () {
+    const { unsigned, ...database } = yield* lately
     const seconds = yield* Ref.get(drift)
     const leaving = yield* Ref.get(isDraining)
     const steady = Math.abs(seconds) <= mostDrift
-    const database = yield* asked
-    const unsigned = yield* logComplaint(database.standstill)
     const checks = [
       ...database.checks,
       {

@@ -4,7 +4,7 @@ import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../
 import type { KeptAnswer, OnceOnly } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
 import { sealing } from "../sealing.ts"
-import { at, maybe, one, rollbackDefect, run, sqlDefect } from "./query.ts"
+import { at, maybe, one, run, transaction } from "./query.ts"
 
 const KeptRow = Schema.Struct({
   fingerprint: Schema.Uint8Array,
@@ -13,15 +13,6 @@ const KeptRow = Schema.Struct({
 })
 
 const Lock = Schema.Struct({ locked: Schema.Boolean })
-
-/** What the request was answered with, apart from what the transaction itself may fail with. */
-class Refused<E> {
-  readonly _tag = "Refused"
-  readonly error: E
-  constructor(error: E) {
-    this.error = error
-  }
-}
 
 const memory = Duration.hours(24)
 
@@ -76,13 +67,7 @@ const make = Effect.gen(function* () {
   })
 
   const once: Idempotency["Service"]["once"] = (request, answer) =>
-    answered(request, answer).pipe(
-      Effect.mapError((error) => new Refused(error)),
-      sql.withTransaction,
-      Effect.catch((error) => (error._tag === "Refused" ? Effect.fail(error.error) : sqlDefect(error))),
-      rollbackDefect,
-      Effect.withSpan("Idempotency.once")
-    )
+    Effect.withSpan(transaction(sql)(answered(request, answer)), "Idempotency.once")
 
   const trim = DateTime.now.pipe(
     Effect.flatMap((now) => run(sql`delete from idempotency_keys where expires_at <= ${at(now)}`)),

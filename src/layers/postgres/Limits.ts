@@ -17,7 +17,7 @@ import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, run } from "./query.ts"
 
 /** Those whose subjects come often enough for a statement each to be the largest part of what a request costs. */
-const leased: ReadonlySet<LimitName> = new Set(["gateway_calls"])
+const leased: ReadonlySet<LimitName> = new Set(["gateway_calls", "gateway_agent_calls"])
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -37,6 +37,7 @@ const what: Record<LimitName, string> = {
   purchases: "purchases",
   reads: "requests",
   gateway_calls: "calls with this key",
+  gateway_agent_calls: "calls of this agent",
   log_reads: "reads of the log"
 }
 

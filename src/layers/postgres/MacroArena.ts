@@ -20,7 +20,7 @@ import { makeVoidChallenge } from "./arenas/voidChallenge.ts"
 import { funding } from "./credits/poolTransfers.ts"
 import { makeTransfers } from "./credits/transfers.ts"
 import { challengeCreate } from "./log/entries.ts"
-import { at, column, many, maybe, orDefect, run } from "./query.ts"
+import { at, column, many, maybe, run, transaction } from "./query.ts"
 import { makeSettleMacro } from "./scoring/macroSettlement.ts"
 
 const Ending = Schema.Struct({
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
     const rewardPool = microCredits(wanted.reward_pool)
     // The pool's account is opened by the challenge, so there is something to fund after that statement.
     const funded = rewardPool === 0n ? Effect.void : Effect.orDie(transfers.record([funding(id, rewardPool)]))
-    yield* sql.withTransaction(Effect.andThen(recorded, funded)).pipe(orDefect)
+    yield* transaction(sql)(Effect.andThen(recorded, funded))
     return yield* Effect.orDie(get(id))
   })
 

@@ -1,18 +1,19 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { EmailAddress } from "../../services/emails.ts"
+import { EmailAddress, mailboxOf } from "../../services/emails.ts"
 import { NotFound } from "../../services/errors.ts"
-import { AgentId, isUuid, OperatorId } from "../../services/identifiers.ts"
+import { isUuid, OperatorId } from "../../services/identifiers.ts"
 import { Operators } from "../../services/Operators.ts"
 import type { Operator } from "../../services/Operators.ts"
 import { Plan } from "../../services/Owners.ts"
 import { Settings } from "../../services/Settings.ts"
-import { isToken, makeClientSecret, sha256 } from "../secrets.ts"
+import { isToken, sha256 } from "../secrets.ts"
 import { makeAccounts } from "./operators/accounts.ts"
 import { makeOwnedAgents } from "./operators/ownedAgents.ts"
 import { makeSignInLinks } from "./operators/signInLinks.ts"
-import { at, maybe, one, orDefect, run } from "./query.ts"
+import { at, maybe, one, orDefect, run, transaction } from "./query.ts"
+import { makeSecretRotation } from "./secretRotation.ts"
 
 /** A session's use is noted this often at most, so that a page view is rarely a write. */
 const useNoted = Duration.minutes(1)
@@ -43,6 +44,7 @@ const make = Effect.gen(function* () {
   const accounts = yield* makeAccounts
   const links = yield* makeSignInLinks
   const ownedAgents = yield* makeOwnedAgents
+  const rotate = yield* makeSecretRotation
   const sessionRow = maybe(SessionRow)
   const accountRow = maybe(AccountRow)
   const identityRow = maybe(IdRow)
@@ -73,13 +75,14 @@ const make = Effect.gen(function* () {
     const known = yield* accountOf(issuer, subject)
     const operatorId = Option.isSome(known)
       ? known.value.id
-      : yield* sql.withTransaction(createAccount(issuer, subject)).pipe(orDefect)
-    if (email !== null) {
-      // An address that another account has stays there: only a link in a mail proves whose it is today.
+      : yield* transaction(sql)(createAccount(issuer, subject))
+    if (email !== null && accounts.mayBeNew(email)) {
+      // A mailbox that another account has stays there: only a link in a mail proves whose it is today.
+      const mailbox = mailboxOf(email)
       yield* sql`
-        update operators set email = ${email}
+        update operators set email = ${email}, mailbox = ${mailbox}
          where id = ${operatorId}::uuid and email is null
-           and not exists (select 1 from operators where email = ${email})`.pipe(
+           and not exists (select 1 from operators where email = ${email} or mailbox = ${mailbox})`.pipe(
         Effect.catchReason("SqlError", "UniqueViolation", () => Effect.void),
         orDefect
       )
@@ -126,19 +129,18 @@ const make = Effect.gen(function* () {
 
   const rotateSecret: Operators["Service"]["rotateSecret"] = Effect.fn("Operators.rotateSecret")(function* ({
     operatorId,
-    agentId
+    agentId,
+    gatewayKeys
   }) {
-    const secret = makeClientSecret()
     const rotated =
       isUuid(agentId) && isUuid(operatorId)
-        ? yield* sql`
-              update agents set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
-               where id = ${agentId}::uuid and owner_id = ${operatorId}::uuid
-              returning 1`.pipe(orDefect)
-        : []
+        ? yield* rotate(sql`id = ${agentId}::uuid and owner_id = ${operatorId}::uuid`, gatewayKeys)
+        : Option.none()
     // Somebody else's agent is as unknown as one that does not exist.
-    if (rotated.length === 0) return yield* new NotFound({ detail: "You own no agent with this identifier." })
-    return { agent_id: AgentId.make(agentId), client_secret: secret }
+    if (Option.isNone(rotated)) {
+      return yield* new NotFound({ detail: "You own no agent with this identifier." })
+    }
+    return rotated.value
   })
 
   const allowSpending: Operators["Service"]["allowSpending"] = Effect.fn("Operators.allowSpending")(

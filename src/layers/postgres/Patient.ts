@@ -5,6 +5,7 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { givingWay } from "./givingWay.ts"
+import { transaction } from "./query.ts"
 
 export class Patient extends Context.Service<
   Patient,
@@ -15,7 +16,7 @@ export class Patient extends Context.Service<
      */
     readonly transaction: <A, E, R>(
       work: Effect.Effect<A, E, R>
-    ) => Effect.Effect<A, E | SqlError.SqlError, R>
+    ) => Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
   }
 >()("auspex/layers/postgres/Patient") {}
 
@@ -31,8 +32,8 @@ const make = Effect.fnUntraced(function* (connection: PgClient.PgPoolConfig) {
     transaction: (work) =>
       Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
         Option.isSome(outer)
-          ? sql.withTransaction(work)
-          : client.withTransaction(
+          ? transaction(sql)(work)
+          : transaction(client)(
               Effect.flatMap(Effect.serviceOption(client.transactionService), (own) =>
                 Effect.andThen(
                   giveWay,

@@ -1,12 +1,13 @@
-import { Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { DateTime, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { binsOf } from "../../scoring/macro.ts"
 import { StoreUnavailable } from "../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../services/identifiers.ts"
-import { Pools } from "../../services/Pools.ts"
+import { PoolOdds, Pools } from "../../services/Pools.ts"
 import { Settings } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
+import { areCountsLive, countsAsOf, publishOdds } from "./arenas/countSteps.ts"
 import { mostLooks } from "./arenas/races.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 import * as naturalBatch from "./naturalBatch.ts"
@@ -18,6 +19,7 @@ import { maybe, run } from "./query.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.Array(Schema.Finite),
+  counts_as_of: PoolOdds.fields.counts_as_of,
   /** Those that somebody has staked on. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
@@ -66,24 +68,29 @@ const make = Effect.gen(function* () {
   }, hotSpan("Pools.stake"))
 
   const odds: Pools["Service"]["odds"] = Effect.fn("Pools.odds")(function* (challengeId) {
+    const now = yield* DateTime.now
     const found = isUuid(challengeId)
       ? yield* oddsRow(sql`
-          select c.bin_edges::float8[] as bin_edges, n.bins
+          select c.bin_edges::float8[] as bin_edges, ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of,
+                 coalesce(
+                   case when ${areCountsLive(sql, settings.countsEvery, now)}
+                     then (select jsonb_agg(to_jsonb(b))
+                             from (select bin, staked::text, stakers from pool_bins where challenge_id = c.id
+                                    order by bin limit cardinality(c.bin_edges) + 1) b)
+                     else k.bins end, '[]') as bins
             from challenges c
-           cross join lateral (
-             select coalesce(jsonb_agg(to_jsonb(b)), '[]') as bins
-               from (select bin, staked::text, stakers from pool_bins where challenge_id = c.id
-                      order by bin limit cardinality(c.bin_edges) + 1) b) n
+            left join published_odds k on k.challenge_id = c.id
            where c.id = ${challengeId}::uuid and c.type = 'macro'`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, bins } = found.value
+    const { bin_edges, bins, counts_as_of } = found.value
     const total = bins.reduce((sum, { staked }) => sum + staked, 0n)
     const held = new Map(bins.map((each) => [each.bin, each]))
     return {
       challenge_id: ChallengeId.make(challengeId.toLowerCase()),
       total,
       stakers: bins.reduce((sum, { stakers }) => sum + stakers, 0),
+      counts_as_of,
       bins: binsOf(bin_edges).map((bin) => {
         const { staked, stakers } = held.get(bin.index) ?? { staked: 0n, stakers: 0 }
         return { ...bin, share: total === 0n ? 0 : Number(staked) / Number(total), staked, stakers }
@@ -91,7 +98,12 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return Pools.of({ stake, odds })
+  const publishDue: Pools["Service"]["publishDue"] = Effect.gen(function* () {
+    if (Option.isNone(settings.countsEvery)) return
+    yield* run(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
+  }).pipe(Effect.withSpan("Pools.publishDue"))
+
+  return Pools.of({ stake, odds, publishDue })
 })
 
 export const layer = Layer.effect(Pools, make)

@@ -7,7 +7,7 @@ import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
-import { at, column, decimal, many, maybe, orDefect, rollbackDefect, sqlDefect } from "./query.ts"
+import { at, column, decimal, many, maybe, orDefect, transaction } from "./query.ts"
 import { makeHourly } from "./prices/hourly.ts"
 import { iso } from "./wire.ts"
 
@@ -87,10 +87,9 @@ const make = Effect.gen(function* () {
     const point = sql`
       unnest(${column("uuid", ids)}, ${column("timestamptz", times)}, ${column("numeric", opens)},
              ${column("numeric", highs)}, ${column("numeric", lows)}, ${column("numeric", closes)}) with ordinality as n (id, time, open, high, low, close, position)`
-    return yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const inserted = yield* sql`
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        const inserted = yield* sql`
             insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
             select ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close,
                    n.time + case ${interval} when '1h' then interval '1 hour'
@@ -99,7 +98,7 @@ const make = Effect.gen(function* () {
              order by n.time, n.position
             on conflict do nothing
             returning 1`
-          const aside = yield* quarantined(sql`
+        const aside = yield* quarantined(sql`
             with q as (
               insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at)
               select distinct on (n.time, n.open, n.high, n.low, n.close)
@@ -116,20 +115,19 @@ const make = Effect.gen(function* () {
               returning *
             )
             select ${quarantineColumns} from q order by q.time, q.id`)
-          if (aside.length > 0) {
-            yield* Effect.logWarning("prices contradict stored ones and were kept aside").pipe(
-              Effect.annotateLogs({ asset: prices.asset, interval, count: aside.length })
-            )
-          }
-          return {
-            asset: prices.asset,
-            inserted: inserted.length,
-            unchanged: times.length - inserted.length - aside.length,
-            quarantined: aside
-          }
-        })
-      )
-      .pipe(orDefect)
+        if (aside.length > 0) {
+          yield* Effect.logWarning("prices contradict stored ones and were kept aside").pipe(
+            Effect.annotateLogs({ asset: prices.asset, interval, count: aside.length })
+          )
+        }
+        return {
+          asset: prices.asset,
+          inserted: inserted.length,
+          unchanged: times.length - inserted.length - aside.length,
+          quarantined: aside
+        }
+      })
+    )
   })
 
   const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
@@ -197,15 +195,11 @@ const make = Effect.gen(function* () {
     const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
     if (!isUuid(id)) return yield* unknown
     const now = yield* DateTime.now
-    return yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          // Decisions about one point take turns, so that each sees the revision that the one before made.
-          yield* sql`
-            select 1 from price_points p join price_quarantine q using (source, asset, interval, time)
-             where q.id = ${id}::uuid and p.revision = 0
-               for update of p`
-          const decided = yield* counted(sql`
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        // Decisions about one point take turns, so that each sees the revision that the one before made.
+        yield* sql`select 1 from price_held(${id}::uuid)`
+        const decided = yield* counted(sql`
             with q as (
               update price_quarantine
                  set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${at(now)}, reason = ${decision.reason}
@@ -237,19 +231,18 @@ const make = Effect.gen(function* () {
                 from q where e.asset = q.asset and e.interval = q.interval and e.time = q.time and e.state = 'contested'
             )
             select count(*)::int as count from q`)
-          const [row] = yield* quarantined(sql`
+        const [row] = yield* quarantined(sql`
             select ${quarantineColumns} from price_quarantine q where q.id = ${id}::uuid`)
-          if (row === undefined) return yield* unknown
-          if (decided[0]?.count !== 1) {
-            return yield* InvalidRequest.of(
-              "id",
-              `This price was ${row.decision ?? "decided"} before; a decision is final`
-            )
-          }
-          return row
-        })
-      )
-      .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+        if (row === undefined) return yield* unknown
+        if (decided[0]?.count !== 1) {
+          return yield* InvalidRequest.of(
+            "id",
+            `This price was ${row.decision ?? "decided"} before; a decision is final`
+          )
+        }
+        return row
+      })
+    )
   })
 
   return Prices.of({ import: importPrices, latest, firstBetween, hourly, hourlySpan, quarantine, decide })

@@ -2,9 +2,9 @@ import { Cause, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../services/Claims.ts"
+import { DisposableAddress, emailAddressOf, isOfDomains } from "../../services/emails.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
-import { Limits } from "../../services/Limits.ts"
 import { Plan } from "../../services/Owners.ts"
 import {
   ChallengeAlreadyPassed,
@@ -18,8 +18,11 @@ import { effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { registeredKey } from "../keys/registeredKey.ts"
 import { makeClientSecret, sha256 } from "../secrets.ts"
+import { requestedScopesColumn, scopeColumns } from "./AgentScopes.ts"
 import { statusAt } from "./agentStanding.ts"
-import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "./query.ts"
+import { at, maybe, orDefect, run, transaction } from "./query.ts"
+import { makeSecretRotation } from "./secretRotation.ts"
+import { makeTokenFailures } from "./tokenFailures.ts"
 import { iso } from "./wire.ts"
 
 const {
@@ -58,10 +61,12 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const judge = yield* RegistrationJudge
   const claims = yield* Claims
-  const limits = yield* Limits
+  const failures = yield* makeTokenFailures
   const random = yield* SecureRandom.SecureRandom
+  const rotate = yield* makeSecretRotation
   const profileRow = maybe(ProfileRow)
   const attemptRow = maybe(Attempt)
+  const triedRow = maybe(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
   const challengeSlug = maybe(Schema.Struct({ event_slug: Schema.String }))
   const challengeState = maybe(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
@@ -73,11 +78,14 @@ const make = Effect.gen(function* () {
     const challengeId = RegistrationChallengeId.make(yield* random.uuidV4())
     const secret = makeClientSecret()
     const { requested, ignored } = requestedScopes(sent.requested_scopes ?? [])
+    const contact = emailAddressOf(sent.operator_contact ?? "")
+    if (Option.isSome(contact) && isOfDomains(contact.value, settings.disposableDomains)) {
+      return yield* InvalidRequest.of("operator_contact", DisposableAddress.of(contact.value).detail)
+    }
     const event = yield* judge.choose(agentId)
-    yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          yield* sql`
+    yield* transaction(sql)(
+      Effect.gen(function* () {
+        yield* sql`
           insert into agents ${sql.insert({
             id: agentId,
             name: sent.name,
@@ -96,19 +104,18 @@ const make = Effect.gen(function* () {
             default_spaces: [...new Set(sent.default_spaces ?? [])],
             auth_method: sent.auth_method ?? "client_credentials",
             ...key,
-            requested_scopes: requested,
+            ...scopeColumns(requested),
             secret_hash: sha256(secret),
             created_at: at(now),
             provisional_until: at(DateTime.addDuration(now, settings.provisionalGrace)),
             prediction_limit: settings.provisionalPredictionLimit
           })}`
-          yield* sql`
+        yield* sql`
           insert into registration_challenges (id, agent_id, event_slug, prompt, max_attempts, created_at)
           values (${challengeId}::uuid, ${agentId}::uuid, ${event.slug}, ${event.prompt},
                   ${settings.registrationAttempts}, ${at(now)})`
-        })
-      )
-      .pipe(orDefect)
+      })
+    )
     return {
       agent_id: agentId,
       client_secret: secret,
@@ -199,9 +206,7 @@ const make = Effect.gen(function* () {
       })
       return { passed: true as const, ...outcome, ...link }
     })
-    const recordedOutcome = yield* sql
-      .withTransaction(recorded)
-      .pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+    const recordedOutcome = yield* transaction(sql)(recorded)
     if (recordedOutcome.passed) yield* invite(attempt)
     return recordedOutcome
   })
@@ -224,26 +229,29 @@ const make = Effect.gen(function* () {
 
   const resendSecret: Registry["Service"]["resendSecret"] = Effect.fn("Registry.resendSecret")(
     function* (request) {
-      yield* limits.check("token_failures", request.address)
+      yield* failures.checkAgent(request.address, request.agentId)
       const known = isUuid(request.agentId) && isUuid(request.challengeId)
       const secret = makeClientSecret()
+      const now = yield* DateTime.now
       // One statement, so that a token issued at the same moment and the new secret never both win.
       const rotated = known
         ? yield* sql`
-          update agents a set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
+          update agents a set secret_hash = ${sha256(secret)}, key_set_at = ${at(now)}, token_epoch = token_epoch + 1
             from registration_challenges c
            where a.id = ${request.agentId}::uuid and c.agent_id = a.id and c.id = ${request.challengeId}::uuid
              and a.first_token_at is null
           returning 1`.pipe(orDefect)
         : []
       if (rotated.length > 0) return { agent_id: AgentId.make(request.agentId), client_secret: secret }
-      yield* limits.take("token_failures", request.address)
-      const exists = known
-        ? yield* sql`
-          select 1 from registration_challenges
-           where id = ${request.challengeId}::uuid and agent_id = ${request.agentId}::uuid`.pipe(orDefect)
-        : []
-      if (exists.length === 0) {
+      const found = known
+        ? yield* triedRow(sql`
+          select a.id::text, c.id is not null as is_its_challenge
+            from agents a
+            left join registration_challenges c on c.agent_id = a.id and c.id = ${request.challengeId}::uuid
+           where a.id = ${request.agentId}::uuid`)
+        : Option.none()
+      yield* failures.count(request.address, Option.getOrUndefined(found)?.id)
+      if (!Option.exists(found, ({ is_its_challenge }) => is_its_challenge)) {
         return yield* new NotFound({ detail: "There is no agent with this agent_id and challenge_id." })
       }
       return yield* new SecretAlreadyUsed({
@@ -260,7 +268,7 @@ const make = Effect.gen(function* () {
     const found = yield* profileRow(sql`
       select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
              model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
-             default_spaces, auth_method, requested_scopes, ${settings.site} as site,
+             default_spaces, auth_method, ${requestedScopesColumn(sql)}, ${settings.site} as site,
              ${iso(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
              ${iso(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
@@ -286,14 +294,10 @@ const make = Effect.gen(function* () {
   })
 
   const rotateSecret: Registry["Service"]["rotateSecret"] = Effect.fn("Registry.rotateSecret")(
-    function* (agentId) {
+    function* (agentId, gatewayKeys) {
       if (!isUuid(agentId)) return yield* noAgent(agentId)
-      const secret = makeClientSecret()
-      const rotated = yield* sql`
-      update agents set secret_hash = ${sha256(secret)}, token_epoch = token_epoch + 1
-       where id = ${agentId}::uuid returning 1`.pipe(orDefect)
-      if (rotated.length === 0) return yield* noAgent(agentId)
-      return { agent_id: AgentId.make(agentId), client_secret: secret }
+      const rotated = yield* rotate(sql`id = ${agentId}::uuid`, gatewayKeys)
+      return yield* Option.match(rotated, { onNone: () => noAgent(agentId), onSome: Effect.succeed })
     }
   )
 

@@ -6,7 +6,7 @@ import type { FieldProblem } from "../../services/errors.ts"
 import { Release, ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import type { PlannedRelease } from "../../services/ReleaseCalendar.ts"
 import { Targets } from "../../services/Targets.ts"
-import { at, decimal, many, orDefect, run } from "./query.ts"
+import { at, decimal, many, run, transaction } from "./query.ts"
 import { releasePeriod } from "./schedules/releases.ts"
 import { iso } from "./wire.ts"
 
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
                      p.reference_scale, p.bin_edges::numeric[], p.reward_pool)`)
         return yield* list
       })
-      return yield* sql.withTransaction(replaced).pipe(orDefect)
+      return yield* transaction(sql)(replaced)
     }
   )
 

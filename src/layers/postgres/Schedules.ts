@@ -4,7 +4,7 @@ import { Schedules } from "../../services/Schedules.ts"
 import type { Scheduled, ScheduleReport } from "../../services/Schedules.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
-import { at, column, many, rollbackDefect, sqlDefect } from "./query.ts"
+import { at, column, many, transaction } from "./query.ts"
 import { makeDirectionalPlans } from "./schedules/directional.ts"
 import { NotYet } from "./schedules/plan.ts"
 import type { Plan } from "./schedules/plan.ts"
@@ -85,9 +85,7 @@ const make = Effect.gen(function* () {
 
   /** One that cannot be made must not keep the others from it. */
   const attempted = (plan: Plan) =>
-    sql.withTransaction(recorded(plan)).pipe(
-      Effect.catchTag("SqlError", sqlDefect),
-      rollbackDefect,
+    transaction(sql)(recorded(plan)).pipe(
       Effect.asSome,
       Effect.catchTag("MadeBefore", () => Effect.succeedNone),
       Effect.catchCauseIf(

@@ -33,6 +33,7 @@ import {
 } from "../../services/Tokens.ts"
 import { hotSpan } from "../hotSpan.ts"
 import * as tokenKeys from "../tokenKeys.ts"
+import { requestedScopesColumn } from "./AgentScopes.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { at, column, many, maybe, orDefect } from "./query.ts"
@@ -167,9 +168,9 @@ const make = Effect.gen(function* () {
   /** As of the proof: an agent whose credentials have changed since is not found. */
   const findAgent = ({ agentId, epoch }: Proof) =>
     agentRow(sql`
-      select id::text, requested_scopes, token_epoch, first_token_at, challenge_passed_at, provisional_until,
-             claimed_at, suspended_at
-        from agents where id = ${agentId}::uuid and token_epoch = ${epoch}`)
+      select a.id::text, ${requestedScopesColumn(sql)}, a.token_epoch, a.first_token_at, a.challenge_passed_at,
+             a.provisional_until, a.claimed_at, a.suspended_at
+        from agents a where a.id = ${agentId}::uuid and a.token_epoch = ${epoch}`)
 
   /** Whether the agent may have a token now; from then on its secret is not sent again. */
   const admit = Effect.fnUntraced(function* (proof: Proof) {
@@ -232,7 +233,7 @@ const make = Effect.gen(function* () {
     if (yield* ended(sub, epoch)) {
       return yield* invalid("The access token has been ended: request a new one.")
     }
-    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope) }
+    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch }
   }, hotSpan("Tokens.authenticate"))
 
   return Tokens.of({ issue, authenticate })

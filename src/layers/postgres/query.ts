@@ -1,11 +1,11 @@
 /**
- * Statements whose rows are decoded by a schema. Our own SQL shapes the rows, so a row that does not fit, or a
- * statement that fails, is a defect: services list domain errors only.
+ * Statements whose rows are decoded by a schema, and transactions. Our own SQL shapes the rows, so a row that does not fit,
+ * or a statement that fails, is a defect: services list domain errors only.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { Cause, DateTime, Effect, Option, Predicate, Result, Schema } from "effect"
+import { Cause, Clock, Context, DateTime, Effect, Option, Predicate, Random, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
-import type { Statement } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
 
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
@@ -38,17 +38,79 @@ const diedOfSql = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined =
     .find(SqlError.isSqlError)
 
 /** A transaction that loses its connection dies of its rollback, whatever it had failed with: that passes by itself too. */
-export const rollbackDefect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+const rollbackDefect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchCause(effect, (cause) => {
     const error = diedOfSql(cause)
     return error === undefined ? Effect.failCause(cause) : sqlDefect(error)
   })
 
-/** A statement, or a transaction without errors of its own, whose failures are defects. */
+/** Others were in the way by chance, nothing was done, and the next attempt usually succeeds. */
+const conflicts: ReadonlySet<string> = new Set(["DeadlockError", "SerializationError"])
+
+const maxRetries = 2
+
+/**
+ * Whoever is left of a deadlock takes what it waited for meanwhile; at once it would often meet the same one again. The
+ * database does not wait by a clock of ours.
+ */
+const pause = Random.nextIntBetween(10, 50).pipe(
+  Effect.flatMap((millis) => Effect.sleep(millis)),
+  Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+)
+
+const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined => {
+  if (Cause.hasInterrupts(cause)) return undefined
+  const errors = cause.reasons.map((reason) => {
+    const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) && reason.defect
+    return error instanceof StoreUnavailable ? error.cause : error
+  })
+  return errors.filter(SqlError.isSqlError).find(({ reason }) => conflicts.has(reason._tag))
+}
+
+/** Whether what runs is part of a transaction: PostgreSQL has ended that by the conflict, so it is tried again as a whole. */
+const InTransaction = Context.Reference<boolean>("auspex/layers/postgres/InTransaction", {
+  defaultValue: () => false
+})
+
+/** A statement or transaction that is tried again when it meets a deadlock or a serialization failure. */
+export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  const attempt = (retries: number): Effect.Effect<A, E, R> =>
+    Effect.catchCause(effect, (cause) => {
+      const conflict = retries === 0 ? undefined : conflictIn(cause)
+      if (conflict === undefined) return Effect.failCause(cause)
+      return Effect.flatMap(InTransaction, (isPart) =>
+        isPart
+          ? Effect.failCause(cause)
+          : Effect.logWarning("a conflict in the database: what met it is tried again").pipe(
+              Effect.annotateLogs({ conflict: conflict.reason._tag }),
+              Effect.andThen(pause),
+              Effect.andThen(attempt(retries - 1))
+            )
+      )
+    })
+  return attempt(maxRetries)
+}
+
+/**
+ * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict the
+ * outermost transaction is run again, so its work does nothing that a rollback does not undo. What PostgreSQL refuses is a
+ * defect.
+ */
+export const transaction =
+  (sql: SqlClient.SqlClient) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError.SqlError>, R> =>
+    Effect.provideService(work, InTransaction, true).pipe(
+      sql.withTransaction,
+      retryingConflicts,
+      Effect.catchIf(SqlError.isSqlError, sqlDefect),
+      rollbackDefect
+    )
+
+/** A statement whose failures are defects. */
 export const orDefect = <A, R>(
   effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError, R>
 ): Effect.Effect<A, never, R> =>
-  rollbackDefect(Effect.catchTags(effect, { SqlError: sqlDefect, SchemaError: Effect.die }))
+  Effect.catchTags(retryingConflicts(effect), { SqlError: sqlDefect, SchemaError: Effect.die })
 
 /** All rows. */
 export const many = <Row>(row: Schema.ConstraintDecoder<Row>) => {

@@ -17,8 +17,12 @@ export interface StripeSettings {
 }
 
 const requestTimeoutMillis = 10_000
-/** How old a signed message may be: what Stripe's libraries allow. */
+/** How old a signed message may be, what Stripe's libraries allow, and how far ahead. */
 const toleranceSeconds = 300
+
+/** Whether a message says that it was signed after this second. The library, which refuses the malformed, looks at its age alone. */
+const isSignedAfter = (signature: string, seconds: number): boolean =>
+  signature.split(",").some((part) => part.startsWith("t=") && Number.parseInt(part.slice(2), 10) > seconds)
 
 const unavailable = () =>
   new PaymentsUnavailable({
@@ -134,6 +138,11 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
 
   const read: Provider["read"] = Effect.fn("PaymentProvider.read")(function* ({ body, signature }) {
     const now = yield* Clock.currentTimeMillis
+    const refused = () =>
+      new InvalidPaymentEvent({
+        detail:
+          "Expected a message that Stripe signed for this webhook within five minutes of now, by this machine's clock."
+      })
     const event = yield* Effect.try({
       try: () =>
         stripe.webhooks.constructEvent(
@@ -144,11 +153,9 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
           undefined,
           now
         ),
-      catch: () =>
-        new InvalidPaymentEvent({
-          detail: "Expected a message that Stripe signed for this webhook within the last five minutes."
-        })
+      catch: refused
     })
+    if (isSignedAfter(signature ?? "", now / 1000 + toleranceSeconds)) return yield* refused()
     return yield* paymentEventOf(event)
   })
 

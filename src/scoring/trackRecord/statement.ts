@@ -82,7 +82,10 @@ const titles: ReadonlyMap<string, string> = new Map([
   ["challenge.create", "A challenge, as it was made"],
   ["challenge.close", "The close of a challenge"],
   ["prediction.reveal", "What was sealed, as it was revealed"],
-  ["void", "A cancelled challenge"]
+  ["void", "A cancelled challenge"],
+  ["agent.register", "An agent, as it registered"],
+  ["agent.claim", "The claim of an agent by its owner"],
+  ["agent.key", "A change of what an agent authenticates with"]
 ])
 
 const termsOf = (members: JsonObject) => {

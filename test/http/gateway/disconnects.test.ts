@@ -16,7 +16,7 @@ import {
 import type { TestModel } from "../../support/gateway.ts"
 import { stateOf } from "../../support/ledger.ts"
 import { Observed, observed, spanText } from "../../support/observed.ts"
-import { get, member, post, TestServer } from "../../support/server.ts"
+import { get, member, metrics, post, TestServer } from "../../support/server.ts"
 import { until } from "../../support/upstream.ts"
 
 const models: ReadonlyArray<TestModel> = [
@@ -74,7 +74,7 @@ for (const [name, server] of servers)
 
     /** Attempts that clients left, as operations staff see them. */
     const attemptsLeft = (model: string) =>
-      Effect.map(get("/metrics"), ({ text }) =>
+      Effect.map(metrics, (text) =>
         Number(
           new RegExp(
             `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
@@ -157,14 +157,14 @@ for (const [name, server] of servers)
             }
           }
         }
-        texts.push((yield* get("/metrics")).text, (yield* get("/api/v1/llm/v1/models", { token: key })).text)
+        texts.push(yield* metrics, (yield* get("/api/v1/llm/v1/models", { token: key })).text)
         for (const text of texts) {
           assert.notInclude(text, canary)
           assert.notInclude(text, "127.0.0.1")
         }
         const { lines, spans } = yield* Observed
         const kept = [...lines, ...spans.map(spanText)]
-        for (const text of [...kept, (yield* get("/metrics")).text]) {
+        for (const text of [...kept, yield* metrics]) {
           for (const secret of [canary, prompt, "quick ", key]) assert.notInclude(text, secret)
         }
       })

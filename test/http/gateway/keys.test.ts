@@ -1,6 +1,6 @@
 /** Keys of the gateway: made, listed, revoked, and refused when they must be. */
 import { assert, layer } from "@effect/vitest"
-import { Context, DateTime, Effect, Layer, Schedule } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Keys from "../../../src/layers/postgres/gateway/GatewayKeys.ts"
@@ -9,6 +9,7 @@ import { issue, onboard } from "../../support/agents.ts"
 import { chat, chatPath, gatewayServer, messagesPath, spender } from "../../support/gateway.ts"
 import { anotherOperator } from "../../support/operators.ts"
 import { get, member, post, send, wrongFields } from "../../support/server.ts"
+import { testAdminToken } from "../../support/settings.ts"
 
 const models = [{ name: "meta/plain", routes: [{ provider: "north" as const, model: "plain" }] }]
 const keysPath = "/api/v1/llm/keys"
@@ -32,7 +33,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
   it.effect("is shown once, listed by how it begins, and stored as a hash", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* enabled
-      const json = { name: "laptop", expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 }
+      const json = { name: "laptop", expires_at: "1970-12-05T00:00:00Z", credit_limit: 1.5 }
       const made = yield* post(keysPath, { token, json })
       assert.strictEqual(made.status, 201, made.text)
       assert.strictEqual(made.headers.get("cache-control"), "no-store")
@@ -45,7 +46,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
         name: "laptop",
         agent_id: agentId,
         status: "active",
-        expires_at: "2031-05-05T00:00:00.000Z",
+        expires_at: "1970-12-05T00:00:00.000Z",
         revoked_at: null,
         credit_limit: 1.5,
         spent: 0,
@@ -86,6 +87,107 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       assert.deepStrictEqual((yield* get(keysPath, { token })).json["items"], [])
       const next = DateTime.formatIso(DateTime.add(now, { seconds: 1 }))
       assert.strictEqual((yield* post(keysPath, { token, json: { expires_at: next } })).status, 201)
+    })
+  )
+
+  it.effect("lives for 90 days where nothing is said of it, and for a year at most", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const now = yield* DateTime.now
+      const ahead = (days: number) => DateTime.formatIso(DateTime.add(now, { days }))
+      for (const json of [{}, { expires_at: null }]) {
+        assert.strictEqual((yield* post(keysPath, { token, json })).json["expires_at"], ahead(90))
+      }
+      const longest = yield* post(keysPath, { token, json: { expires_at: ahead(366) } })
+      assert.strictEqual(longest.json["expires_at"], ahead(366))
+      for (const expires_at of [
+        DateTime.formatIso(DateTime.add(now, { days: 366, seconds: 1 })),
+        "9899-12-31T23:59:59Z"
+      ]) {
+        const refused = yield* post(keysPath, { token, json: { expires_at } })
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.deepStrictEqual(wrongFields(refused), ["expires_at"])
+        assert.include(refused.text, `Expected ${ahead(366)} at the latest`)
+      }
+    })
+  )
+
+  it.effect("that was made without an end keeps none, and is listed so", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const sql = yield* SqlClient.SqlClient
+      const { json } = yield* post(keysPath, { token, json: {} })
+      yield* sql`update gateway_keys set expires_at = null where id = ${String(json["key_id"])}::uuid`
+      const listed = yield* get(keysPath, { token })
+      assert.deepStrictEqual(
+        [member(listed.json, "items", 0, "status"), member(listed.json, "items", 0, "expires_at")],
+        ["active", null]
+      )
+      yield* TestClock.adjust("400 days")
+      const usage = yield* get("/api/v1/llm/usage", { token: String(json["api_key"]) })
+      assert.strictEqual(usage.status, 200)
+    })
+  )
+
+  it.effect("is one of 20 live ones of its agent at most, also of 30 that are asked for at once", () =>
+    Effect.gen(function* () {
+      const ada = yield* enabled
+      const { token } = ada
+      const soon = DateTime.formatIso(DateTime.add(yield* DateTime.now, { minutes: 1 }))
+      const make = post(keysPath, { token, json: { expires_at: soon } })
+      const made = yield* Effect.replicateEffect(make, 30, { concurrency: "unbounded" })
+      const refused = made.filter(({ status }) => status === 400)
+      assert.strictEqual(made.filter(({ status }) => status === 201).length, 20)
+      assert.strictEqual(refused.length, 10)
+      assert.strictEqual(refused[0]?.json["code"], "gateway_key_limit")
+      assert.include(refused[0]?.text, "20 live gateway keys at most")
+      const keys = yield* GatewayKeys
+      const byOwner = keys.create({ kind: "owner", id: ada.owner }, ada.agentId, {})
+      assert.strictEqual((yield* Effect.flip(byOwner))._tag, "GatewayKeyLimitReached")
+      // Of others nothing is counted.
+      assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
+      const one = made.find(({ status }) => status === 201)
+      yield* send("DELETE", `${keysPath}/${String(one?.json["key_id"])}`, { token })
+      assert.strictEqual((yield* make).status, 201)
+      assert.strictEqual((yield* make).status, 400)
+      // Those that have expired count no more.
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* post(keysPath, { token, json: {} })).status, 201)
+    })
+  )
+
+  it.effect("ends with the agent's secret when an administrator rotates it, unless it is to be kept", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* enabled
+      const stranger = yield* enabled
+      const made = yield* Effect.replicateEffect(post(keysPath, { token, json: {} }), 2)
+      const other = String((yield* post(keysPath, { token: stranger.token, json: {} })).json["api_key"])
+      const elsewhere = Context.get(yield* Layer.build(Layer.fresh(Keys.layer)), GatewayKeys)
+      const keys = made.map(({ json }) => String(json["api_key"]))
+      const rotate = (query: string) =>
+        post(`/api/v1/admin/agents/${agentId}/rotate-secret${query}`, { token: testAdminToken })
+      const tried = Effect.forEach([...keys, other], (key) => Effect.option(elsewhere.authenticate(key)))
+      const live = Effect.map(tried, (found) => found.map(Option.isSome))
+      assert.strictEqual((yield* rotate("?gateway_keys=keep")).json["revoked_gateway_keys"], 0)
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [true, true, true])
+      assert.strictEqual((yield* rotate("")).json["revoked_gateway_keys"], 2)
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [false, false, true])
+      assert.deepStrictEqual(wrongFields(yield* rotate("?gateway_keys=end")), ["gateway_keys"])
+    })
+  )
+
+  it.effect("is not made any more by a token that has just been ended", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* enabled
+      assert.strictEqual((yield* get(keysPath, { token })).status, 200)
+      yield* post(`/api/v1/admin/agents/${agentId}/rotate-secret`, { token: testAdminToken })
+      // Reads may be let in by it for some seconds yet.
+      assert.strictEqual((yield* get(keysPath, { token })).status, 200)
+      const refused = yield* post(keysPath, { token, json: {} })
+      assert.deepStrictEqual([refused.status, refused.json["code"]], [401, "invalid_token"])
+      assert.strictEqual(refused.headers.get("www-authenticate"), 'Bearer error="invalid_token"')
     })
   )
 
@@ -230,6 +332,29 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       const none = yield* get("/api/v1/llm/v1/models/none", { token: key })
       assert.strictEqual(none.status, 404)
       assert.strictEqual(member(none.json, "error", "code"), "unknown_model")
+    })
+  )
+})
+
+const perAgent = { AUSPEX_LIMIT_GATEWAY_CALLS: "4/minute", AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "6/minute" }
+
+layer(gatewayServer(models, perAgent, "usual"))("All keys of an agent", (it) => {
+  it.effect("have a limit of calls together, which others do not share", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      const other = yield* GatewayKeys.use((keys) => keys.create({ kind: "agent", id: agentId }, agentId, {}))
+      const statuses = (sent: string, times: number) =>
+        Effect.map(
+          Effect.forEach(Array.from({ length: times }), () => chat(sent, { model: "meta/plain" })),
+          (answers) => answers.map(({ status }) => status)
+        )
+      assert.deepStrictEqual(yield* statuses(key, 4), [200, 200, 200, 200])
+      assert.deepStrictEqual(yield* statuses(other.api_key, 3), [200, 200, 429])
+      const limited = yield* chat(other.api_key, { model: "meta/plain" })
+      assert.match(String(limited.json["detail"]), /^Too many calls of this agent: at most 6 in 1m/)
+      assert.match(limited.headers.get("retry-after") ?? "", /^\d+$/)
+      const stranger = yield* spender()
+      assert.deepStrictEqual(yield* statuses(stranger.key, 1), [200])
     })
   )
 })

@@ -9,9 +9,10 @@ import { layer as http, listening } from "../../../src/http/server.ts"
 import { untraced } from "../../../src/layers/telemetry.ts"
 import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel } from "../../support/gateway.ts"
-import { get, member, post, raw, TestServer } from "../../support/server.ts"
+import { get, member, metrics, post, raw, TestServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { until } from "../../support/upstream.ts"
+import { asOwner } from "../../support/database.ts"
 
 const models: ReadonlyArray<TestModel> = [
   { name: "plain", routes: [{ provider: "north", model: "plain" }] },
@@ -101,10 +102,10 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
       const { key } = yield* spender()
       const headers = { "content-type": "application/json", "x-request-id": "the-same" }
       const asked = (path: string, body: string | ReadableStream) => post(path, { token: key, headers, body })
-      yield* sql`alter table gateway_keys rename to mislaid`
+      yield* asOwner(sql`alter table gateway_keys rename to mislaid`)
       const laned = yield* Effect.forEach([chatPath, messagesPath], (path) => asked(path, "{}"))
       const routed = yield* Effect.forEach([chatPath, messagesPath], (path) => asked(path, chunked("{}")))
-      yield* sql`alter table mislaid rename to gateway_keys`
+      yield* asOwner(sql`alter table mislaid rename to gateway_keys`)
       assert.deepStrictEqual(
         laned.map(({ json, status }) => [status, json["code"], member(json, "error", "type")]),
         [
@@ -119,33 +120,32 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
     })
   )
 
-  it.effect(
-    "that is refused is told so, however long its body, also where its connection is to be closed",
-    () =>
-      Effect.gen(function* () {
-        const length = 5 * 1024 * 1024
-        const head = [
-          `POST ${chatPath} HTTP/1.1`,
-          "Host: x",
-          "Connection: close",
-          "Authorization: Bearer aus_gw_nobody",
-          "Content-Type: application/json",
-          `Content-Length: ${length}`
-        ]
-        const { port } = yield* TestServer
-        const answer = yield* Effect.callback<string>((resume) => {
-          const received: Array<Buffer> = []
-          const socket = connect(port, "127.0.0.1", () => {
-            // As clients do that send all before they look.
-            socket.pause()
-            socket.write(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`, () => socket.resume())
-          })
-          socket.on("data", (chunk) => received.push(chunk))
-          socket.on("error", (error) => resume(Effect.succeed(error.message)))
-          socket.on("close", () => resume(Effect.succeed(Buffer.concat(received).toString())))
+  it.effect("that is refused is told so before it is read, also where its connection is to be closed", () =>
+    Effect.gen(function* () {
+      // A longer one is told so as well, but not who sends all of it before looking (largeBodies.test.ts).
+      const length = 60 * 1024
+      const head = [
+        `POST ${chatPath} HTTP/1.1`,
+        "Host: x",
+        "Connection: close",
+        "Authorization: Bearer aus_gw_nobody",
+        "Content-Type: application/json",
+        `Content-Length: ${length}`
+      ]
+      const { port } = yield* TestServer
+      const answer = yield* Effect.callback<string>((resume) => {
+        const received: Array<Buffer> = []
+        const socket = connect(port, "127.0.0.1", () => {
+          // As clients do that send all before they look.
+          socket.pause()
+          socket.write(`${head.join("\r\n")}\r\n\r\n${"x".repeat(length)}`, () => socket.resume())
         })
-        assert.match(answer, /^HTTP\/1\.1 401 /)
+        socket.on("data", (chunk) => received.push(chunk))
+        socket.on("error", (error) => resume(Effect.succeed(error.message)))
+        socket.on("close", () => resume(Effect.succeed(Buffer.concat(received).toString())))
       })
+      assert.match(answer, /^HTTP\/1\.1 401 /)
+    })
   )
 
   it.effect("behind another of its connection is answered after it", () =>
@@ -175,7 +175,7 @@ layer(gatewayServer(models, {}, "usual"))("A call in front of the router", (it) 
   it.effect("is counted among all requests", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
-      const counted = Effect.map(get("/metrics"), ({ text }) =>
+      const counted = Effect.map(metrics, (text) =>
         Number(
           /auspex_http_request_duration_seconds_count\{[^}]*route="[^"]*chat\/completions",status="200"\} (\d+)/.exec(
             text
@@ -222,3 +222,29 @@ layer(gatewayServer(models, {}, "usual"))("An instance that stops", (it) => {
     })
   )
 })
+
+layer(gatewayServer(models, { AUSPEX_LIMIT_UNIDENTIFIED: "4/hour" }, "usual"))(
+  "An address that guesses keys",
+  (it) => {
+    it.effect("is told to wait in front of the router as behind it, and a right key of its is let in", () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        const text = JSON.stringify({ model: "free", messages: hello })
+        const headers = { "content-type": "application/json" }
+        const asked = (token: string, body: string | ReadableStream) =>
+          post(chatPath, { token, headers, body })
+        const guess = (index: number) => asked("aus_gw_nobody", index % 2 === 0 ? text : chunked(text))
+        const guesses = yield* Effect.forEach([0, 1, 2, 3, 4, 5], guess)
+        assert.deepStrictEqual(
+          guesses.map(({ status }) => status),
+          [401, 401, 401, 401, 429, 429]
+        )
+        for (const refused of guesses.slice(4)) {
+          assert.strictEqual(member(refused.json, "error", "type"), "rate_limit_error")
+          assert.isAtLeast(Number(refused.headers.get("retry-after")), 1)
+        }
+        for (const body of [text, chunked(text)]) assert.strictEqual((yield* asked(key, body)).status, 200)
+      })
+    )
+  }
+)

@@ -111,6 +111,61 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
+  it.effect("lives as long as keys usually do unless another time is chosen, and never without an end", () =>
+    Effect.gen(function* () {
+      const { agentId, visitor } = yield* owner()
+      const shown = yield* visitor.open(page)
+      assert.match(textOf(shown), /Valid 90 days, as usual 7 days 30 days 365 days Make a key/)
+      const fields = { agent_id: agentId, name: "n" }
+      const usual = yield* visitor.fill(shown, "credit_limit", { ...fields, lifetime: "" })
+      assert.match(textOf(usual), /Expires 1 April 1970/)
+      const longest = yield* visitor.fill(shown, "credit_limit", { ...fields, lifetime: "365" })
+      assert.match(textOf(longest), /Expires 1 January 1971/)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update gateway_keys set expires_at = null`
+      assert.include(textOf(yield* visitor.open(page)), "Expires never: it was made before keys had to end")
+    })
+  )
+
+  it.effect("is one of 20 live ones of its agent at most, which the page says", () =>
+    Effect.gen(function* () {
+      const { agentId, visitor } = yield* owner()
+      const shown = yield* visitor.open(page)
+      const make = visitor.fill(shown, "credit_limit", { agent_id: agentId, name: "n", lifetime: "" })
+      yield* Effect.replicateEffect(make, 20)
+      const refused = yield* make
+      assert.strictEqual(refused.status, 400)
+      assert.include(textOf(refused), "An agent has 20 live gateway keys at most")
+    })
+  )
+
+  it.effect("ends with the agent's secret where its owner leaves that box checked", () =>
+    Effect.gen(function* () {
+      const { agentId, visitor } = yield* owner()
+      const made = visitor.fill(yield* visitor.open(page), "credit_limit", {
+        agent_id: agentId,
+        name: "n",
+        lifetime: ""
+      })
+      const keys = [keyIn(yield* made), keyIn(yield* made)]
+      const live = Effect.map(Effect.forEach(keys, authenticate), (found) => found.map(Result.isSuccess))
+      const account = yield* visitor.open("/account")
+      assert.match(account.text, /<input type="checkbox" name="gateway_keys" value="revoke" checked/)
+      const form = formsOf(account).find(({ button }) => button.startsWith("Replace"))
+      assert(form !== undefined)
+      const { gateway_keys: checked, ...unchecked } = form.fields
+      assert.strictEqual(checked, "revoke")
+      const kept = yield* visitor.submit({ ...form, fields: unchecked })
+      assert.include(textOf(kept), "API keys revoked none")
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [true, true])
+      assert.include(textOf(yield* visitor.submit(form)), "API keys revoked 2")
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [false, false])
+      assert.match(textOf(yield* visitor.open(page)), /n Revoked/)
+    })
+  )
+
   it.effect("is revoked at once, by its owner only", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()

@@ -183,4 +183,36 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
       })
     })
   )
+
+  it.effect(
+    "the reference of the API is shown in a sandbox, and asks no other host for anything",
+    () =>
+      Effect.gen(function* () {
+        const browser = yield* chromium.Chromium
+        const { url } = yield* TestServer
+        yield* Effect.promise(async () => {
+          const page = await browser.newPage({ baseURL: url })
+          const asked: Array<string> = []
+          const complaints: Array<string> = []
+          page.on("request", (request) => void asked.push(request.url()))
+          page.on("pageerror", ({ message }) => void complaints.push(message))
+          page.on("console", (message) => {
+            if (message.type() === "error" || /Content.Security.Policy/i.test(message.text())) {
+              complaints.push(message.text())
+            }
+          })
+          await page.goto("/docs")
+          await page.getByText("Issue an access token").first().waitFor()
+          await page.getByText("/api/v1/agent/registry/register").first().waitFor({ state: "attached" })
+          // Its search is the part of it that keeps most.
+          await page.keyboard.press("Control+k")
+          await page.keyboard.type("leaderboard")
+          await page.getByRole("dialog").getByText("/api/v1/eval/leaderboard").first().waitFor()
+          assert.strictEqual(await page.evaluate(() => globalThis.origin), "null")
+          assert.deepStrictEqual([asked, complaints], [[`${url}/docs`], []])
+          await page.close()
+        })
+      }),
+    60_000
+  )
 })

@@ -8,6 +8,7 @@ import { Claims } from "../../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../../src/services/errors.ts"
 import { topUpPage } from "../../../src/services/pages.ts"
 import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../../support/claimJourney.ts"
+import { timesHealth } from "../../support/requestCost.ts"
 import { get, post, send, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { fundOwnerOf } from "../../support/topUps.ts"
@@ -160,6 +161,21 @@ layer(testServer())("Forms", (it) => {
         assert.strictEqual(answer.status, status, path)
         assert.strictEqual(answer.headers.get("content-type"), "text/html; charset=utf-8")
       }
+    })
+  )
+
+  it.effect("may have 16 KiB, whose fields cost a few requests to tell apart", () =>
+    Effect.gen(function* () {
+      const sent = (size: number) => {
+        const names = Array.from({ length: size / 4 }, (_, index) => index.toString(36).padStart(3, "0"))
+        return post("/claim/x", {
+          headers: { ...sameOrigin, "content-type": "application/x-www-form-urlencoded" },
+          body: names.join("&").padEnd(size, "x")
+        })
+      }
+      assert.strictEqual((yield* sent(16 * 1024)).status, 403)
+      assert.strictEqual((yield* sent(16 * 1024 + 4)).status, 413)
+      assert.isBelow(yield* timesHealth(sent(16 * 1024)), 40)
     })
   )
 

@@ -62,14 +62,14 @@ layer(testServer())("The page of a challenge", (it) => {
       const path = `/challenges/${world.challenge.id}`
       const closed = textOf(yield* get(path))
       assert.match(closed, /Closed entry \d+/)
-      assert.include(closed, "Ada bullish at 0.875")
+      assert.match(closed, /Ada [0-9a-f]{8} bullish at 0\.875/)
       assert.notInclude(closed, "points")
       yield* world.settle
       const settled = yield* get(path)
       const shown = textOf(settled)
       assert.match(shown, /Result bullish/)
-      assert.match(shown, /Ada bullish at 0\.875 Right 93\.75 points/)
-      assert.match(shown, /Grace bearish at 0\.25 Wrong 37\.50 points/)
+      assert.match(shown, /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points/)
+      assert.match(shown, /Grace [0-9a-f]{8} bearish at 0\.25 Wrong 37\.50 points/)
       assert.include(shown, "Rates <fall>.")
       assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       assert.notInclude(settled.text, 'name="robots"')
@@ -187,14 +187,17 @@ layer(testServer())("The page of a macro challenge", (it) => {
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.settleDue)
       const closed = textOf(yield* get(path))
-      assert.match(closed, /Ada 3\.15 ± 0\.05 entry \d+ Proof file/)
+      assert.match(closed, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 entry \d+ Proof file/)
       assert.notInclude(closed, "points")
       yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
       yield* keepLog
       const settled = yield* get(path)
       const shown = textOf(settled)
       assert.match(shown, /Published value 3\.1 % , in the bin 3\.1 to below 3\.2/)
-      assert.match(shown, /Ada 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/)
+      assert.match(
+        shown,
+        /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/
+      )
       assert.include(shown, "Rents <rise>.")
       assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
@@ -236,7 +239,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
 
       yield* moveTo(plus(deadline, "1 hour"))
       const closed = textOf(yield* get(path))
-      assert.match(closed, /agent 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
+      assert.match(closed, /agent [0-9a-f]{8} 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
       assert.notInclude(closed, "reward 1000 credits")
 
       yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
@@ -361,7 +364,7 @@ layer(testServer())("The page of a price event", (it) => {
         yield* keepLog
         const settled = yield* get(path)
         assert.match(textOf(settled), /Result Yes \(bullish\) Close 2000 Level 1999\.5/)
-        assert.match(textOf(settled), /Ada bullish at 0\.875 Right 93\.75 points entry \d+/)
+        assert.match(textOf(settled), /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points entry \d+/)
         assert.include(textOf(settled), "Flows <in>.")
         const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
         assert.strictEqual(proofs.length, 5)
@@ -372,7 +375,7 @@ layer(testServer())("The page of a price event", (it) => {
         }
         const numeric = textOf(yield* get(`/challenges/${close.id}`))
         assert.match(numeric, /Close 2000 .*Reference scale 10 /)
-        assert.match(numeric, /Ada 1990 ± 12\.5 CRPS \d/)
+        assert.match(numeric, /Ada [0-9a-f]{8} 1990 ± 12\.5 CRPS \d/)
         assert.match(textOf(yield* get(`/agents/${ada}`)), /1990 ± 12\.5; it was 2000 CRPS/)
       })
   )

@@ -288,3 +288,23 @@ layer(testServer())("The account page", (it) => {
     })
   )
 })
+
+layer(testServer({ environment: { AUSPEX_DISPOSABLE_DOMAINS: "trash.example" } }))(
+  "A disposable address",
+  (it) => {
+    it.effect("is refused on the sign-in page and on a claim page, which say why", () =>
+      Effect.gen(function* () {
+        const agent = yield* claimable()
+        for (const path of ["/sign-in", agent.path]) {
+          const visitor = makeVisitor()
+          const refused = yield* visitor.fill(yield* visitor.open(path), "email", {
+            email: "ada@mx.trash.example"
+          })
+          assert.strictEqual(refused.status, 400, path)
+          assert.include(textOf(refused), "Addresses of mx.trash.example are not taken here")
+          assert.include(refused.text, 'value="ada@mx.trash.example"')
+        }
+      })
+    )
+  }
+)

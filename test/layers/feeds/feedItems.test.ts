@@ -62,6 +62,8 @@ describe("the items of a feed", () => {
       "javascript:alert(1)",
       "data:text/html,x",
       "http://[",
+      "https://user@x.example/1",
+      "https://user:secret@x.example/1",
       `https://x.example/${"x".repeat(2000)}`
     ]) {
       assert.isNull(of(`<item><guid>1</guid><title>T</title><link>${link}</link></item>`)[0]?.url, link)
@@ -113,11 +115,28 @@ describe("markup as plain text", () => {
       assert.strictEqual(plainText(markup, 100), text, markup)
     }
     assert.strictEqual(plainText("one two three", 8), "one two…")
+    assert.strictEqual(
+      plainText(`Zoe${"\u0308".repeat(200)}${"\u0316".repeat(200)} <b>was</b> here`, 100),
+      `Zo\u00eb${"\u0308".repeat(29)} was here`
+    )
     const started = performance.now()
     plainText("<".repeat(500_000), 100)
     plainText("<script".repeat(50_000), 100)
     plainText("&#".repeat(200_000), 100)
     assert.isBelow(performance.now() - started, 1000)
+  })
+
+  it("cost no more with combining marks than with as many letters", () => {
+    const processorTime = (text: string): number => {
+      const before = process.cpuUsage()
+      for (let index = 0; index < 20; index++) plainText(text, 2000)
+      const { system, user } = process.cpuUsage(before)
+      return system + user
+    }
+    const marks = `a${"\u0300".repeat(49_999)}${"\u0316".repeat(50_000)}`
+    const letters = "\u0430".repeat(100_000)
+    processorTime(letters)
+    assert.isBelow(processorTime(marks), 10 * processorTime(letters))
   })
 })
 

@@ -66,7 +66,8 @@ layer(testServices())("Entries that are composed when they get their index", (it
       while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
       for (const keeper of keepers) assert.isNull(yield* keeper.fault)
       const all = yield* entries
-      assert.strictEqual(yield* oneTree, open.length * (1 + agents.length + 2))
+      // An agent's registration and its claim; a challenge's making, its commits, its close and its settlement.
+      assert.strictEqual(yield* oneTree, 2 * agents.length + open.length * (1 + agents.length + 2))
       const closes = all.filter(({ type }) => type === "challenge.close")
       assert.deepStrictEqual(
         closes.map(({ json }) => json["commits"]),

@@ -16,8 +16,18 @@ import { Scoring } from "../../../src/services/Scoring.ts"
 import { claimedAgents, freshWeek, moveTo, newChallenge, plus, predict } from "../../support/builders.ts"
 import { loggedWorld, sequenceAll } from "../../support/loggedWorld.ts"
 import { testServices } from "../../support/services.ts"
-import { addAnother, columnsOf, deleteOne, restored, tamper, unguarded } from "../../support/tampering.ts"
+import {
+  addAnother,
+  columnsOf,
+  deleteOne,
+  restored,
+  tamper,
+  unconstrained,
+  unguarded,
+  withoutTriggers
+} from "../../support/tampering.ts"
 import type { Column } from "../../support/tampering.ts"
+import { asOwner } from "../../support/database.ts"
 
 const tables = [
   "challenges",
@@ -60,6 +70,14 @@ const unrecorded: Readonly<Record<string, string>> = {
   "log_keys.added_at": "the entry of a key says where in the log it took over"
 }
 
+/** What no entry records of an agent: nothing of it says whose a record is, and the check of the ledger compares claim_grant. */
+const unrecordedOfAgents = new Set(
+  `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
+   policy_profile owner_org disclosure_level default_spaces requested_scopes provisional_until challenge_passed_at
+   first_token_at token_epoch suspended_at prediction_limit predictions_used grace_notices issuance_paused_at
+   credit_arena_enabled claim_grant makes_gateway_keys`.split(/\s+/)
+)
+
 /** Where the first row of a table is not the one to look at. */
 const telling: Readonly<Record<string, string>> = {
   "challenges.cancel_reason": "cancelled_at is not null",
@@ -101,7 +119,10 @@ const aliases: Readonly<Record<string, string>> = {
   "challenges.type": "challenge_type",
   "predictions.salt": "salt and body",
   "predictions.body": "salt and body",
-  "predictions.commit": "salt and body"
+  "predictions.commit": "salt and body",
+  "agents.secret_hash": "secret_hash, public_key or jwks_url",
+  "agents.public_key": "secret_hash, public_key or jwks_url",
+  "agents.jwks_url": "secret_hash, public_key or jwks_url"
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
@@ -144,6 +165,8 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return isKey
         ? [`stake of agent ${of("agent_id")} in the pool`, "has no reward"]
         : [`stake of agent ${of("agent_id")} in the pool of challenge ${of("challenge_id")}`, what]
+    case "agents":
+      return column === "id" ? [`there is no agent ${of("id")}`] : [`agent ${of("id")}: `, what]
     case "log_entries":
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
@@ -405,6 +428,31 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       120_000
     )
 
+    it.effect("names every column of an agent that was changed and says whose a record is", () =>
+      Effect.gen(function* () {
+        yield* unconstrained(["agents"])
+        const columns = yield* columnsOf(["agents"])
+        const unnamed: Array<string> = []
+        for (const column of columns) {
+          if (unrecordedOfAgents.has(column.column)) continue
+          const row = yield* withoutTriggers(["agents"], tamper(column, "true"))
+          const found = yield* differences
+          const wanted = naming(column, row)
+          if (!found.some((line) => wanted.every((each) => holds(line, each)))) {
+            unnamed.push(`agents.${column.column}: ${wanted.join(", ")} in\n    ${found.join("\n    ")}`)
+          }
+          yield* withoutTriggers(["agents"], restored("agents"))
+        }
+        assert.deepStrictEqual(unnamed, [])
+        assert.deepStrictEqual(yield* differences, [])
+        const all = new Set(columns.map(({ column }) => column))
+        assert.deepStrictEqual(
+          [...unrecordedOfAgents].filter((name) => !all.has(name)),
+          []
+        )
+      })
+    )
+
     it.effect("names what is gone, and what nobody recorded", () =>
       Effect.gen(function* () {
         const unnamed: Array<string> = []
@@ -437,19 +485,23 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
                  (select array_agg(n::float8 order by n) from log_nodes where level = 1) as hashes`)
         const found = Effect.gen(function* () {
           const findings = new Findings()
-          yield* auditTree(findings, pageSize)
+          yield* auditTree(findings, Option.none(), pageSize)
           return findings.lines
         })
         assert.deepStrictEqual(yield* found, [])
         for (const size of heads) {
-          yield* sql`update log_checkpoints set root = sha256(root) where size = ${BigInt(size)}::int8`
+          yield* asOwner(
+            sql`update log_checkpoints set root = sha256(root) where size = ${BigInt(size)}::int8`
+          )
           const lines = yield* found
           assert.strictEqual(lines.length, 1, lines.join("\n"))
           assert.include(lines[0], `checkpoint of size ${size}: its root`)
           yield* restored("log_checkpoints")
         }
         for (const n of hashes) {
-          yield* sql`update log_nodes set hash = sha256(hash) where level = 1 and n = ${BigInt(n)}::int8`
+          yield* asOwner(
+            sql`update log_nodes set hash = sha256(hash) where level = 1 and n = ${BigInt(n)}::int8`
+          )
           const lines = yield* found
           assert.isTrue(
             lines.some((line) => line.includes(`level 1, n ${n})`)),
@@ -463,10 +515,10 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     it.effect("says of a close whose bytes name no challenge that they do not, and never undefined", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`
+        yield* asOwner(sql`
           update log_entries
              set entry = convert_to(replace(convert_from(entry, 'UTF8'), '"challenge_id"', '"challenge_ie"'), 'UTF8')
-           where index = (select min(index) from log_entries where type = 'challenge.close')`
+           where index = (select min(index) from log_entries where type = 'challenge.close')`)
         const found = yield* differences
         const said = found.join("\n")
         assert.match(said, /^entry \d+ closes a challenge, and does not say which$/m)
@@ -479,9 +531,9 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     it.effect("names each prediction that stands after the close of its challenge", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`
+        yield* asOwner(sql`
           update log_entries set index = -1
-           where index = (select min(index) from log_entries where type = 'challenge.close')`
+           where index = (select min(index) from log_entries where type = 'challenge.close')`)
         const found = yield* differences
         assert.match(
           found.join("\n"),
@@ -516,7 +568,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
             ],
             ["log_state", alsoLate, twice]
           ] as const) {
-            yield* change
+            yield* asOwner(change)
             const found = yield* differences
             assert.isTrue(
               found.some((line) => line.includes(said)),
@@ -567,16 +619,16 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         assert.strictEqual(yield* keeper.revealDue, 2)
         assert.deepStrictEqual(yield* differences, [])
         const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
-          yield* sql`create table kept as select * from log_pending`
-          yield* set
+          yield* asOwner(sql`create table kept as select * from log_pending`)
+          yield* asOwner(set)
           const found = yield* differences
           assert.isTrue(
             found.some((line) => line.includes(said)),
             found.join("\n")
           )
-          yield* sql`truncate log_pending`
-          yield* sql`insert into log_pending overriding system value select * from kept`
-          yield* sql`drop table kept`
+          yield* asOwner(sql`truncate log_pending`)
+          yield* asOwner(sql`insert into log_pending overriding system value select * from kept`)
+          yield* asOwner(sql`drop table kept`)
         })
         const reveal = sql`type = 'prediction.reveal'`
         const replaced = (from: string, to: string) => sql`

@@ -8,6 +8,7 @@ import { keepLog } from "../../support/log/keeping.ts"
 import { logState } from "../../support/logbook.ts"
 import { loggedWorld } from "../../support/loggedWorld.ts"
 import { testServices } from "../../support/services.ts"
+import { asOwner } from "../../support/database.ts"
 
 const audited = LogAudit.use(({ audit }) => audit)
 
@@ -31,7 +32,7 @@ layer(testServices())("An audit of the public log", (it) => {
       yield* loggedWorld
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const elsewhere = yield* Effect.forkChild(
-        sql.withTransaction(
+        asOwner(
           Effect.gen(function* () {
             yield* sql`lock table log_cosignatures in access exclusive mode`
             yield* Deferred.succeed(held, undefined)
@@ -67,7 +68,7 @@ layer(testServices())("An audit of the public log", (it) => {
       const change = sql`
         update log_pending set entry = convert_to('{"c":1}', 'UTF8') where type = 'challenge.create'`
       yield* predict(yield* claimedAgent(), yield* newChallenge())
-      yield* change
+      yield* asOwner(change)
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const sequencing = yield* Effect.forkChild(
         sql.withTransaction(

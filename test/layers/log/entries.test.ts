@@ -7,6 +7,7 @@ import { DateTime } from "effect"
 import { canonicalJson } from "../../../src/layers/canonicalJson.ts"
 import {
   EntryType,
+  adminAudit,
   amendment,
   challengeClose,
   challengeCreate,
@@ -271,6 +272,13 @@ describe("The entry of", () => {
     )
   })
 
+  it("what administrators did is how many links their chain has, and its head", () => {
+    assert.strictEqual(
+      text(adminAudit({ count: 7, head: bytes(0xef), at: created.deadline })),
+      `{"at":"2026-03-03T00:00:00.000Z","count":7,"head":"${"ef".repeat(32)}","type":"admin.audit"}`
+    )
+  })
+
   it("what was there before the log says so, and is otherwise the same", () => {
     const both = [
       [challengeCreate(created), challengeCreate(created, "import")],
@@ -313,5 +321,15 @@ describe("The entries of decision 0008", () => {
     opened.update(Buffer.from(reveal.salt, "hex")).update(reveal.body)
     assert.deepStrictEqual(commits[0], opened.digest())
     assert.strictEqual(of("challenge.close")[0]?.root, rootOf(commits.map(leafHash)).toString("hex"))
+  })
+
+  it("name the agent by the hash that the page explains", () => {
+    const [registered] = of("agent.register")
+    const hash = createHash("sha256").update("auspex/agent-name/v1\0Calm Forecaster").digest("hex")
+    assert.strictEqual(registered.name_sha256, hash)
+    assert.deepStrictEqual(
+      [of("agent.claim")[0]?.agent_id, of("agent.key")[0]?.agent_id],
+      [registered.agent_id, registered.agent_id]
+    )
   })
 })

@@ -6,13 +6,18 @@ import * as Database from "../../../src/layers/postgres/Database.ts"
 import { services } from "../../../src/layers/postgres/layer.ts"
 import { leafHash, rootOf } from "../../../src/layers/postgres/log/frontier.ts"
 import { migrations } from "../../../src/layers/postgres/migrations/index.ts"
+import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
+import { Registry } from "../../../src/services/Registry.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
-import { claimedAgents, importQuotes, instant, moveTo, predict, rowsOf } from "../../support/builders.ts"
+import { importQuotes, instant, moveTo, predict, rowsOf } from "../../support/builders.ts"
 import { emptyDatabase, poolOn } from "../../support/database.ts"
 import { entries, logState, oneTree } from "../../support/logbook.ts"
 import { logSigner } from "../../support/logSigner.ts"
 import { mailbox } from "../../support/mailbox.ts"
+import { manyAgents } from "../../support/manyPredictions.ts"
+import { someOperator } from "../../support/operators.ts"
+import { agentsOf } from "../../support/pools.ts"
 import { settings } from "../../support/settings.ts"
 
 /** As the program before the log left its databases. */
@@ -23,6 +28,10 @@ const migrateTo0011 = Migrator.make({})({
 })
 
 const deadline = "2026-03-02T12:00:00Z"
+
+/** Agents that somebody has claimed, written by SQL: the service has columns now that their table did not have yet. */
+const claimedThen = (count: number) =>
+  Effect.flatMap(someOperator, (owner) => agentsOf(Array.from({ length: count }, () => owner)))
 
 /** Ends of a challenge whose deadline is noon; `stamps` of its predictions, one agent each. */
 interface Old {
@@ -148,6 +157,68 @@ const ofChallenge = (name: string) =>
 
 const Commit = Schema.Struct({ commit: Schema.String })
 
+/** As the program left its databases whose log had no agents. */
+const migrateTo0038 = Migrator.make({})({
+  loader: Migrator.fromRecord(
+    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0039"))
+  )
+})
+
+const many = 20_000
+
+describe("A database from before agents were in the log", () => {
+  it.effect(
+    "has the registration and the claim of each in the log once, however many there are, and goes on from there",
+    () =>
+      Effect.gen(function* () {
+        const client = poolOn(yield* emptyDatabase)
+        const everything = services.pipe(
+          Layer.provideMerge(Layer.mergeAll(client, settings(), mailbox, logSigner()))
+        )
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* moveTo(instant("2026-03-10T00:00:00Z"))
+          yield* migrateTo0038
+          yield* sql.withTransaction(Effect.andThen(sql`set local statement_timeout = 0`, manyAgents(many)))
+          const [unclaimed = assert.fail()] = yield* agentsOf([null])
+          assert.strictEqual((yield* logState).pending, 0)
+          yield* Database.migrate("global")
+          yield* Database.migrate("global")
+          assert.strictEqual((yield* logState).pending, 2 * many + 1)
+          const waiting = yield* rowsOf(
+            Schema.Struct({ type: Schema.String, imported: Schema.Boolean, count: Schema.Int }),
+            (client) => client`
+              select type, imported, count(*)::int as count from log_pending group by type, imported order by type desc`
+          )
+          assert.deepStrictEqual(waiting, [
+            { type: "agent.register", imported: true, count: many + 1 },
+            { type: "agent.claim", imported: true, count: many }
+          ])
+
+          // The audit finds each of them, wherever it is.
+          const audit = LogAudit.use(({ audit }) => audit)
+          const before = yield* audit
+          assert.deepStrictEqual([before.agents, before.differences], [many + 1, []])
+          // What is left is enough to tell that the others are missed.
+          yield* sql`delete from log_pending where id not in (select id from log_pending order by id limit 600)`
+          yield* keep
+          assert.strictEqual(yield* oneTree, 600)
+          const after = yield* audit
+          assert.strictEqual(after.difference_count, 2 * many + 1 - 600)
+          assert.match(after.differences.join("\n"), /its claim \(claimed_at, owner_id\) is not in the log/)
+
+          yield* Registry.use((registry) => registry.rotateSecret(unclaimed, "keep"))
+          const [rotated] = yield* rowsOf(
+            Schema.Struct({ type: Schema.String, imported: Schema.Boolean }),
+            (client) => client`select type, imported from log_pending`
+          )
+          assert.deepStrictEqual(rotated, { type: "agent.key", imported: false })
+        }).pipe(Effect.provide(everything))
+      }).pipe(Effect.scoped),
+    180_000
+  )
+})
+
 describe("A database from before the log", () => {
   it.effect("has all that it recorded in the log once, each thing after what it follows from", () =>
     Effect.gen(function* () {
@@ -158,7 +229,7 @@ describe("A database from before the log", () => {
       yield* Effect.gen(function* () {
         yield* moveTo(instant("2026-03-10T00:00:00Z"))
         yield* migrateTo0011
-        const agents = yield* claimedAgents(3)
+        const agents = yield* claimedThen(3)
         for (const [name, old] of Object.entries(olds)) yield* write(name, old, agents)
         yield* Database.migrate("global")
         yield* Database.migrate("global")
@@ -247,7 +318,7 @@ describe("A database from before the log", () => {
         yield* Effect.gen(function* () {
           yield* moveTo(instant("2026-03-10T00:00:00Z"))
           yield* migrateTo0011
-          const agents = yield* claimedAgents(3)
+          const agents = yield* claimedThen(3)
           yield* write("open", olds.open, agents)
           yield* Database.migrate("global")
           yield* predict(agents[2] ?? assert.fail(), { id: idOf("open") })

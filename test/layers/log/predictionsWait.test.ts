@@ -100,10 +100,10 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       const now = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
       const keeper = yield* LogKeeper
-      yield* sequenceAll(keeper)
-      const before = (yield* logState).size
       const many = 2 * mostPerPass + 100
       yield* manyAgents(many)
+      yield* sequenceAll(keeper)
+      const before = (yield* logState).size
       const challenge = yield* newChallenge()
       const [recorded, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const late = yield* Effect.forkChild(
@@ -125,8 +125,8 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       yield* Fiber.join(late)
       const passes = [yield* keeper.sequence, yield* keeper.sequence, yield* keeper.sequence]
       assert.deepStrictEqual(passes, [mostPerPass, mostPerPass, 100])
-      // The making of the three others, theirs, and that of this one.
-      assert.strictEqual((yield* logState).size, before + many + 7)
+      // The making of this one, and of the three others, each with a prediction, and its agent's registration and claim.
+      assert.strictEqual((yield* logState).size, before + many + 1 + 3 * 4)
       yield* keeper.publish
       yield* oneTree
     })

@@ -18,6 +18,7 @@ import type { TimeStampAuthority } from "../../support/log/timeStampAuthority.ts
 import { observed, Observed } from "../../support/observed.ts"
 import { get, TestServer, testServer, wrongFields } from "../../support/server.ts"
 import { testServices } from "../../support/services.ts"
+import { asOwner } from "../../support/database.ts"
 
 class World extends Context.Service<
   World,
@@ -41,8 +42,8 @@ const afresh = Effect.gen(function* () {
   const { authority, tree } = yield* World
   authority.behave()
   authority.forget()
-  yield* sql`delete from log_checkpoints`
-  yield* sql`delete from log_attestors`
+  yield* asOwner(sql`delete from log_checkpoints`)
+  yield* asOwner(sql`delete from log_attestors`)
   const { lines } = yield* Observed
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
@@ -219,7 +220,9 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
         }
         const sql = yield* SqlClient.SqlClient
         // Both were signed in one hour, as when the log rested before the second was stamped.
-        yield* sql`update log_checkpoints set signed_at = ${DateTime.toDateUtc(DateTime.makeUnsafe(0))}`
+        yield* asOwner(
+          sql`update log_checkpoints set signed_at = ${DateTime.toDateUtc(DateTime.makeUnsafe(0))}`
+        )
         yield* publish(tree, 30)
         yield* TestClock.adjust("3 days")
         yield* LogKeeper.use((keeper) => keeper.trim)

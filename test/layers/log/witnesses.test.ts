@@ -19,6 +19,7 @@ import type { Witness } from "../../support/log/witness.ts"
 import { observed, Observed } from "../../support/observed.ts"
 import { testServices } from "../../support/services.ts"
 import { settings } from "../../support/settings.ts"
+import { asOwner } from "../../support/database.ts"
 
 class Witnesses extends Context.Service<
   Witnesses,
@@ -54,8 +55,8 @@ const afresh = Effect.gen(function* () {
     witness.heads.clear()
     witness.forget()
   }
-  yield* sql`delete from log_checkpoints`
-  yield* sql`delete from log_attestors`
+  yield* asOwner(sql`delete from log_checkpoints`)
+  yield* asOwner(sql`delete from log_attestors`)
   const { lines } = yield* Observed
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))

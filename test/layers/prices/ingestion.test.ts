@@ -27,6 +27,7 @@ import {
 import { scripted, Script } from "../../support/prices/scriptedSource.ts"
 import { until } from "../../support/upstream.ts"
 import { testServices } from "../../support/services.ts"
+import { asOwner } from "../../support/database.ts"
 
 /** Three hours of history, first read a minute after an hour's end, again two minutes later. */
 const settings = {
@@ -60,7 +61,7 @@ const newDay = Effect.gen(function* () {
   noon = plus(yield* freshWeek, "36 hours")
   yield* moveTo(noon)
   const sql = yield* SqlClient.SqlClient
-  yield* sql`delete from expected_candles`
+  yield* asOwner(sql`delete from expected_candles`)
   const script = yield* Scripted
   script.restart()
   return script
@@ -466,7 +467,7 @@ layer(worldWith({ ...settings, AUSPEX_PRICE_HISTORY: "365 days" }))(
       Effect.gen(function* () {
         yield* newDay
         const sql = yield* SqlClient.SqlClient
-        yield* sql`vacuum (analyze) expected_candles, price_readings, price_points`
+        yield* asOwner(sql`analyze expected_candles, price_readings, price_points`)
         const hours = 365 * 24
         const read = yield* sql.withTransaction(
           Effect.gen(function* () {

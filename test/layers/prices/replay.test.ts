@@ -4,11 +4,12 @@ import { assert, it } from "@effect/vitest"
 import { DateTime, Effect, FileSystem, Layer, Path } from "effect"
 import { parse } from "csv-parse/sync"
 import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import * as Replay from "../../../src/layers/prices/Replay.ts"
 import { PriceSource } from "../../../src/services/PriceSource.ts"
 import { instant, moveTo, plus } from "../../support/builders.ts"
 
-const recordings = new URL("../../support/prices/recordings/", import.meta.url).pathname
+const recordings = fileURLToPath(new URL("../../support/prices/recordings/", import.meta.url))
 
 const rows = parse<Record<string, string>>(readFileSync(`${recordings}/ETH-1h-2023-01.csv`), {
   columns: true

@@ -23,6 +23,16 @@ const refusedAt = (paths: ReadonlyArray<string>) => (answer: Answer) => {
 export const status = (wanted: ReadonlyArray<number>) => (answer: Answer) =>
   wanted.includes(answer.status) ? undefined : `expected ${wanted.join(" or ")}`
 
+const kibibyte = 1024
+
+/** The bytes that a body of each operation may have. */
+const largestBody = ({ path }: Operation): number => {
+  if (path.startsWith("/api/v1/admin/")) return 10 * kibibyte * kibibyte
+  if (path.startsWith("/api/v1/agent/challenge/")) return 160 * kibibyte
+  if (/^\/api\/v1\/agent\/(registry|auth)\//.test(path)) return 16 * kibibyte
+  return 256 * kibibyte
+}
+
 /** Every field of the body wrong in every way; then bodies that are not JSON at all. */
 export const wrongBodies = Effect.fnUntraced(function* (
   session: Session,
@@ -39,18 +49,20 @@ export const wrongBodies = Effect.fnUntraced(function* (
     // A body with nothing in it lacks what any of the alternatives needs.
     const placesOf = ({ label, wrongAt }: Mutation) =>
       schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
+    const expected = (mutation: Mutation) => {
+      if (Buffer.byteLength(mutation.body) > largestBody(operation)) return status([413])
+      return mutation.wrongAt.length === 0 ? undefined : refusedAt(placesOf(mutation))
+    }
     const send = (mutation: Mutation) =>
       session.exchange(
         operation,
         mutation.label,
         outgoing(world, { operation, sample, body: undefined }, { body: mutation.body }),
-        mutation.wrongAt.length === 0 ? undefined : refusedAt(placesOf(mutation))
+        expected(mutation)
       )
     yield* Effect.forEach(mutations, send, { concurrency, discard: true })
   }
 })
-
-const kibibyte = 1024
 
 /** A right body, with an unknown field that makes it this long. */
 const padded = (body: string, bytes: number): string => {
@@ -96,7 +108,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
     { concurrency, discard: true }
   )
 
-  const largest = (operation.path.startsWith("/api/v1/admin/") ? 10 * kibibyte : 256) * kibibyte
+  const largest = largestBody(operation)
   const sized = (label: string, bytes: number, wanted: ReadonlyArray<number>) =>
     session.exchange(operation, label, outgoing(world, right, { body: padded(body, bytes) }), status(wanted))
   yield* sized("a body one byte too large", largest + 1, [413])

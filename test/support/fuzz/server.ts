@@ -3,7 +3,12 @@ import { Layer, References } from "effect"
 import { layer as http, listening } from "../../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 
-const unhindered = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000" }
+const unhindered = {
+  AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
+  AUSPEX_GATEWAY_KEYS_PER_AGENT: "10000",
+  // Dates that are generated lie years ahead.
+  AUSPEX_GATEWAY_KEY_MAX_TTL: "10000 days"
+}
 
 /** Keeps the services in reach, for what cannot be prepared over HTTP without waiting for the clock. */
 export const server = http.pipe(

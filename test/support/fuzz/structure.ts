@@ -117,8 +117,7 @@ export const servedDocuments: ReadonlyArray<
   readonly [path: string, type: string, headers: ReadonlyArray<Header>]
 > = [
   [documents.openapi, "application/json", []],
-  [documents.docs, "text/html", []],
-  [documents.metrics, "text/plain", []]
+  [documents.docs, "text/html", []]
 ]
 
 const range = (low: unknown, high: unknown): string =>

@@ -101,7 +101,9 @@ export const makeValidator = (document: Document, undocumented: Undocumented) =>
     if (typeof value === "string") found.push(...here(textProblems(schema, value)))
     if (typeof value === "number") found.push(...here(rangeProblems(schema, value)))
     if (isList(value)) {
-      found.push(...here(countProblems(schema.minItems, schema.maxItems, value.length)))
+      const miscounted = countProblems(schema.minItems, schema.maxItems, value.length)
+      // What is in a list of the wrong length is not looked at.
+      if (miscounted.length > 0) return here(miscounted)
       value.forEach((item, index) => {
         const itemSchema = schema.prefixItems?.[index] ?? schema.items
         if (itemSchema === false) found.push(...here([`expected no item ${index}`]))

@@ -4,6 +4,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { checkpointText, rawPublicKey, signNote, verifierKey } from "../../../src/layers/note.ts"
 import { Rfc6962Tree } from "./rfc6962.ts"
+import { asOwner } from "../database.ts"
 
 const origin = "auspex.test/log/synthetic"
 const { privateKey } = generateKeyPairSync("ed25519")
@@ -27,7 +28,7 @@ export const makeEntries = Effect.fnUntraced(function* (size: number) {
     select 2, parent, merkle_root(string_agg(hash, ''::bytea order by n))
       from (select n, hash, n / 256 as parent from log_nodes where level = 1) e
      group by parent having count(*) = 256`
-  yield* sql`analyze log_entries, log_nodes`
+  yield* asOwner(sql`analyze log_entries, log_nodes`)
   return new Rfc6962Tree(Array.from({ length: size }, (_, index) => Buffer.from(entryAt(index))))
 })
 

@@ -33,15 +33,13 @@ export const layer = HttpRouter.use(
       "POST",
       pagePaths.rotateSecret,
       submitted(
-        Effect.fnUntraced(function* ({ frame }) {
+        Effect.fnUntraced(function* ({ frame }, fields) {
           if (frame.operator === null) return toSignIn
           const { agent_id: agentId = "" } = yield* HttpRouter.params
-          const rotated = yield* operators.rotateSecret({ operatorId: frame.operator.operatorId, agentId })
-          return show(
-            site,
-            frame,
-            views.newSecret(frame, { agentId: rotated.agent_id, secret: rotated.client_secret })
-          )
+          const { operatorId } = frame.operator
+          const gatewayKeys = fields.get("gateway_keys") === "revoke" ? "revoke" : "keep"
+          const rotated = yield* operators.rotateSecret({ operatorId, agentId, gatewayKeys })
+          return show(site, frame, views.newSecret(frame, rotated))
         })
       )
     )

@@ -25,7 +25,7 @@ const decodeName = Schema.decodeUnknownResult(Schema.Struct({ name: NewGatewayKe
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { shown, site, submitted } = yield* Pages
-    const { baseUrl } = yield* Settings
+    const settings = yield* Settings
     const keys = yield* GatewayKeys
     const usage = yield* GatewayUsage
     const operators = yield* Operators
@@ -46,6 +46,7 @@ export const layer = HttpRouter.use(
       const listed = yield* listPage
       const view = views.apiKeys(frame, {
         own: yield* operators.account(operator.operatorId),
+        terms: settings,
         keys: yield* keys.list(holder, listed),
         cursor: listed.cursor,
         usage: {
@@ -54,14 +55,14 @@ export const layer = HttpRouter.use(
           key: asked.get("key") ?? undefined,
           model: asked.get("model") ?? undefined
         },
-        base: `${baseUrl}/api/v1/llm`,
+        base: `${settings.baseUrl}/api/v1/llm`,
         ...(refused !== undefined && { refused: refused.refusal })
       })
       return show(site, frame, view, { status: refused?.status ?? 200 })
     })
 
     const expiryOf = Effect.fnUntraced(function* (lifetime: string) {
-      if (!views.lifetimes.some(([days]) => days === lifetime)) {
+      if (!views.lifetimes(settings).some(([days]) => days === lifetime)) {
         return yield* InvalidRequest.of("lifetime", "Expected one of those that the page offers.")
       }
       return lifetime === "" ? null : DateTime.add(yield* DateTime.now, { days: Number(lifetime) })
@@ -95,7 +96,10 @@ export const layer = HttpRouter.use(
             show(site, frame, views.madeKey(frame, own, made))
           )
         ),
-        Effect.catchTag("GatewayDisabled", (error) => refuse(null, error.detail, errorStatus(error)))
+        Effect.catchTags({
+          GatewayDisabled: (error) => refuse(null, error.detail, errorStatus(error)),
+          GatewayKeyLimitReached: (error) => refuse(null, error.detail, errorStatus(error))
+        })
       )
     })
 

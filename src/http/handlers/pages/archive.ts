@@ -16,6 +16,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.archive,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           return show(site, frame, archivePage(frame, yield* archive.list(yield* listPage)))
         })
@@ -26,6 +27,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.tournament,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { slug = "" } = yield* HttpRouter.params
           return show(site, frame, tournamentPage(frame, yield* archive.get(slug, yield* listPage)))

@@ -1,16 +1,15 @@
 /** The files that pages refer to, kept by browsers for ever, since another content has another name. */
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
 import { assets } from "../../pages/assets.ts"
+import { staticDocument } from "../../staticDocument.ts"
 
-export const layer = HttpRouter.addAll(
-  assets.map(({ bytes, contentType, path }) =>
-    HttpRouter.route(
-      "GET",
-      path,
-      HttpServerResponse.uint8Array(bytes, {
-        contentType,
-        headers: { "cache-control": "public, max-age=31536000, immutable" }
-      })
-    )
-  )
+const headers = { "cache-control": "public, max-age=31536000, immutable" }
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    for (const { bytes, contentType, path } of assets) {
+      yield* router.add("GET", path, yield* staticDocument(Effect.succeed({ bytes, contentType, headers })))
+    }
+  })
 )

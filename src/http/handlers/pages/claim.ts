@@ -60,8 +60,12 @@ const byLink = HttpRouter.use(
       if (state !== "open") return yield* page(frame, token)
       const { address } = yield* CurrentRequest
       const returnTo = ReturnTo.make(claimPage(token))
-      yield* operators.requestSignIn({ email: email.success, returnTo, address })
-      return show(site, frame, mailOnItsWay(email.success), { status: 202 })
+      return yield* operators.requestSignIn({ email: email.success, returnTo, address }).pipe(
+        Effect.as(show(site, frame, mailOnItsWay(email.success), { status: 202 })),
+        Effect.catchTag("DisposableAddress", ({ detail }) =>
+          page(frame, token, { field: "email", value: email.success, complaint: detail })
+        )
+      )
     })
 
     const tryCode = Effect.fnUntraced(function* (

@@ -20,6 +20,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.event,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)
@@ -36,6 +37,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.replies,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { comment_id: commentId = "", event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)

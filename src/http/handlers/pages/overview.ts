@@ -36,6 +36,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.home,
       published(
+        [],
         Effect.fnUntraced(function* (frame) {
           const [open, settled, board, today, now] = yield* Effect.all(
             [
@@ -56,6 +57,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.leaderboard,
       published(
+        ["category", "cursor"],
         Effect.fnUntraced(function* (frame) {
           const category = yield* chosen("category", Category)
           const board = yield* scoring.leaderboard(category, yield* listPage)
@@ -68,6 +70,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.challenges,
       published(
+        ["status", "type", "cursor"],
         Effect.fnUntraced(function* (frame) {
           const status = (yield* chosen("status", DirectoryStatus)) ?? "open"
           const filter = { status, type: yield* chosen("type", ChallengeType) }
@@ -81,6 +84,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.events,
       published(
+        ["space", "asset", "cursor"],
         Effect.fnUntraced(function* (frame) {
           const space = yield* chosen("space", Space)
           const asset = yield* named("asset")

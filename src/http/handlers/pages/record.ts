@@ -59,6 +59,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.challenge,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
           const [results, entries, halted] = yield* Effect.all(
@@ -106,6 +107,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.agent,
       published(
+        ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
           const [profile, scorecard, calibration, record] = yield* Effect.all(

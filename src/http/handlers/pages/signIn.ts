@@ -76,8 +76,19 @@ const byMail = HttpRouter.use(
             return show(site, frame, views.signIn(frame, { refused: email.failure }), { status: 400 })
           }
           const { address } = yield* CurrentRequest
-          yield* operators.requestSignIn({ email: email.success, returnTo: toAccount, address })
-          return show(site, frame, views.mailOnItsWay(email.success), { status: 202 })
+          return yield* operators.requestSignIn({ email: email.success, returnTo: toAccount, address }).pipe(
+            Effect.as(show(site, frame, views.mailOnItsWay(email.success), { status: 202 })),
+            Effect.catchTag("DisposableAddress", ({ detail }) =>
+              Effect.succeed(
+                show(
+                  site,
+                  frame,
+                  views.signIn(frame, { refused: { value: email.success, complaint: detail } }),
+                  { status: 400 }
+                )
+              )
+            )
+          )
         })
       )
     )

@@ -15,7 +15,7 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.verify,
-      published((frame) =>
+      published([], (frame) =>
         Effect.map(log.verifierKeys, (keys) =>
           show(site, frame, views.verify(frame, keys), { status: 200, headers: withScripts })
         )

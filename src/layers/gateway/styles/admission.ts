@@ -8,7 +8,7 @@ import { Result } from "effect"
 import { jsonFault } from "../../../services/strictJson.ts"
 import { bufferOf, isAbsent, isObject, members, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import { outlineOf } from "./jsonOutline.ts"
+import { maxDepth, outlineOf } from "./jsonOutline.ts"
 import type { Outline } from "./jsonOutline.ts"
 import { promptSize } from "./promptBound.ts"
 import type { Admitted, Refused, Style } from "./types.ts"
@@ -34,8 +34,24 @@ const refused = (problems: ReadonlyArray<Problem>) => {
   return Result.fail({ message, param: first?.path ?? null })
 }
 
+/**
+ * Members and elements of a whole body. Millions of them make a body of 10 MiB seconds of work to parse and to walk, while
+ * a long prompt is a few long strings, and a thousand messages with a hundred tools are some 20,000 values.
+ */
+const maxValues = 50_000
+
+const tooMany = () =>
+  Result.fail({
+    message: `Expected at most ${maxValues} members and elements in all`,
+    code: "too_many_values" as const,
+    param: null
+  })
+
+/** Where a fault is takes a look at every character, so of a longer text only what it is is told. */
+const longestLocated = 256 * 1024
+
 const faulty = (text: string, otherwise: string) => {
-  const fault = jsonFault(text)
+  const fault = text.length > longestLocated ? undefined : jsonFault(text)
   if (fault === undefined) return whole(otherwise)
   return fault.path === "" ? whole(fault.message) : refused([fault])
 }
@@ -125,9 +141,10 @@ const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()
-  // looked at first, since parsing millions of levels takes seconds
-  const outline = outlineOf(bytes)
-  if (outline.isTooDeep) return faulty(text, "Malformed JSON")
+  // looked at first, since parsing millions of levels or values takes seconds
+  const outline = outlineOf(bytes, { maxValues })
+  if (outline.excess === "values") return tooMany()
+  if (outline.excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)
   const body = parsedJson(text)
   if (body === undefined) return faulty(text, "Malformed JSON")
   if (!isObject(body)) return whole("Expected a JSON object.")

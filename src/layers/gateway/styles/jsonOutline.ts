@@ -22,11 +22,11 @@ export interface Outline {
   readonly inside: number
   /** Members of all objects. Fewer in the parsed value means that some stood there twice. */
   readonly memberCount: number
-  /** Objects and arrays stand in each other more than 64 levels deep, and the outline ends there. */
-  readonly isTooDeep: boolean
+  /** What the text has more of than is allowed; the outline ends there. */
+  readonly excess: "depth" | "values" | undefined
 }
 
-const deepest = 64
+export const maxDepth = 64
 
 const quote = 0x22
 const comma = 0x2c
@@ -40,22 +40,24 @@ const closeBrace = 0x7d
 /** JSON has no other characters up to the space but those of white space. */
 const isSpace = (byte: number | undefined): boolean => byte !== undefined && byte <= 0x20
 
-/** Most strings end within so many bytes, and are looked through faster than anything is called. */
+/** Most strings end within so many bytes, and those are looked through faster than anything is called. */
 const shortString = 32
 
 /** Behind the quote that ends the string whose first quote is at `start`. */
 const behindString = (bytes: Buffer, start: number): number => {
-  const near = Math.min(start + shortString, bytes.length)
-  for (let at = start + 1; at < near; at++) {
-    if (bytes[at] === backslash) break
-    if (bytes[at] === quote) return at + 1
-  }
-  let end = bytes.indexOf(quote, start + 1)
-  while (end !== -1) {
-    let before = end - 1
-    while (bytes[before] === backslash) before -= 1
-    if ((end - before) % 2 === 1) return end + 1
-    end = bytes.indexOf(quote, end + 1)
+  let at = start + 1
+  while (at < bytes.length) {
+    // One by one up to here, so that a text full of escaped quotes does not cost a search for each.
+    for (const near = at + shortString; at < near; at++) {
+      if (bytes[at] === quote) return at + 1
+      if (bytes[at] === backslash) at += 1
+    }
+    const found = bytes.indexOf(quote, at)
+    if (found === -1) break
+    let before = found - 1
+    while (before >= at && bytes[before] === backslash) before -= 1
+    at = found + 1
+    if ((found - before) % 2 === 1) return at
   }
   return bytes.length
 }
@@ -74,17 +76,38 @@ export const memberNamed = (json: Uint8Array, { members }: Outline, name: string
   return members.find((member) => isNamed(bytes, member, name))
 }
 
+const behindSpace = (bytes: Buffer, start: number): number => {
+  let at = start
+  while (isSpace(bytes[at])) at += 1
+  return at
+}
+
 const trimmedEnd = (bytes: Buffer, end: number): number => {
   let at = end
   while (isSpace(bytes[at - 1])) at -= 1
   return at
 }
 
-/** The outline of a JSON text; without members when it is no object. It ends behind the member of that name, if one is asked for. */
-export const outlineOf = (json: Uint8Array, until?: string): Outline => {
+/** Bytes outside of strings that the outline is made of; it passes over all others without a look. */
+const marks = new Uint8Array(256)
+for (const mark of [quote, comma, colon, openBracket, closeBracket, openBrace, closeBrace]) marks[mark] = 1
+
+interface Bounds {
+  /** The outline ends behind the member of this name. */
+  readonly until?: string | undefined
+  readonly maxValues?: number
+}
+
+/** The outline of a JSON text; without members when it is no object. */
+export const outlineOf = (
+  json: Uint8Array,
+  { maxValues = Number.POSITIVE_INFINITY, until }: Bounds = {}
+): Outline => {
   const bytes = bufferOf(json)
   const members: Array<Member> = []
   let memberCount = 0
+  /** At least as many as there are. */
+  let values = 1
   let depth = 0
   let inside = 0
   /** Of the member that is being read, or -1. */
@@ -102,12 +125,14 @@ export const outlineOf = (json: Uint8Array, until?: string): Outline => {
     valueStart = -1
   }
 
-  let at = 0
-  while (isSpace(bytes[at])) at += 1
+  let at = behindSpace(bytes, 0)
   const isObject = bytes[at] === openBrace
   while (at < bytes.length) {
-    const byte = bytes[at]
-    if (keyStart !== -1 && valueStart === -1 && !isSpace(byte) && byte !== colon) valueStart = at
+    const byte = bytes[at] ?? 0
+    if (marks[byte] === 0) {
+      at += 1
+      continue
+    }
     if (byte === quote) {
       stringStart = at
       stringEnd = behindString(bytes, at)
@@ -117,7 +142,8 @@ export const outlineOf = (json: Uint8Array, until?: string): Outline => {
     if (byte === openBrace || byte === openBracket) {
       if (depth === 0) inside = at + 1
       depth += 1
-      if (depth > deepest) return { members, inside, memberCount, isTooDeep: true }
+      values += 1
+      if (depth > maxDepth) return { members, inside, memberCount, excess: "depth" }
     } else if (byte === closeBrace || byte === closeBracket) {
       if (depth === 1) close(at)
       depth -= 1
@@ -126,15 +152,22 @@ export const outlineOf = (json: Uint8Array, until?: string): Outline => {
       if (depth === 1 && isObject) {
         keyStart = stringStart
         keyEnd = stringEnd
+        valueStart = behindSpace(bytes, at + 1)
+        at = valueStart
+        continue
       }
-    } else if (byte === comma && depth === 1) {
-      close(at)
-      const last = members.at(-1)
-      if (until !== undefined && last !== undefined && isNamed(bytes, last, until)) break
+    } else {
+      values += 1
+      if (depth === 1) {
+        close(at)
+        const last = members.at(-1)
+        if (until !== undefined && last !== undefined && isNamed(bytes, last, until)) break
+      }
     }
+    if (values > maxValues) return { members, inside, memberCount, excess: "values" }
     at += 1
   }
-  return { members, inside, memberCount, isTooDeep: false }
+  return { members, inside, memberCount, excess: undefined }
 }
 
 /** A range of bytes and what takes its place. */
@@ -162,7 +195,7 @@ export const spliced = (bytes: Uint8Array, edits: ReadonlyArray<Edit>): Buffer =
 
 /** The bytes of a JSON object with another value for the member at this path, which is there. */
 export const withMember = (json: Buffer, [name, ...rest]: ReadonlyArray<string>, value: string): Buffer => {
-  const found = name === undefined ? undefined : memberNamed(json, outlineOf(json, name), name)
+  const found = name === undefined ? undefined : memberNamed(json, outlineOf(json, { until: name }), name)
   if (found === undefined) return json
   const { valueEnd, valueStart } = found
   const text =

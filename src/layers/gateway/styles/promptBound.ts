@@ -14,7 +14,7 @@ export interface PromptSize {
   images: number
 }
 
-const tokensAMessage = 16
+export const tokensAMessage = 16
 
 /** Providers explain to a model how to call tools: up to 530 tokens, said once (Anthropic, "Tool use", pricing). */
 const tokensForTools = 600

@@ -8,6 +8,7 @@ export type { Style }
 /** Why a body cannot be sent on; `param` names the member where it is one. */
 export interface Refused {
   readonly message: string
+  readonly code?: "too_many_values"
   readonly param: string | null
 }
 

@@ -1,9 +1,8 @@
-/** A challenge as the API shows it, selected in one place. */
+/** What statements about challenges of every type share. */
 import { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AnyStatus } from "../../../services/Challenges.ts"
 import { at } from "../query.ts"
-import { iso } from "../wire.ts"
 
 /** Status is derived from the clock: an open challenge past its deadline reads as closed even if no job ran. */
 export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
@@ -26,15 +25,6 @@ export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: Date
   }
 }
 
-/** Directional challenges `c`; the caller adds conditions, order and limit to `from`. */
-export const challengeColumns = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
-  c.id::text, c.type, c.kind, c.event_id, c.question, c.target as asset, ${statusOf(sql, now)} as status,
-  ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
-  ${iso(sql, "c.resolve_at")} as resolve_at, c.open_price::float8 as open_price,
-  n.bullish + n.bearish + n.neutral as prediction_count, n.bullish as bullish_count, n.bearish as bearish_count,
-  n.neutral as neutral_count, c.resolution_criteria, c.resolution_criteria_zh,
-  c.dead_zone_pct::float8 as dead_zone_pct, c.cancel_reason`
-
 /**
  * The challenge `c` of each prediction `p`. With `limit` it is looked up for the rows of the page, one by one: no plan
  * can read and join all of an agent's predictions first.
@@ -42,7 +32,10 @@ export const challengeColumns = (sql: SqlClient.SqlClient, now: DateTime.Utc) =>
 export const challengeOf = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
 
-/** How many predictions a challenge `c` has, and what they say: the sum over the shards. */
+/**
+ * How many predictions a challenge `c` has, and what they say: the sum over the shards. What they say is for nobody to
+ * see before the deadline but in steps (countSteps.ts).
+ */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
     select coalesce(sum(bullish), 0)::int as bullish, coalesce(sum(bearish), 0)::int as bearish,

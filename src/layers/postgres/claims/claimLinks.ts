@@ -8,7 +8,7 @@ import { Limits } from "../../../services/Limits.ts"
 import { claimPage } from "../../../services/pages.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isToken, makePairingCode, makeToken, pairingCodeHmac, sameHash, sha256 } from "../../secrets.ts"
-import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "../query.ts"
+import { at, maybe, orDefect, run, transaction } from "../query.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
 import type { Ownership } from "./ownership.ts"
 import { alreadyClaimed, noLink } from "./refusals.ts"
@@ -87,7 +87,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
         predictionLimit: prediction_limit ?? 0
       })
     })
-    return yield* sql.withTransaction(refreshed).pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+    return yield* transaction(sql)(refreshed)
   })
 
   const find = Effect.fnUntraced(function* (token: string) {
@@ -167,9 +167,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       if (used.length === 0) return yield* ended("replaced")
       return agent
     })
-    return yield* sql.withTransaction(claimed).pipe(
-      Effect.catchTag("SqlError", sqlDefect),
-      rollbackDefect,
+    return yield* transaction(sql)(claimed).pipe(
       // The code was right: what else stood in the way costs no try.
       Effect.onError(() => Effect.ignoreCause(giveBack(token)))
     )

@@ -9,7 +9,7 @@ import { AgentId } from "../../../services/identifiers.ts"
 import type { MailKind } from "../../../services/Mailer.ts"
 import { pausedText, reminderText } from "../../mail/texts.ts"
 import type { AboutAgent } from "../../mail/texts.ts"
-import { at, many, orDefect } from "../query.ts"
+import { at, many, orDefect, transaction } from "../query.ts"
 import type { MailClaims } from "./mailClaims.ts"
 
 interface NoticeKind {
@@ -105,27 +105,25 @@ export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
   /** Records a notice and mails it, both or neither. An operator who wants no mail, or had enough today, gets none. */
   const tell = Effect.fnUntraced(function* (notice: NoticeKind, agent: Due, now: DateTime.Utc) {
     const to = yield* mails.recipient(agent.operator_contact, "reminder_mails")
-    return yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const recorded = yield* sql`
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        const recorded = yield* sql`
             update agents set ${given(notice, now)}
              where id = ${agent.id}::uuid and claimed_at is null and grace_notices < ${notice.number}
             returning 1`
-          if (recorded.length === 0) return { recorded: 0, mailed: 0 }
-          if (Option.isNone(to)) return { recorded: 1, mailed: 0 }
-          yield* mails.mailLink({
-            agentId: agent.id,
-            agentName: agent.name,
-            provisionalUntil: agent.provisional_until,
-            to: to.value,
-            kind: notice.kind,
-            text: notice.text
-          })
-          return { recorded: 1, mailed: 1 }
+        if (recorded.length === 0) return { recorded: 0, mailed: 0 }
+        if (Option.isNone(to)) return { recorded: 1, mailed: 0 }
+        yield* mails.mailLink({
+          agentId: agent.id,
+          agentName: agent.name,
+          provisionalUntil: agent.provisional_until,
+          to: to.value,
+          kind: notice.kind,
+          text: notice.text
         })
-      )
-      .pipe(orDefect)
+        return { recorded: 1, mailed: 1 }
+      })
+    )
   })
 
   const tellAll = Effect.fnUntraced(function* (

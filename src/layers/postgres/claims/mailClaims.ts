@@ -14,7 +14,7 @@ import { claimText } from "../../mail/texts.ts"
 import type { AboutAgent } from "../../mail/texts.ts"
 import { isToken, makeToken, sha256 } from "../../secrets.ts"
 import { makeAccounts } from "../operators/accounts.ts"
-import { at, maybe, orDefect, rollbackDefect, run, sqlDefect } from "../query.ts"
+import { at, maybe, orDefect, run, transaction } from "../query.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
 import type { Ownership } from "./ownership.ts"
 import { alreadyClaimed, noLink } from "./refusals.ts"
@@ -46,8 +46,8 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = maybe(LinkRow)
 
   /**
-   * The address that mails about an agent go to, if any may: a real one, whose holder has not declined, with room for
-   * another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
+   * The address that mails about an agent go to, if any may: a real one that is not disposable, whose holder has not
+   * declined, with room for another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
    * length.
    */
   const recipient = Effect.fnUntraced(function* (
@@ -55,7 +55,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     limit: "claim_mails" | "reminder_mails"
   ) {
     const address = emailAddressOf(contact ?? "")
-    if (Option.isNone(address)) return Option.none<EmailAddress>()
+    if (Option.isNone(address) || !accounts.mayBeNew(address.value)) return Option.none<EmailAddress>()
     const mailbox = mailboxOf(address.value)
     const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDefect)
     if (declined.length > 0) return Option.none<EmailAddress>()
@@ -98,7 +98,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
         kind: "claim",
         text: claimText
       }
-      yield* sql.withTransaction(mailLink(notice)).pipe(orDefect)
+      yield* transaction(sql)(mailLink(notice))
     }
   )
 
@@ -145,7 +145,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
       }
       return { agent: view.agent, session: yield* accounts.startSession(operatorId) }
     })
-    return yield* sql.withTransaction(claimed).pipe(Effect.catchTag("SqlError", sqlDefect), rollbackDefect)
+    return yield* transaction(sql)(claimed)
   })
 
   const notMine: Claims["Service"]["notMine"] = Effect.fn("Claims.notMine")(function* (token) {
@@ -158,7 +158,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
       yield* run(sql`
         update mail_claims set used_at = ${at(now)} where agent_id = ${agent_id}::uuid and used_at is null`)
     })
-    yield* sql.withTransaction(declined).pipe(orDefect)
+    yield* transaction(sql)(declined)
     return email
   })
 

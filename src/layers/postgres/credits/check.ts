@@ -5,7 +5,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
-import { many, one, orDefect } from "../query.ts"
+import { many, one, transaction } from "../query.ts"
 import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
 import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
@@ -182,16 +182,13 @@ export const makeLedgerCheck = Effect.gen(function* () {
     return checked
   })
 
-  const check = sql
-    .withTransaction(snapshot)
-    .pipe(
-      Effect.provideService(
-        SqlClient.BeginTransaction,
-        "begin transaction isolation level repeatable read read only"
-      ),
-      orDefect,
-      Effect.withSpan("Credits.check")
-    )
+  const check = transaction(sql)(snapshot).pipe(
+    Effect.provideService(
+      SqlClient.BeginTransaction,
+      "begin transaction isolation level repeatable read read only"
+    ),
+    Effect.withSpan("Credits.check")
+  )
 
   return { check }
 })

@@ -1,8 +1,11 @@
-/** What must be true of what fills owners' accounts, and leaves them again, each as a statement that names what is not. */
+/** What must be true of what credit is given for, and of what leaves owners' accounts, each as a statement that names what is not. */
 import type { SqlClient } from "effect/sql"
 
-/** Triggers that keep the records of purchases, by table. */
+/** Triggers that keep the records of purchases and of administrators' calls, by table. */
 export const incomeGuards = [
+  ["audit_chain", "audit_chain_append_only"],
+  ["audit_log", "audit_log_append_only"],
+  ["audit_log", "audit_log_chained"],
   ["checkout_sessions", "checkout_sessions_append_only"],
   ["payment_events", "payment_events_append_only"],
   ["payments", "payments_append_only"],
@@ -11,6 +14,47 @@ export const incomeGuards = [
 
 export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
   const limit = sql.literal(String(mostReported))
+
+  /**
+   * Nothing is given to agents and owners, or out of the treasury, but for the reasons that there are, and each of these is held
+   * against its own records.
+   */
+  const unfounded = sql`
+    select 'transfer ' || t.id || ' gives ' || t.credit || ' ' || t.amount || ' micro-credits for no reason that is recorded' as finding
+      from transfers t
+     where t.kind = 'post'
+       and (t.debit = 'treasury' or (t.credit >= 'agent:' and t.credit < 'agent;') or (t.credit >= 'owner:' and t.credit < 'owner;'))
+       and not case
+             when t.debit = 'treasury' and t.credit >= 'pool:' and t.credit < 'pool;'
+               then t.id = 'fund:' || substr(t.credit, 6)
+             when t.debit = 'treasury' then t.id ~ '^(grant:admin|grant:claim|plan|purchase):'
+             when t.debit >= 'pool:' and t.debit < 'pool;' then t.id ~ '^reward:'
+             else t.debit >= 'owner:' and t.debit < 'owner;'
+           end
+     order by 1 limit ${limit}`
+
+  /**
+   * Whatever an administrator gave, a call is recorded that asked for it: the same amount for the same account under the same key.
+   * Calls are not decoded: a refused one may have said anything.
+   */
+  const grants = sql`
+    with asked as (
+      select case action when 'grantAgent' then 'agent:' else 'owner:' end
+               || lower(substring(path from '/([0-9A-Fa-f-]{36})/credits')) as account,
+             substring(body from '"idempotency_key"\\s*:\\s*"([^"\\\\]*)"') as key,
+             round(substring(body from '"amount"\\s*:\\s*([0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)')::numeric * 1000000)
+               as amount
+        from audit_log where action in ('grantAgent', 'grantOwner')
+    )
+    select 'transfer ' || t.id || ' gives ' || t.credit || ' ' || t.amount
+           || ' micro-credits, and no call of an administrator is recorded that asked for it' as finding
+      from transfers t
+     where t.id >= 'grant:admin:' and t.id < 'grant:admin;'
+       and ((t.kind, t.debit) is distinct from ('post', 'treasury')
+            or not exists (
+              select from asked a
+               where 'grant:admin:' || a.account || ':' || a.key = t.id and a.account = t.credit and a.amount = t.amount))
+     order by 1 limit ${limit}`
 
   /**
    * What an owner gives an agent, it gives one that it owns by then. Claim and transfer may be stamped by the clocks of
@@ -31,16 +75,22 @@ export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => 
            is distinct from ('post', 'owner:' || split_part(id, ':', 2), true, null)
      order by 1 limit ${limit}`
 
-  /** An owner got in a month no more than the largest of what its plans came to by then. */
+  /** An owner got in a month no more than the largest of what its plans came to by then, and got it in that month. */
   const planCredit = sql`
     with given as (
       select id, split_part(id, ':', 2) as owner, split_part(id, ':', 3) as month, debit, credit, kind, amount,
-             case when split_part(id, ':', 4) ~ '^[0-9]{1,18}$' then split_part(id, ':', 4)::bigint end as total
+             case when split_part(id, ':', 4) ~ '^[0-9]{1,18}$' then split_part(id, ':', 4)::bigint end as total,
+             to_char(at at time zone 'UTC', 'YYYY-MM') as given_in
         from transfers where id >= 'plan:' and id < 'plan;'
     )
     select 'transfer ' || id || ' is no credit of a plan of the owner that its id names' as finding
       from given
      where (kind, debit, credit) is distinct from ('post', 'treasury', 'owner:' || owner) or total is null
+    union all
+    select 'transfer ' || g.id || case when g.given_in <> g.month then ' is of ' || g.given_in
+                                       else ', and the last month for which its owner got anything is an earlier one' end
+      from given g left join operators o on o.id::text = g.owner
+     where g.given_in <> g.month or coalesce(to_char(o.credited_month, 'YYYY-MM'), '') < g.month
     union all
     select 'owner ' || owner || ' got ' || sum(amount) || ' micro-credits of its plans in ' || month || ', which came to '
            || max(total)
@@ -87,5 +137,5 @@ export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => 
      group by p.id, p.credits having sum(t.amount) > p.credits
      order by 1 limit ${limit}`
 
-  return [topUps, planCredit, purchases, takenBack]
+  return [unfounded, grants, topUps, planCredit, purchases, takenBack]
 }

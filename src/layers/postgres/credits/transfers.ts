@@ -6,7 +6,7 @@
 import { Data, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { at, column, many } from "../query.ts"
+import { at, column, many, retryingConflicts } from "../query.ts"
 
 /** Where all credit comes from. */
 export const treasury = "treasury"
@@ -55,11 +55,11 @@ export const makeTransfers = Effect.gen(function* () {
   /** Records what is new; what is recorded already stays as it is, and must be the same. */
   const record = Effect.fn("Credits.record")(function* (transfers: ReadonlyArray<Transfer>) {
     const now = yield* DateTime.now
-    const made = yield* sql`
+    const made = yield* retryingConflicts(sql`
       insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
       select asked.*, ${at(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
       on conflict (id) do nothing
-      returning 1`
+      returning 1`)
     if (made.length === transfers.length) return
     const different = yield* ids(sql`
       select asked.id from ${rows(transfers)} join transfers t on t.id = asked.id

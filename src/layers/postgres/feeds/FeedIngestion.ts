@@ -14,7 +14,7 @@ import type { FeedItem } from "../../feeds/feedItems.ts"
 import { fetchFeed } from "../../feeds/fetchFeed.ts"
 import type { FeedAnswer, Validators } from "../../feeds/fetchFeed.ts"
 import type { FetchFailed } from "../../keys/fetchDocument.ts"
-import { at, column, many, one, orDefect, run } from "../query.ts"
+import { at, column, many, one, run, transaction } from "../query.ts"
 
 const atOnce = 4
 /** Longer than any feed takes to answer, with its redirects; one whose replica died is asked again after that. */
@@ -157,15 +157,13 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         })
       : []
     if (items === undefined) return yield* Effect.fail("it is no RSS or Atom feed")
-    const { stored } = yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const made = items.length === 0 ? { stored: 0 } : yield* store(feed, items, now)
-          yield* settle(feed.url, answer, now)
-          return made
-        })
-      )
-      .pipe(orDefect)
+    const { stored } = yield* transaction(sql)(
+      Effect.gen(function* () {
+        const made = items.length === 0 ? { stored: 0 } : yield* store(feed, items, now)
+        yield* settle(feed.url, answer, now)
+        return made
+      })
+    )
     if (stored > 0) {
       yield* Effect.logInfo("events were made of a feed").pipe(
         Effect.annotateLogs({ feed: feed.url, events: stored })

@@ -3,7 +3,7 @@
  * way. Calls that begin or end together are written by one statement. Locks are taken in one order everywhere:
  * reservations, accounts, keys, sums by day, each by its ids.
  */
-import { Array as Arr, DateTime, Duration, Effect, Layer, Schema } from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
 import { CreditTooLow, Style } from "../../../services/Gateway.ts"
@@ -14,7 +14,7 @@ import { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
-import { at, column, many, run } from "../query.ts"
+import { at, column, many, maybe, run } from "../query.ts"
 import * as writeBehind from "../writeBehind.ts"
 import { record } from "./record.ts"
 import { makeReserve } from "./reserve.ts"
@@ -39,10 +39,19 @@ const Abandoned = Schema.Struct({
   created_at: Schema.DateTimeUtcFromDate
 })
 
+const Funds = Schema.Struct({ left_of_limit: Schema.NullOr(Schema.BigInt), available: Schema.BigInt })
+
+const overLimit = (needs: string, left: bigint) =>
+  new CreditTooLow({ detail: `${needs}, and the key's credit_limit leaves ${creditsOf(left)}.` })
+
+const overCredit = (needs: string, available: bigint, remedy: string) =>
+  new CreditTooLow({ detail: `${needs}, and the agent has ${creditsOf(available)} available: ${remedy}.` })
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const abandoned = many(Abandoned)
+  const funds = maybe(Funds)
   const largest = settings.largestBatch
   const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest, accompanied: 0 })
   const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest, accompanied: 0 })
@@ -52,11 +61,28 @@ const make = Effect.gen(function* () {
     rest: recordInterval
   })
 
+  const covers: GatewayBilling["Service"]["covers"] = Effect.fn("GatewayBilling.covers")(function* (
+    { agentId, keyId },
+    amount
+  ) {
+    const found = yield* funds(sql`
+        select case when k.credit_limit is not null then greatest(k.credit_limit - k.spent - k.held, 0) end as left_of_limit,
+               coalesce((select posted - held from accounts where id = 'agent:' || k.agent_id), 0) as available
+          from gateway_keys k
+         where k.id = ${keyId}::uuid and k.agent_id = ${agentId}::uuid`)
+    // One that is gone meanwhile is refused when it reserves.
+    if (Option.isNone(found)) return
+    const { available, left_of_limit } = found.value
+    const needs = `Even the smallest call may cost up to ${creditsOf(amount)} credits`
+    if (left_of_limit !== null && left_of_limit < amount) return yield* overLimit(needs, left_of_limit)
+    if (available < amount) return yield* overCredit(needs, available, "have the owner add credit")
+  })
+
   const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
     // One that had company that it competes with is judged anew, at the latest when it comes first.
     let judged = yield* reserveOne(call)
     while (judged.outcome === "again") judged = yield* reserveOne(call)
-    const atMost = `The call may cost up to ${creditsOf(call.reserved)} credits`
+    const needs = `The call may cost up to ${creditsOf(call.reserved)} credits`
     switch (judged.outcome) {
       case "reserved":
         return
@@ -65,13 +91,9 @@ const make = Effect.gen(function* () {
       case "disabled":
         return yield* new GatewayDisabled({ detail: "The gateway has been disabled for this agent." })
       case "limit":
-        return yield* new CreditTooLow({
-          detail: `${atMost}, and the key's credit_limit leaves ${creditsOf(judged.left)}.`
-        })
+        return yield* overLimit(needs, judged.left)
       case "credit":
-        return yield* new CreditTooLow({
-          detail: `${atMost}, and the agent has ${creditsOf(judged.left)} available: lower max_tokens, or have the owner add credit.`
-        })
+        return yield* overCredit(needs, judged.left, "lower max_tokens, or have the owner add credit")
     }
   }, hotSpan("GatewayBilling.reserve"))
 
@@ -132,6 +154,7 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.withSpan("GatewayBilling.sweep"))
 
   return GatewayBilling.of({
+    covers,
     reserve,
     settle,
     record: recordSoon,

@@ -8,17 +8,19 @@ import {
   GatewayDisabled,
   GatewayKey,
   GatewayKeyId,
+  GatewayKeyLimitReached,
   GatewayKeys,
   GatewayKeyStatus,
   InvalidGatewayKey
 } from "../../../services/GatewayKeys.ts"
-import type { KeyHolder } from "../../../services/GatewayKeys.ts"
+import type { KeyHolder, KeyMaker } from "../../../services/GatewayKeys.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { InvalidToken } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
 import * as naturalBatch from "../naturalBatch.ts"
-import { at, column, many, maybe, run } from "../query.ts"
+import { at, column, many, maybe, one, run, transaction } from "../query.ts"
 import { iso } from "../wire.ts"
 import { disabledReason, Standing, standingColumns } from "./standing.ts"
 
@@ -37,7 +39,11 @@ const KeyRow = Schema.Struct({
   status: GatewayKeyStatus
 })
 
-const AgentRow = Schema.Struct({ ...Standing.fields, owner_id: Schema.NullOr(Schema.String) })
+const AgentRow = Schema.Struct({
+  ...Standing.fields,
+  owner_id: Schema.NullOr(Schema.String),
+  epoch: Schema.Int
+})
 
 const KnownKey = Schema.Struct({
   ...Standing.fields,
@@ -70,6 +76,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const agentRow = maybe(AgentRow)
+  const liveKeys = one(Schema.Struct({ count: Schema.Int }))
   const keyRows = many(KeyRow)
   const knownKeys = many(KnownKey)
   const revokedRow = maybe(Schema.Struct({ hash: Schema.String }))
@@ -180,35 +187,73 @@ const make = Effect.gen(function* () {
   const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
     kind === "agent" ? id.toLowerCase() === agentId.toLowerCase() : id.toLowerCase() === ownerId
 
+  const expiryOf = Effect.fnUntraced(function* (asked: DateTime.Utc | null | undefined, now: DateTime.Utc) {
+    const { gatewayKeyMaxTtl, gatewayKeyTtl } = settings
+    if (asked === null || asked === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
+    if (DateTime.isLessThanOrEqualTo(asked, now)) {
+      return yield* InvalidRequest.of("expires_at", "Expected a time in the future")
+    }
+    const latest = DateTime.addDuration(now, gatewayKeyMaxTtl)
+    if (DateTime.isGreaterThan(asked, latest)) {
+      return yield* InvalidRequest.of(
+        "expires_at",
+        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most`
+      )
+    }
+    return asked
+  })
+
+  /** An agent that may have another key made by this maker. Those of one agent take turns, in the caller's transaction. */
+  const admit = Effect.fnUntraced(function* (by: KeyMaker, agentId: string, now: DateTime.Utc) {
+    const found = yield* agentRow(sql`
+      select a.owner_id::text, a.token_epoch as epoch, ${standingColumns(sql)}
+        from agents a left join operators o on o.id = a.owner_id
+       where a.id = ${agentId}::uuid
+         for no key update of a`)
+    if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
+    // A token that was looked at just before its end makes nothing that outlives it.
+    if (by.epoch !== undefined && by.epoch !== found.value.epoch) {
+      return yield* new InvalidToken({ detail: "The access token has been ended: request a new one." })
+    }
+    const reason = disabledReason(found.value)
+    if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
+    const live = yield* liveKeys(sql`
+      select ((select count(*) from gateway_keys
+                where agent_id = ${agentId}::uuid and revoked_at is null and expires_at > ${at(now)})
+            + (select count(*) from gateway_keys
+                where agent_id = ${agentId}::uuid and revoked_at is null and expires_at is null))::int as count`)
+    const most = settings.gatewayKeysPerAgent
+    if (live.count >= most) {
+      return yield* new GatewayKeyLimitReached({
+        detail: `An agent has ${most} live gateway keys at most, and this one has ${live.count}: revoke one first.`
+      })
+    }
+    return found.value
+  })
+
   const create: GatewayKeys["Service"]["create"] = Effect.fn("GatewayKeys.create")(
     function* (by, agentId, asked) {
       if (!isUuid(agentId)) return yield* noAgent(agentId)
       const now = yield* DateTime.now
-      const expiresAt = asked.expires_at ?? null
-      if (expiresAt !== null && DateTime.isLessThanOrEqualTo(expiresAt, now)) {
-        return yield* InvalidRequest.of("expires_at", "Expected a time in the future")
-      }
-      const found = yield* agentRow(sql`
-      select a.owner_id::text, ${standingColumns(sql)}
-        from agents a left join operators o on o.id = a.owner_id
-       where a.id = ${agentId}::uuid`)
-      if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
-      const reason = disabledReason(found.value)
-      if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
+      const expiresAt = yield* expiryOf(asked.expires_at, now)
       const id = GatewayKeyId.make(yield* random.uuidV7())
       const { key, prefix } = makeGatewayKey()
       const name = asked.name ?? "default"
       const creditLimit = asked.credit_limit ?? null
-      yield* run(sql`
-      insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)
-      values (${id}::uuid, ${agentId}::uuid, ${found.value.owner_id}::uuid, ${name}, ${prefix}, ${sha256(key)},
-              ${expiresAt === null ? null : at(expiresAt)}::timestamptz, ${creditLimit}::int8, ${at(now)})`)
+      const made = Effect.gen(function* () {
+        const agent = yield* admit(by, agentId, now)
+        yield* run(sql`
+          insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)
+          values (${id}::uuid, ${agentId}::uuid, ${agent.owner_id}::uuid, ${name}, ${prefix}, ${sha256(key)},
+                  ${at(expiresAt)}, ${creditLimit}::int8, ${at(now)})`)
+      })
+      yield* transaction(sql)(made)
       return {
         key_id: id,
         api_key: key,
         name,
         agent_id: AgentId.make(agentId.toLowerCase()),
-        expires_at: expiresAt === null ? null : DateTime.formatIso(expiresAt),
+        expires_at: DateTime.formatIso(expiresAt),
         credit_limit: creditLimit,
         created_at: DateTime.formatIso(now)
       }

@@ -4,8 +4,12 @@ import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../../services/errors.ts"
 import { LogAudit } from "../../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../../services/LogAudit.ts"
+import { LogKeeper } from "../../../services/LogKeeper.ts"
+import type { Signed } from "../../../services/LogKeeper.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { maybe, orDefect } from "../query.ts"
+import { maybe, transaction } from "../query.ts"
+import { auditAdminAudit } from "./audit/adminAudit.ts"
+import { auditAgents } from "./audit/agents.ts"
 import { auditChallenges } from "./audit/challenges.ts"
 import { auditCheckpoints } from "./audit/checkpoints.ts"
 import { auditCosignatures } from "./audit/cosignatures.ts"
@@ -22,53 +26,54 @@ const longestHold = "15min"
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
+  const keeper = yield* LogKeeper
   const faultRow = maybe(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
 
   /** All in one snapshot; what it holds in memory does not grow with the log. */
-  const compared = (findings: Findings) =>
-    sql
-      .withTransaction(
-        Effect.gen(function* () {
-          yield* sql`set transaction isolation level repeatable read, read only`
-          yield* sql`
+  const compared = (signed: Option.Option<Signed>) =>
+    transaction(sql)(
+      Effect.gen(function* () {
+        const findings = new Findings()
+        yield* sql`set transaction isolation level repeatable read, read only`
+        yield* sql`
             select set_config('statement_timeout', '60min', true), set_config('plan_cache_mode', 'force_custom_plan', true),
                    set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
-          const known = yield* faultRow(sql`select fault from log_state`)
-          const { entries, rotations } = yield* auditTree(findings)
-          const queue = yield* auditQueue(findings)
-          const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
-          yield* auditCosignatures(findings)
-          const { challenges, pools } = yield* auditChallenges(findings)
-          const predictions = yield* auditPredictions(findings)
-          const settled = yield* auditSettlements(findings)
-          yield* auditPoolRows(findings)
-          yield* auditStrays(findings)
-          const counts = {
-            entries,
-            waiting: queue.waiting,
-            checkpoints,
-            challenges,
-            predictions,
-            settlements: settled.settlements,
-            scores: settled.scores,
-            pools: pools + settled.pools
-          }
-          return { counts, known: Option.getOrNull(known)?.fault ?? null }
-        }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
-      )
-      .pipe(orDefect)
+        const known = yield* faultRow(sql`select fault from log_state`)
+        const { entries, rotations } = yield* auditTree(findings, signed)
+        const queue = yield* auditQueue(findings)
+        const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
+        yield* auditCosignatures(findings)
+        const { challenges, pools } = yield* auditChallenges(findings)
+        const predictions = yield* auditPredictions(findings)
+        const settled = yield* auditSettlements(findings)
+        yield* auditPoolRows(findings)
+        const agents = yield* auditAgents(findings)
+        yield* auditStrays(findings)
+        yield* auditAdminAudit(findings)
+        const counts = {
+          entries,
+          waiting: queue.waiting,
+          checkpoints,
+          challenges,
+          predictions,
+          settlements: settled.settlements,
+          scores: settled.scores,
+          pools: pools + settled.pools,
+          agents
+        }
+        return { counts, findings, known: Option.getOrNull(known)?.fault ?? null }
+      }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
+    )
 
   /**
    * What was found must not be lost: a sequencer may hold the row for minutes while it composes a close, longer than
    * statements wait otherwise, and the database may be away for a moment. Nor does it end with whoever asked.
    */
   const recorded = (statement: Statement.Statement<object>) =>
-    orDefect(
-      sql.withTransaction(
-        Effect.andThen(
-          sql`select set_config('lock_timeout', ${longestHold}, true), set_config('statement_timeout', ${longestHold}, true)`,
-          statement
-        )
+    transaction(sql)(
+      Effect.andThen(
+        sql`select set_config('lock_timeout', ${longestHold}, true), set_config('statement_timeout', ${longestHold}, true)`,
+        statement
       )
     ).pipe(
       Effect.catchDefect((defect) =>
@@ -81,8 +86,8 @@ const make = Effect.gen(function* () {
 
   const audit = Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
-    const findings = new Findings()
-    const { counts, known } = yield* compared(findings)
+    // Before the snapshot, which so has all that was signed.
+    const { counts, findings, known } = yield* compared(yield* keeper.signed)
     const [first] = findings.lines
     const fault =
       first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`

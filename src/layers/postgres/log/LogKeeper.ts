@@ -27,7 +27,7 @@ const mostCounted = 100_000
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { sequence } = yield* makeSequence
-  const { publish, trim, verify } = yield* makeCheckpoints
+  const { publish, signed, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
   const { failing, watched } = yield* makePasses
   const { standstill } = yield* makeStandstill
@@ -76,6 +76,7 @@ const make = Effect.gen(function* () {
     ),
     revealDue: revealDue.pipe(watched("reveal predictions")),
     trim,
+    signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogKeeper.signed")),
     measure: Effect.gen(function* () {
       const { signed_at, waiting } = yield* measured(sql`
         select ${waitingCount(sql, mostCounted)} as waiting,

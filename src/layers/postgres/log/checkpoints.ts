@@ -1,10 +1,11 @@
 /** Signing how far the log has grown, and what is checked before. */
 import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Signed } from "../../../services/LogKeeper.ts"
 import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
 import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, one, run } from "../query.ts"
+import { at, maybe, one, run, transaction } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
 import { LogConnection } from "./LogConnection.ts"
 import { checkpointText } from "../../note.ts"
@@ -32,6 +33,7 @@ export const makeCheckpoints = Effect.gen(function* () {
   const signer = yield* LogSigner
   const settings = yield* Settings
   const headsRow = one(Heads)
+  const keptRow = maybe(Schema.Struct({ is_kept: Schema.Boolean }))
   /** There once the log was found in order. */
   const origin = yield* Ref.make(Option.none<string>())
 
@@ -68,6 +70,12 @@ export const makeCheckpoints = Effect.gen(function* () {
     if (gone !== undefined) {
       return yield* new LogFault({
         message: `The log has ${size} entries, but ${gone.size} were signed: an older state of the database was restored, or entries are gone.`
+      })
+    }
+    // The newest one always stays, so a new one would only hide it.
+    if (Option.isSome(signed) && Option.isNone(published)) {
+      return yield* new LogFault({
+        message: `${signed.value.size} entries were signed, and no checkpoint is kept: all of them are gone.`
       })
     }
     yield* requireTrees(keeping, [
@@ -113,14 +121,30 @@ export const makeCheckpoints = Effect.gen(function* () {
     const head = { origin: name, size: found.size, root: found.root }
     const text = checkpointText(head)
     const note = `${text}\n${keys.sign(name, text)}`
-    yield* signer.rememberSigned(head)
     const now = yield* DateTime.now
-    yield* run(sql`
+    const kept = run(sql`
       insert into log_checkpoints (size, root, note, signed_at)
       select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${at(now)}
        where not exists (select 1 from log_checkpoints where size > ${BigInt(head.size)})
       on conflict do nothing`)
+    if (found.published_size === null && Option.isNone(signed)) {
+      // The first of all: remembered without being kept, after a crash, it would pass for one that somebody has deleted.
+      return yield* Effect.uninterruptible(Effect.andThen(kept, signer.rememberSigned(head)))
+    }
+    // It is shown once it is remembered; that it is remembered and not kept takes a commit that fails.
+    yield* transaction(sql)(Effect.andThen(kept, signer.rememberSigned(head)))
   }).pipe(Effect.tapError(() => Ref.set(origin, Option.none())))
+
+  const signed = Effect.gen(function* () {
+    const head = yield* signer.lastSigned
+    if (Option.isNone(head)) return Option.none<Signed>()
+    const { origin, size } = head.value
+    // What was signed for another log is said where the log is kept.
+    const kept = yield* keptRow(sql`
+      select exists (select from log_checkpoints where size >= ${BigInt(size)}::int8) as is_kept
+        from log_identity where origin = ${origin}`)
+    return Option.map(kept, ({ is_kept }): Signed => ({ ...head.value, isKept: is_kept }))
+  })
 
   /**
    * Of the checkpoints of an hour that is a day ago one stays: one with a time stamp rather than one with
@@ -147,5 +171,5 @@ export const makeCheckpoints = Effect.gen(function* () {
          and c.size is distinct from (select max(size) from log_cosignatures)`)
   })
 
-  return { publish, trim, verify }
+  return { publish, signed, trim, verify }
 })

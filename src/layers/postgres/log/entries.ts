@@ -1,7 +1,8 @@
 /**
  * The bytes of every type of entry of the log (docs/decisions/0008-public-log.md): canonical JSON, made once and then
  * stored, never made again from what a database thinks they say. Hashes are lower-case hexadecimal, times UTC with
- * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text is not in them, only its SHA-256.
+ * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text is not in them, only its SHA-256. Those of
+ * agents are made by triggers of the table `agents`.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
@@ -16,7 +17,11 @@ export const EntryType = Schema.Literals([
   "settlement",
   "amendment",
   "void",
-  "key.rotate"
+  "key.rotate",
+  "agent.register",
+  "agent.claim",
+  "agent.key",
+  "admin.audit"
 ])
 export type EntryType = typeof EntryType.Type
 
@@ -281,3 +286,15 @@ export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =
 /** The key that signs from here on, and the one that signed before; both as verifier keys. */
 export const keyRotate = (keys: { readonly old: string; readonly new: string }): Uint8Array =>
   encode("key.rotate", { new: keys.new, old: keys.old }, "live")
+
+/** How many links the chain of administrators' calls had by then, and the hash of the last: the calls themselves stay inside. */
+export const adminAudit = (audit: {
+  readonly count: number
+  readonly head: Uint8Array
+  readonly at: DateTime.Utc
+}): Uint8Array =>
+  encode(
+    "admin.audit",
+    { at: DateTime.formatIso(audit.at), count: audit.count, head: hex(audit.head) },
+    "live"
+  )

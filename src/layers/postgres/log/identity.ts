@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SignerUnusable } from "../../../services/LogSigner.ts"
 import type { LogKeys } from "../../../services/LogSigner.ts"
-import { at, maybe, one, orDefect, run } from "../query.ts"
+import { at, maybe, one, orDefect, run, transaction } from "../query.ts"
 import { keyRotate } from "./entries.ts"
 import { logLock } from "./sequencer.ts"
 
@@ -77,5 +77,5 @@ export const introduce = Effect.fn("LogKeeper.introduce")(function* (
     }
     return origin
   })
-  return yield* orDefect(sql.withTransaction(changes))
+  return yield* transaction(sql)(changes)
 })

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { at, column, many, maybe, orDefect, run } from "../query.ts"
+import { at, column, many, maybe, orDefect, run, transaction } from "../query.ts"
 import { predictionReveal } from "./entries.ts"
 import { itsPlace } from "./leafIndex.ts"
 import { waitingCount } from "./waiting.ts"
@@ -81,11 +81,10 @@ export const makeRevealDue = Effect.gen(function* () {
   // Most looks find nothing, and need no transaction.
   const revealDue: Effect.Effect<number> = DateTime.now.pipe(
     Effect.flatMap((now) =>
-      Effect.flatMap(sql`select 1 from log_reveals where due_at <= ${at(now)} limit 1`, (some) =>
-        some.length === 0 ? Effect.succeed(0) : sql.withTransaction(revealChunk(now))
+      Effect.flatMap(orDefect(sql`select 1 from log_reveals where due_at <= ${at(now)} limit 1`), (some) =>
+        some.length === 0 ? Effect.succeed(0) : transaction(sql)(revealChunk(now))
       )
     ),
-    orDefect,
     Effect.withSpan("LogKeeper.revealDue")
   )
   return { revealDue }

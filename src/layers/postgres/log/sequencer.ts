@@ -6,10 +6,9 @@
  * around it, and no statement that it can do without (docs/performance.md).
  */
 import { Effect, Option, Ref, Schema } from "effect"
-import type { SqlError } from "effect/sql"
 import { mostPerPass } from "../../../services/LogKeeper.ts"
 import { ownProcess, ServerProcess } from "../givingWay.ts"
-import { column, maybe, one, rollbackDefect, run, sqlDefect } from "../query.ts"
+import { column, maybe, one, run, transaction } from "../query.ts"
 import { leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
 import { LogConnection } from "./LogConnection.ts"
@@ -64,8 +63,6 @@ export const makeSequence = Effect.gen(function* () {
   const seenRow = one(Seen)
   const storedRow = one(Schema.Struct({ stored: Schema.Boolean }))
   const heldRow = maybe(Schema.Struct({ held: Schema.Boolean }))
-  const transaction = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
-    rollbackDefect(Effect.catchTag(sql.withTransaction(effect), "SqlError", sqlDefect))
   const start = yield* Ref.make(queueStart)
   /** The right edge of the tree after the last batch that was sequenced here. */
   const edge = yield* Ref.make(Option.none<Frontier>())
@@ -298,16 +295,21 @@ export const makeSequence = Effect.gen(function* () {
       return 0
     }
     if (seen.fault !== null) return 0
-    const tree = yield* treeOf(seen)
     const over = seen.passed ? from.mark.assigned : "0"
-    const isDone = yield* unwritten.length > 0
-      ? transaction(composed(seen, over, tree))
-      : store({ ...seen, over }, { first: 0, entries, unwritten }, seen, tree, {
-          bytes: [],
-          nodes: grown(tree, leavesOf(seen, 0, entries))
-        })
-    if (!isDone) return 0
-    yield* Ref.set(edge, Option.some(tree))
+    /** The tree that it is now; none when the state was not what was seen. A tree grows in place, so each attempt has its own. */
+    const attempt = Effect.gen(function* () {
+      const tree = yield* treeOf(seen)
+      const isDone = yield* unwritten.length > 0
+        ? composed(seen, over, tree)
+        : store({ ...seen, over }, { first: 0, entries, unwritten }, seen, tree, {
+            bytes: [],
+            nodes: grown(tree, leavesOf(seen, 0, entries))
+          })
+      return isDone ? Option.some(tree) : Option.none()
+    })
+    const tree = yield* unwritten.length > 0 ? transaction(sql)(attempt) : attempt
+    if (Option.isNone(tree)) return 0
+    yield* Ref.set(edge, tree)
     yield* Ref.set(start, advance(from, seen, entries < mostPerPass ? "emptied" : "left"))
     return entries
   })

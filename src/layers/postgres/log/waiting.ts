@@ -1,6 +1,6 @@
 /**
  * Looks at what waits at a cost that is bounded by ids, whatever waits there, and however many rows that were taken
- * vacuum has not been at: there is no index but that of the ids, for predicting would pay for every other.
+ * vacuum has not been at: there is no index but that of the ids, and one of agents, for predicting would pay for every other.
  */
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"

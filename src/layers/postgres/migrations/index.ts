@@ -36,6 +36,12 @@ import { auditOutcomes } from "./0034_audit_outcomes.ts"
 import { listByDeadline } from "./0035_list_by_deadline.ts"
 import { awaitedCheckouts } from "./0036_awaited_checkouts.ts"
 import { logRuns } from "./0037_log_runs.ts"
+import { publishedCounts } from "./0038_published_counts.ts"
+import { agentsInLog } from "./0039_agents_in_log.ts"
+import { gatewayKeyLimits } from "./0040_gateway_key_limits.ts"
+import { mailboxes } from "./0041_mailboxes.ts"
+import { auditChain } from "./0042_audit_chain.ts"
+import { runningRole } from "./0043_running_role.ts"
 
 export const migrations = {
   "0001_agents": agents,
@@ -74,5 +80,11 @@ export const migrations = {
   "0034_audit_outcomes": auditOutcomes,
   "0035_list_by_deadline": listByDeadline,
   "0036_awaited_checkouts": awaitedCheckouts,
-  "0037_log_runs": logRuns
+  "0037_log_runs": logRuns,
+  "0038_published_counts": publishedCounts,
+  "0039_agents_in_log": agentsInLog,
+  "0040_gateway_key_limits": gatewayKeyLimits,
+  "0041_mailboxes": mailboxes,
+  "0042_audit_chain": auditChain,
+  "0043_running_role": runningRole
 }

@@ -1,7 +1,7 @@
 /** Sign-in by a link in a mail: it proves the address, works once, and only the newest does. */
 import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { EmailAddress, mailboxOf } from "../../../services/emails.ts"
+import { DisposableAddress, EmailAddress, mailboxOf } from "../../../services/emails.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { Limits } from "../../../services/Limits.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -12,7 +12,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { signInText } from "../../mail/texts.ts"
 import { sealing } from "../../sealing.ts"
 import { isToken, makeToken, sha256 } from "../../secrets.ts"
-import { at, maybe, orDefect, run } from "../query.ts"
+import { at, maybe, run, transaction } from "../query.ts"
 import { makeAccounts } from "./accounts.ts"
 
 const instant = Schema.DateTimeUtcFromDate
@@ -52,34 +52,35 @@ export const makeSignInLinks = Effect.gen(function* () {
   const requestSignIn: Operators["Service"]["requestSignIn"] = Effect.fn("Operators.requestSignIn")(
     function* ({ email, returnTo, address }) {
       yield* limits.take("sign_ins", address)
+      if (!accounts.mayBeNew(email) && Option.isNone(yield* accounts.find(email))) {
+        return yield* DisposableAddress.of(email)
+      }
       yield* limits.take("sign_in_mails", mailboxOf(email))
       const now = yield* DateTime.now
       const expiresAt = DateTime.addDuration(now, settings.signInLinkTtl)
       const token = makeToken("signIn")
-      yield* sql
-        .withTransaction(
-          Effect.gen(function* () {
-            // Two requests at once take turns, or each would leave a live link.
-            yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${email}`}, 0))`)
-            yield* run(sql`
+      yield* transaction(sql)(
+        Effect.gen(function* () {
+          // Two requests at once take turns, or each would leave a live link.
+          yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${email}`}, 0))`)
+          yield* run(sql`
               update sign_in_links set superseded_at = ${at(now)}
                where email = ${email} and superseded_at is null and used_at is null`)
-            yield* run(sql`
+          yield* run(sql`
               insert into sign_in_links (token_hash, email, return_to, created_at, expires_at)
               values (${sha256(token)}, ${email}, ${seal(returnTo)}, ${at(now)}, ${at(expiresAt)})`)
-            yield* mailer.enqueue({
-              kind: "sign_in",
-              to: email,
-              ...signInText({
-                baseUrl: settings.baseUrl,
-                link: settings.baseUrl + signInPage(token),
-                expiresAt
-              }),
+          yield* mailer.enqueue({
+            kind: "sign_in",
+            to: email,
+            ...signInText({
+              baseUrl: settings.baseUrl,
+              link: settings.baseUrl + signInPage(token),
               expiresAt
-            })
+            }),
+            expiresAt
           })
-        )
-        .pipe(orDefect)
+        })
+      )
     }
   )
 
@@ -109,7 +110,7 @@ export const makeSignInLinks = Effect.gen(function* () {
       const session = yield* accounts.startSession(yield* accounts.ofEmail(link.value.email))
       return Option.some({ session, returnTo: returnToOf(link.value.return_to) })
     })
-    const signedIn = yield* sql.withTransaction(used).pipe(orDefect)
+    const signedIn = yield* transaction(sql)(used)
     if (Option.isSome(signedIn)) return signedIn.value
     const { state } = yield* viewSignIn(token)
     // Open again to our eyes is what was ended between the two looks.

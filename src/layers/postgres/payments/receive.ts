@@ -9,7 +9,7 @@ import { creditsOf } from "../../../services/Credits.ts"
 import { OperatorId, PurchaseId } from "../../../services/identifiers.ts"
 import type { PaymentEvent } from "../../../services/PaymentProvider.ts"
 import { accountOf, makeTransfers, treasury } from "../credits/transfers.ts"
-import { at, maybe, one, orDefect, run } from "../query.ts"
+import { at, maybe, one, orDefect, run, transaction } from "../query.ts"
 
 const PurchaseRow = Schema.Struct({
   id: PurchaseId,
@@ -52,10 +52,9 @@ export const makeReceive = Effect.gen(function* () {
   /** Of disputes only the payment is told. */
   const held = (event: PaymentEvent) =>
     purchaseRow(sql`
-      select id::text, owner_id::text, credits, amount, currency from purchases
-       where id = coalesce(${event.purchaseId}::uuid,
-                           (select purchase_id from payments where payment_id = ${event.paymentId}::text))
-         for no key update`)
+      select id::text, owner_id::text, credits, amount, currency
+        from purchase_held(coalesce(${event.purchaseId}::uuid,
+                                    (select purchase_id from payments where payment_id = ${event.paymentId}::text)))`)
 
   /** Looked at by a statement of its own, which sees what was done before the row was held. */
   const standingOf = (event: PaymentEvent, purchaseId: PurchaseId | null) =>
@@ -195,5 +194,5 @@ export const makeReceive = Effect.gen(function* () {
     yield* noteEvent(event, purchase, isTaken ? "taken_back" : "noted")
   })
 
-  return (event: PaymentEvent) => sql.withTransaction(apply(event)).pipe(orDefect)
+  return (event: PaymentEvent) => transaction(sql)(apply(event))
 })

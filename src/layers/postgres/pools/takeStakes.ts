@@ -8,7 +8,7 @@ import { wholeCredits } from "../../../services/Credits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { accountOf, makeTransfers } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
-import { many, orDefect, run } from "../query.ts"
+import { many, run, transaction } from "../query.ts"
 import { insertStakes, lockPools, PoolRow, StandingRow, standings } from "./statements.ts"
 import type { PlacedStake, StakeItem, TakenStake } from "./statements.ts"
 
@@ -107,22 +107,20 @@ export const makeTakeStakes = Effect.gen(function* () {
   })
 
   return (items: ReadonlyArray<StakeItem>): Effect.Effect<ReadonlyArray<StakeOutcome>> =>
-    sql
-      .withTransaction(
-        Effect.gen(function* () {
-          const rows = yield* poolRows(lockPools(sql, items))
-          const pools = new Map(rows.map((row) => [row.id, row]))
-          const refused = items.map((item) => beforeRules(item, pools.get(item.challengeId)))
-          const placed = items.flatMap((item, place) => {
-            const pool = pools.get(item.challengeId)
-            return pool === undefined || refused[place] !== undefined
-              ? []
-              : [{ item, pool, bin: binOf(pool.bin_edges, item.stake.predicted_value) }]
-          })
-          const outcomes = yield* takePlaced(placed)
-          const busy: StakeOutcome = { outcome: "busy" }
-          return items.map((item, place) => refused[place] ?? outcomes.get(item) ?? busy)
+    transaction(sql)(
+      Effect.gen(function* () {
+        const rows = yield* poolRows(lockPools(sql, items))
+        const pools = new Map(rows.map((row) => [row.id, row]))
+        const refused = items.map((item) => beforeRules(item, pools.get(item.challengeId)))
+        const placed = items.flatMap((item, place) => {
+          const pool = pools.get(item.challengeId)
+          return pool === undefined || refused[place] !== undefined
+            ? []
+            : [{ item, pool, bin: binOf(pool.bin_edges, item.stake.predicted_value) }]
         })
-      )
-      .pipe(orDefect)
+        const outcomes = yield* takePlaced(placed)
+        const busy: StakeOutcome = { outcome: "busy" }
+        return items.map((item, place) => refused[place] ?? outcomes.get(item) ?? busy)
+      })
+    )
 })

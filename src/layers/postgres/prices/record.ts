@@ -6,7 +6,7 @@ import type { Candle } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/PriceIngestion.ts"
 import type { Answer, Feed, Reading, Window } from "../../../services/PriceSource.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, column, decimal, many, orDefect } from "../query.ts"
+import { at, column, decimal, many, transaction } from "../query.ts"
 import { quiet, stepOf } from "./expected.ts"
 
 /** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
@@ -148,35 +148,33 @@ export const makeRecord = Effect.gen(function* () {
 
   /** `askedAt` is before the source was asked: what another replica put down since is not due any more. */
   return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
-    return yield* sql
-      .withTransaction(
-        Effect.gen(function* () {
-          // The candles of the window are read once, by their key. Plans that were made of empty tables read whole
-          // tables, or all candles of the window for each of them.
-          yield* sql`
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        // The candles of the window are read once, by their key. Plans that were made of empty tables read whole
+        // tables, or all candles of the window for each of them.
+        yield* sql`
             select set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)`
-          // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
-          yield* sql`
+        // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
+        yield* sql`
             select 1 from expected_candles
              where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(askedAt)}
                and state in ('awaited', 'read', 'absent')
              order by time
                for update`
-          const taken = yield* Effect.forEach(answer.readings, (reading) =>
-            take(feed, window, reading, askedAt)
-          )
-          const counts = [...taken.flat(), ...(yield* miss(feed, answer, window, askedAt))]
-          const total = (state: string) =>
-            counts.filter((each) => each.state === state).reduce((sum, { count }) => sum + count, 0)
-          const recorded: Recorded = {
-            read: total("read"),
-            settled: total("settled"),
-            contested: total("contested"),
-            absent: total("absent")
-          }
-          return recorded
-        })
-      )
-      .pipe(orDefect)
+        const taken = yield* Effect.forEach(answer.readings, (reading) =>
+          take(feed, window, reading, askedAt)
+        )
+        const counts = [...taken.flat(), ...(yield* miss(feed, answer, window, askedAt))]
+        const total = (state: string) =>
+          counts.filter((each) => each.state === state).reduce((sum, { count }) => sum + count, 0)
+        const recorded: Recorded = {
+          read: total("read"),
+          settled: total("settled"),
+          contested: total("contested"),
+          absent: total("absent")
+        }
+        return recorded
+      })
+    )
   })
 })

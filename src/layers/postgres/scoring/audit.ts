@@ -1,24 +1,30 @@
 /**
  * Proves that the scores are what predictions and settlements say, and the kept figures what the scores say: the same
- * sums, computed by a scan instead of kept.
+ * sums, computed by a scan instead of kept. And who is verified among them is who was claimed.
  */
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, one, orDefect } from "../query.ts"
+import { at, many, one, transaction } from "../query.ts"
 import { numericDifferences } from "./numericAudit.ts"
 
 const mostReported = 100
+
+/** A claim is confirmed by a job, if a settlement held the figures just then. */
+const confirmed = { hours: 1 }
 
 export const differences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const counted = one(Schema.Struct({ agents: Schema.Int }))
   const different = many(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
+  const misranked = many(
+    Schema.Struct({ board: Schema.String, agent_id: Schema.String, verified: Schema.Boolean })
+  )
+  const claimedBefore = at(DateTime.subtract(yield* DateTime.now, confirmed))
   const wrongScores = many(Schema.Struct({ challenge_id: Schema.String, agent_id: Schema.String }))
-  return yield* sql
-    .withTransaction(
-      Effect.gen(function* () {
-        yield* sql`set local statement_timeout = '15min'`
-        const found = yield* different(sql`
+  return yield* transaction(sql)(
+    Effect.gen(function* () {
+      yield* sql`set local statement_timeout = '15min'`
+      const found = yield* different(sql`
           with latest as (
             select distinct on (challenge_id) challenge_id, version, day from settlements
              order by challenge_id, version desc
@@ -59,7 +65,7 @@ export const differences = Effect.gen(function* () {
                   r.days, r.sum_day_sq, r.sum_day_cross, r.sum_day_count_sq)
            order by 1, 2
            limit ${mostReported}`)
-        const scores = yield* wrongScores(sql`
+      const scores = yield* wrongScores(sql`
           with latest as (
             select distinct on (challenge_id) challenge_id, version, result from settlements
              order by challenge_id, version desc
@@ -80,18 +86,27 @@ export const differences = Effect.gen(function* () {
            where (e.revision, e.is_correct, e.score) is distinct from (k.revision, k.is_correct, k.score)
            order by 1, 2
            limit ${mostReported}`)
-        const { agents } = yield* counted(
-          sql`select count(*)::int as agents from agent_figures where board = 'global'`
-        )
-        return {
-          agents,
-          differences: [
-            ...(yield* numericDifferences(sql, mostReported)),
-            ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
-            ...found.map((row) => `${row.board}: ${row.agent_id}`)
-          ]
-        }
-      })
-    )
-    .pipe(orDefect)
+      const ranks = yield* misranked(sql`
+          select f.board, f.agent_id::text, f.verified
+            from agent_figures f left join agents a on a.id = f.agent_id
+           where case when f.verified then a.claimed_at is null else a.claimed_at < ${claimedBefore} end
+           order by 1, 2
+           limit ${mostReported}`)
+      const { agents } = yield* counted(
+        sql`select count(*)::int as agents from agent_figures where board = 'global'`
+      )
+      return {
+        agents,
+        differences: [
+          ...(yield* numericDifferences(sql, mostReported)),
+          ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
+          ...found.map((row) => `${row.board}: ${row.agent_id}`),
+          ...ranks.map(
+            ({ agent_id, board, verified }) =>
+              `${board}: ${agent_id} is ${verified ? "verified, and nobody claimed it" : "not verified, and was claimed"}`
+          )
+        ]
+      }
+    })
+  )
 })

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { Patient } from "../Patient.ts"
-import { at, orDefect } from "../query.ts"
+import { at } from "../query.ts"
 
 /** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
 const settlementLock = 4_280_771_002n
@@ -12,20 +12,18 @@ export const makeSettling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const patient = yield* Patient
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>
-    patient
-      .transaction(
-        Effect.gen(function* () {
-          // A million predictions take longer than a request may, and another plan than ten.
-          yield* sql`
+    patient.transaction(
+      Effect.gen(function* () {
+        // A million predictions take longer than a request may, and another plan than ten.
+        yield* sql`
             select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
                    set_config('idle_in_transaction_session_timeout', '1min', true),
                    set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_bitmapscan', 'on', true),
                    set_config('work_mem', '64MB', true)`
-          yield* sql`select pg_advisory_xact_lock(${settlementLock})`
-          return yield* settle
-        })
-      )
-      .pipe(orDefect)
+        yield* sql`select pg_advisory_xact_lock(${settlementLock})`
+        return yield* settle
+      })
+    )
 })
 
 /** The UTC day that scores of now count under: it never goes back, so that per-day sums close for good. */

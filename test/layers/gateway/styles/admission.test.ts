@@ -263,6 +263,16 @@ describe("what a provider of the same style gets", () => {
     it(`${name}`, () => assert.strictEqual(sent("openai", body), expected))
   }
 
+  it("has its model replaced behind a string of any length that ends in any escapes", () => {
+    for (let length = 0; length < 70; length++) {
+      for (const end of ["", '\\"', "\\\\", '\\\\\\"', '\\"\\"\\\\', `\\"${"b".repeat(40)}\\\\`]) {
+        const body = (model: string) =>
+          `{"x":"${"a".repeat(length)}${end}" , "messages":[{"role":"user"}],"model": "${model}"}`
+        assert.strictEqual(sent("openai", body("swift-1")), body("swift-1-0613"))
+      }
+    }
+  })
+
   it("is the very body where nothing has to be another", () => {
     const body = admitted("anthropic", message({ stream: true }))
     const bytes = Result.getOrThrow(

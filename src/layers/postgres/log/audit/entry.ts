@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../canonicalJson.ts"
+import { EntryType } from "../entries.ts"
 import type { Findings } from "./findings.ts"
 
 export type Members = Readonly<Record<string, unknown>>
@@ -73,16 +74,7 @@ const versionOf = (type: unknown, members: Members): unknown => {
   }
 }
 
-const known: ReadonlySet<unknown> = new Set([
-  "challenge.create",
-  "prediction.commit",
-  "challenge.close",
-  "prediction.reveal",
-  "settlement",
-  "amendment",
-  "void",
-  "key.rotate"
-])
+const known: ReadonlySet<unknown> = new Set(EntryType.literals)
 
 /** The columns beside an entry's bytes, by which it is found, are what the bytes say. */
 export const checkColumns = (findings: Findings, stored: StoredEntry): Members | undefined => {
@@ -111,9 +103,14 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
 const stored: Readonly<Record<string, string>> = {
   amended_at: "settled_at",
   asset: "target",
+  at: "key_set_at",
   frozen_sha256: "question or resolution criteria",
   observation: "close_price or actual_value",
+  key_sha256: "secret_hash, public_key or jwks_url",
+  name_sha256: "name",
+  owner_sha256: "owner_id",
   reason_sha256: "cancel_reason or reason",
+  registered_at: "created_at",
   voided_at: "cancelled_at",
   root: "scores (their root)",
   "pool.root": "stakes and rewards of the pool (their root)",

@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { mostDifferences } from "../../../../services/LogAudit.ts"
 import { many } from "../../query.ts"
+import { auditLoggedHeads } from "./adminAudit.ts"
+import type { LoggedHead } from "./adminAudit.ts"
 import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -35,7 +37,8 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
          ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
          order by id limit ${pageSize}`),
     (page) =>
-      Effect.sync(() => {
+      Effect.gen(function* () {
+        const auditHeads: Array<LoggedHead> = []
         for (const { entry, ...row } of page) {
           count += 1
           const what = `an entry that waits (${row.type})`
@@ -50,7 +53,11 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
           if (recordedType(members) === "key.rotate") {
             rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
           }
+          if (recordedType(members) === "admin.audit") {
+            auditHeads.push({ place: "an entry that waits", count: members["count"], head: members["head"] })
+          }
         }
+        yield* auditLoggedHeads(sql, findings, auditHeads)
       })
   )
   return { waiting: count, rotations }
@@ -120,7 +127,8 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   yield* found(sql`
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
-      from log_waiting where type <> 'key.rotate'
+      from log_waiting
+     where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit')
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
      limit ${mostDifferences}`)
   yield* found(sql`

@@ -1,9 +1,12 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Signed } from "../../../../services/LogKeeper.ts"
 import { column, many, maybe, one } from "../../query.ts"
 import { emptyRoot, Frontier, leafHash } from "../frontier.ts"
 import type { FullNode } from "../frontier.ts"
+import { auditLoggedHeads } from "./adminAudit.ts"
+import type { LoggedHead } from "./adminAudit.ts"
 import { StoredEntry, checkColumns, entryColumns, isPlainCommit, recordedType } from "./entry.ts"
 import type { Members } from "./entry.ts"
 import type { Findings } from "./findings.ts"
@@ -18,6 +21,9 @@ const LoggedEntry = Schema.Struct({ ...StoredEntry.fields, index: Schema.Finite 
 const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
 const Node = Schema.Struct({ level: Schema.Int, n: Schema.Finite, hash: Schema.NullOr(Schema.String) })
 const State = Schema.Struct({ size: Schema.Finite, root: Schema.String, last: Schema.NullOr(Schema.Finite) })
+
+/** A tree head that this instance signed. */
+const signedName = (size: number) => `checkpoint of size ${size}, which was signed last (log-signed)`
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
@@ -55,8 +61,15 @@ const checkClose = (
   }
 }
 
-/** `pageSize`: how many entries, signed heads and kept nodes are read at a time; what is found is the same with any. */
-export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSize: number = usualPage) {
+/**
+ * `signedHere` is what this instance signed last, as it remembers outside the database. `pageSize`: how many entries, signed heads
+ * and kept nodes are read at a time; what is found is the same with any.
+ */
+export const auditTree = Effect.fnUntraced(function* (
+  findings: Findings,
+  signedHere: Option.Option<Signed>,
+  pageSize: number = usualPage
+) {
   const sql = yield* SqlClient.SqlClient
   const entries = many(LoggedEntry)
   const heads = many(Head)
@@ -67,6 +80,8 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
   const tree = new Frontier()
   const open = new Map<string, Commits>()
   const rotations: Array<Rotation> = []
+  /** Of the page that is looked at. */
+  const auditHeads: Array<LoggedHead> = []
   const wrongHeads: Array<number> = []
   /** The roots that were signed, by size: those that have been read, and that the tree has not come to. */
   const signed = new Map<number, string>()
@@ -96,6 +111,8 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
     const type = recordedType(members)
     if (type === "key.rotate")
       rotations.push({ place: `entry ${entry.index}`, old: members["old"], new: members["new"] })
+    if (type === "admin.audit")
+      auditHeads.push({ place: `entry ${entry.index}`, count: members["count"], head: members["head"] })
     if (type === "challenge.close") {
       const challenge = members["challenge_id"]
       if (typeof challenge !== "string") {
@@ -170,6 +187,10 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
         const root = signed.get(tree.size)
         signed.delete(tree.size)
         if (root !== undefined && root !== hex(tree.root())) wrongHeads.push(tree.size)
+        if (
+          Option.exists(signedHere, (head) => head.size === tree.size && hex(head.root) !== hex(tree.root()))
+        )
+          findings.add(`${signedName(tree.size)}: its root is not that of the first ${tree.size} entries`)
       }
       if (count === 0) checkHead()
       for (const entry of page) {
@@ -190,6 +211,7 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
         nodeCount += completed.length
         checkHead()
       }
+      yield* auditLoggedHeads(sql, findings, auditHeads.splice(0))
       if (full.length >= pageSize) yield* checkNodes(full.splice(0))
     })
   )
@@ -201,6 +223,11 @@ export const auditTree = Effect.fnUntraced(function* (findings: Findings, pageSi
     findings.add(
       `checkpoint of size ${wrongHead}: its root is not that of the first ${wrongHead} entries${later > 0 ? `, and so it is with ${later} later checkpoints` : ""}`
     )
+  }
+  if (Option.isSome(signedHere)) {
+    const { isKept, size } = signedHere.value
+    if (size > count) findings.add(`${signedName(size)}: the log has ${count} entries only`)
+    if (!isKept) findings.add(`${signedName(size)}: neither it nor a later one is kept (log_checkpoints)`)
   }
   const kept = yield* state(sql`
     select s.size::float8 as size, encode(s.root, 'hex') as root, (select max(size)::float8 from log_checkpoints) as last

@@ -1,6 +1,6 @@
 /**
  * The predictions of which the log lacks something, beside what waits for its place. The queue may be as long as the log,
- * and has no index but its key, so each side of the comparison reads the other once, never once for every page.
+ * and has no index of predictions, so each side of the comparison reads the other once, never once for every page.
  */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,0 +1,40 @@
+/** Whose word is taken on whom a request comes from: that of the proxies of AUSPEX_TRUSTED_PROXIES, and of nobody else. */
+import { Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
+import { countedAddress } from "../services/Limits.ts"
+
+/** An address as X-Forwarded-For has it: IPv6 may stand in brackets, and either with a port. */
+const parsed = (text: string): NetAddress.IpAddress | undefined => {
+  const address = NetAddress.ipFromString(/^\[(.*)\]$/.exec(text)?.[1] ?? text)
+  if (Result.isSuccess(address)) return NetAddress.toCanonical(address.success)
+  const withPort = NetAddress.inetAddressFromString(text)
+  return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
+}
+
+export const trustedProxies = (networks: ReadonlyArray<string>) => {
+  const proxies = networks.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
+  const isProxy = (address: NetAddress.IpAddress) =>
+    proxies.some((network) => IpNetwork.contains(network, address))
+
+  const isTrusted = (peer: string): boolean => {
+    const address = parsed(peer)
+    return address !== undefined && isProxy(address)
+  }
+
+  /** The last hop that is no proxy of ours: what stands before it is that client's own invention. */
+  const clientOf = (peer: string, forwardedFor: string | undefined): string => {
+    if (forwardedFor === undefined || !isTrusted(peer)) return peer
+    const hops = forwardedFor.split(",").map((hop) => parsed(hop.trim()))
+    const last = hops.findLastIndex((hop) => hop === undefined || !isProxy(hop))
+    // Proxies all the way: the first of them asks for itself.
+    const client = hops[Math.max(last, 0)]
+    return client === undefined ? peer : NetAddress.formatIp(client)
+  }
+
+  return {
+    isTrusted,
+    /** What a request from this peer counts by. */
+    countedAddress: (peer: string | undefined, forwardedFor: string | undefined): string =>
+      peer === undefined ? "unknown" : countedAddress(clientOf(peer, forwardedFor))
+  }
+}

@@ -1,0 +1,154 @@
+/** What those who operate an instance ask it, and what it costs to be asked by others. */
+import { Agent, METHODS, request } from "node:http"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import * as operations from "../../src/http/operations.ts"
+import { knownPath } from "../../src/http/routes.ts"
+import { Health } from "../../src/services/Health.ts"
+import { everyPath } from "../support/routes.ts"
+import { get, member, metrics, testServer, TestServer } from "../support/server.ts"
+import { timePerRequest } from "../support/requestCost.ts"
+
+const server = operations
+  .layer({ host: "127.0.0.1", port: Option.some(0) })
+  .pipe(Layer.provideMerge(testServer()))
+
+const asked = Effect.fnUntraced(function* (path: string, method = "GET") {
+  const url = yield* operations.OperationsUrl
+  return yield* Effect.promise(async () => {
+    const response = await fetch(`${url}${path}`, { method })
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  })
+})
+
+const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+
+/** Methods that fetch does not send are of interest, too. */
+const status = Effect.fnUntraced(function* (method: string, path: string) {
+  const { port } = yield* TestServer
+  return yield* Effect.callback<number>((resume) => {
+    const sent = request({ agent, port, host: "127.0.0.1", method, path }, (response) => {
+      response.resume().on("end", () => resume(Effect.succeed(response.statusCode ?? 0)))
+    })
+    sent.end()
+  })
+})
+
+/** A tunnel is no request. */
+const methods = METHODS.filter((method) => method !== "CONNECT")
+
+const linesOf = (text: string) => text.split("\n").length
+/** Buckets, the sum and the count of a histogram. */
+const linesOfHistogram = 16
+
+layer(server)("The listener for operations", (it) => {
+  it.effect("has metrics and health, and a 404 in JSON for everything else", () =>
+    Effect.gen(function* () {
+      // One request has been measured then.
+      yield* get("/health/live")
+      const told = yield* asked("/metrics")
+      assert.strictEqual(told.status, 200)
+      assert.match(String(told.headers.get("content-type")), /^text\/plain; version=0\.0\.4/)
+      assert.match(told.text, /^# TYPE auspex_/m)
+      for (const path of ["/health/live", "/health/ready"]) {
+        const here = yield* asked(path)
+        const there = yield* get(path)
+        assert.deepStrictEqual([here.status, here.text], [there.status, there.text])
+      }
+      assert.strictEqual((yield* asked("/metrics", "HEAD")).text, "")
+      for (const [path, method] of [
+        ["/", "GET"],
+        ["/docs", "GET"],
+        ["/api/v1/events", "GET"],
+        ["/metrics", "POST"]
+      ] as const) {
+        const answer = yield* asked(path, method)
+        assert.strictEqual(answer.status, 404, path)
+        assert.strictEqual(member(JSON.parse(answer.text), "code"), "not_found")
+      }
+    })
+  )
+
+  it.effect("is the only one that has metrics", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get("/metrics")).status, 404)
+    })
+  )
+
+  it.effect("makes the text of metrics at most once a second", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("1 second")
+      const first = yield* asked("/metrics")
+      yield* get("/health/live")
+      assert.strictEqual((yield* asked("/metrics")).text, first.text)
+      yield* TestClock.adjust("1 second")
+      assert.notStrictEqual((yield* asked("/metrics")).text, first.text)
+    })
+  )
+
+  it.effect(
+    "says at once that the instance is shutting down, although health is asked for once a second",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* asked("/health/ready")).status, 200)
+        yield* Health.use(({ drain }) => drain)
+        assert.strictEqual((yield* asked("/health/ready")).status, 503)
+        assert.strictEqual((yield* asked("/health/live")).status, 200)
+      })
+  )
+})
+
+layer(testServer())("Metrics of requests", (it) => {
+  it.effect(
+    "grow by at most two series a path beside those of its own methods, whatever methods are sent",
+    () =>
+      Effect.gen(function* () {
+        const before = linesOf(yield* metrics)
+        const sendAll = (paths: ReadonlyArray<string>) =>
+          Effect.forEach(
+            paths.flatMap((path) =>
+              methods
+                .filter((method) => knownPath(path)?.methods.has(method) !== true)
+                .map((method) => [method, path] as const)
+            ),
+            ([method, path]) => status(method, path),
+            { concurrency: 4 }
+          )
+        const statuses = yield* sendAll(everyPath)
+        assert.isAbove(statuses.filter((each) => each === 405).length, everyPath.length * 25)
+        const grown = linesOf(yield* metrics) - before
+        // 405 and 204, both of other methods; and the two lines that describe a metric.
+        assert.isAtMost(grown, everyPath.length * 2 * linesOfHistogram + 2)
+        yield* sendAll(everyPath.slice(0, 10))
+        assert.strictEqual(linesOf(yield* metrics), before + grown)
+        assert.notMatch(yield* metrics, /method="(PROPFIND|OPTIONS|TRACE)"/)
+      }),
+    60_000
+  )
+})
+
+layer(server)("The cost of being asked", (it) => {
+  it.effect(
+    "is a small multiple of that of /health/live, for documents, metrics and readiness alike",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const operationsUrl = yield* operations.OperationsUrl
+        const live = yield* timePerRequest(`${url}/health/live`)
+        const brotli = { "accept-encoding": "br" }
+        for (const [address, headers, most] of [
+          [`${url}/docs`, brotli, 20],
+          // Three megabytes are written.
+          [`${url}/docs`, {}, 40],
+          [`${url}/openapi.json`, brotli, 10],
+          [`${url}/health/ready`, {}, 10],
+          [`${operationsUrl}/metrics`, {}, 10]
+        ] as const) {
+          const time = yield* timePerRequest(address, headers)
+          assert.isBelow(time / live, most, `${address} ${JSON.stringify(headers)}`)
+        }
+      }),
+    60_000
+  )
+})
