@@ -18,7 +18,7 @@ const nobody = { uid: 65_534, gid: 65_534 }
 const copyOfProject = Effect.fnUntraced(function* (folder: string) {
   const fs = yield* FileSystem.FileSystem
   yield* fs.makeDirectory(folder, { recursive: true })
-  yield* Effect.forEach(["src", "package.json", "node_modules"], (name) =>
+  yield* Effect.forEach(["src", "package.json", "node_modules", "scripts"], (name) =>
     Effect.sync(() => {
       const from = join(project, name)
       const linked = spawnSync("cp", ["-al", from, folder])
@@ -26,7 +26,7 @@ const copyOfProject = Effect.fnUntraced(function* (folder: string) {
       assert.strictEqual(status, 0, `copying ${name}`)
     })
   )
-  return join(folder, "node_modules", "node", "bin", "node")
+  return join(folder, "node_modules", ".bin", "node")
 })
 
 /** Not in memory: there the project, with all its modules, cannot be linked to and would have to fit. */
