@@ -1,7 +1,6 @@
 /** The composition root: reads the settings, and puts the layers together. */
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
-import "./layers/node/shortLived.ts"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import {
   Cause,

@@ -10,9 +10,7 @@ import type { Site } from "../../services/Settings.ts"
 import * as LogConnection from "./log/LogConnection.ts"
 import { migrations } from "./migrations/index.ts"
 import * as Patient from "./Patient.ts"
-import { keepTexts } from "./preparedStatements.ts"
 import { grantTo } from "./privileges.ts"
-import { forgetTexts } from "./statementTexts.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
@@ -86,14 +84,11 @@ type Clients =
 /** All clients of one database. */
 export const client = (url: Redacted.Redacted): Layer.Layer<Clients, SqlError.SqlError> =>
   Layer.mergeAll(
-    Layer.effect(
-      Pipelined,
-      Effect.tap(PgClient.make({ ...connectionTo(url), ...pipelines }), forgetTexts)
-    ).pipe(Layer.provide(Reactivity.layer)),
+    Layer.effect(Pipelined, PgClient.make({ ...connectionTo(url), ...pipelines })).pipe(
+      Layer.provide(Reactivity.layer)
+    ),
     Patient.layer(connectionTo(url)),
-    LogConnection.layer(connectionTo(url)),
-    Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, keepTexts)),
-    Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, forgetTexts))
+    LogConnection.layer(connectionTo(url))
   ).pipe(Layer.provideMerge(PgClient.layer({ ...connectionTo(url), maxConnections: poolSize })))
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
