@@ -4,7 +4,6 @@ import type { ChildProcess } from "node:child_process"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { Data, Effect, Schedule } from "effect"
-import { lowerProcess } from "../../src/layers/node/serverPriority.ts"
 import { serverEnvironment } from "../world.ts"
 
 /** Something did not go as it must: the bench ends with this message and exit code 1. */
@@ -66,16 +65,12 @@ export const program = (
   )
 
 /**
- * Has one processor busy with nothing, at the priority of a settlement and, as its server process, in a session of its
- * own: what others notice of it is the machine's doing.
+ * Has one processor busy with nothing, in a session of its own like the server process of a settlement: what others
+ * notice of it is the machine's doing.
  */
-export const busyLoop = Effect.gen(function* () {
-  const loop = yield* started(() =>
-    spawn(process.execPath, ["--eval", "for (;;) {}"], { detached: true, stdio: "ignore" })
-  )
-  // Where this one cannot give way, a settlement cannot either.
-  yield* Effect.ignore(Effect.try(() => lowerProcess(loop.pid)))
-})
+export const busyLoop = started(() =>
+  spawn(process.execPath, ["--eval", "for (;;) {}"], { detached: true, stdio: "ignore" })
+)
 
 /** A module of the bench that talks to it by messages. */
 export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>

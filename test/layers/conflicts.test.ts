@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { BackgroundClient } from "../../src/layers/postgres/BackgroundClient.ts"
 import * as naturalBatch from "../../src/layers/postgres/naturalBatch.ts"
-import { Patient } from "../../src/layers/postgres/Patient.ts"
 import { many, one, orDefect, run, transaction } from "../../src/layers/postgres/query.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { times } from "../support/atOnce.ts"
@@ -134,7 +134,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
   it.effect("within a long transaction on a connection of its own runs that again, too", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
-      const { transaction: long } = yield* Patient
+      const { transaction: long } = yield* BackgroundClient
       yield* long(Effect.andThen(bump(1), run(sql`select conflict('40P01', 2)`)))
       assert.deepStrictEqual(yield* counts, [1, 0])
     })

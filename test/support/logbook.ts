@@ -5,7 +5,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
-import * as LogConnection from "../../src/layers/postgres/log/LogConnection.ts"
+import * as BackgroundClient from "../../src/layers/postgres/BackgroundClient.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { many, one } from "../../src/layers/postgres/query.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
@@ -106,16 +106,16 @@ export const oneTree = Effect.gen(function* () {
   return all.length
 })
 
-/** A connection of its own to the same database. */
-export const anotherConnection = Layer.unwrap(
-  Effect.map(PgClient.PgClient, ({ config }) => LogConnection.layer(config))
+/** Connections of its own to the same database. */
+const anotherClient = Layer.unwrap(
+  Effect.map(PgClient.PgClient, ({ config }) => BackgroundClient.layer(config))
 ).pipe(Layer.fresh, Layer.provide(realTime))
 
 /** A keeper of its own on the same database, as another replica or a later start has it. */
 export const anotherKeeper = (options: Parameters<typeof logSigner>[0] = {}) =>
-  Layer.build(
-    Layer.fresh(KeeperLayer.layer).pipe(Layer.provide([logSigner(options), anotherConnection]))
-  ).pipe(Effect.map((built) => Context.get(built, LogKeeper)))
+  Layer.build(Layer.fresh(KeeperLayer.layer).pipe(Layer.provide([logSigner(options), anotherClient]))).pipe(
+    Effect.map((built) => Context.get(built, LogKeeper))
+  )
 
 /** Things that wait for their index, without what they would be about. */
 export const queue = Effect.fnUntraced(function* (count: number) {

@@ -3,13 +3,11 @@
  * holds anything up for long.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
-import * as LogConnection from "./log/LogConnection.ts"
+import * as BackgroundClient from "./BackgroundClient.ts"
 import { migrations } from "./migrations/index.ts"
-import * as Patient from "./Patient.ts"
 import { grantTo } from "./privileges.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
@@ -33,18 +31,6 @@ export const planCacheMode = "force_generic_plan"
 export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off", jit: "off" }
 
 /**
- * A client for many small statements at once, each its own transaction that finds its rows by key: several are on their
- * way over one connection, which saves both ends most of what a statement costs beside its work. It is for nothing that
- * may take long, for what was sent after it would wait.
- */
-export class Pipelined extends Context.Service<Pipelined, SqlClient.SqlClient>()(
-  "auspex/layers/postgres/Pipelined"
-) {}
-
-/** Few connections, each with enough to do that it need not wait for us. */
-const pipelines = { maxConnections: 8, multiplex: true, multiplexConcurrency: 8 }
-
-/**
  * Spans name the server by what is given beside the URL, and would say "localhost" of every other. What needs more reading than
  * this is left to the client alone.
  */
@@ -58,6 +44,13 @@ const serverOf = (url: Redacted.Redacted) => {
   }
 }
 
+const sessionParameters = {
+  statement_timeout: "5000",
+  lock_timeout: "4000",
+  idle_in_transaction_session_timeout: "15000",
+  timezone: "UTC"
+}
+
 const connectionTo = (url: Redacted.Redacted) => ({
   url,
   ...serverOf(url),
@@ -65,31 +58,27 @@ const connectionTo = (url: Redacted.Redacted) => ({
   idleTimeout: "60 seconds" as const,
   applicationName: "auspex",
   transformJson: false,
-  startupParameters: {
-    statement_timeout: "5000",
-    lock_timeout: "4000",
-    idle_in_transaction_session_timeout: "15000",
-    timezone: "UTC",
-    ...plannerSettings
-  }
+  startupParameters: { ...sessionParameters, ...plannerSettings }
 })
 
-type Clients =
-  | PgClient.PgClient
-  | SqlClient.SqlClient
-  | Pipelined
-  | Patient.Patient
-  | LogConnection.LogConnection
+/**
+ * Background statements read ten rows or a million, so each execution is planned for its values. Those of the log may take
+ * longer than a request waits.
+ */
+const backgroundParameters = {
+  ...sessionParameters,
+  statement_timeout: "30000",
+  plan_cache_mode: "force_custom_plan",
+  jit: "off"
+}
 
-/** All clients of one database. */
-export const client = (url: Redacted.Redacted): Layer.Layer<Clients, SqlError.SqlError> =>
-  Layer.mergeAll(
-    Layer.effect(Pipelined, PgClient.make({ ...connectionTo(url), ...pipelines })).pipe(
-      Layer.provide(Reactivity.layer)
-    ),
-    Patient.layer(connectionTo(url)),
-    LogConnection.layer(connectionTo(url))
-  ).pipe(Layer.provideMerge(PgClient.layer({ ...connectionTo(url), maxConnections: poolSize })))
+/** The pool for requests and the background client of one database. */
+export const client = (url: Redacted.Redacted) => {
+  const connection = connectionTo(url)
+  return BackgroundClient.layer({ ...connection, startupParameters: backgroundParameters }).pipe(
+    Layer.provideMerge(PgClient.layer({ ...connection, maxConnections: poolSize }))
+  )
+}
 
 /** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
 const migrationLock = 4_280_771_001n

@@ -8,7 +8,6 @@ import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
 import { hotSpan } from "../hotSpan.ts"
-import { Pipelined } from "./Database.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
@@ -47,7 +46,6 @@ const make = Effect.gen(function* () {
     "leaderboard",
     Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
   )
-  const pipelined = yield* Pipelined
   const settings = yield* Settings
   const standings = many(StandingRow)
   const before = one(Before)
@@ -103,7 +101,7 @@ const make = Effect.gen(function* () {
     const board = category ?? "global"
     const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
     if (after === null) return yield* invalidCursor()
-    const rows = yield* standings(pipelined`
+    const rows = yield* standings(sql`
       select ${keptSums(sql)} as sums, f.scored, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at

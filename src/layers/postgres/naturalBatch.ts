@@ -7,7 +7,6 @@ import { Array as Arr, Context, Deferred, Effect, Exit, Option } from "effect"
 import type { Cause, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { storeUnavailableIn } from "../../services/errors.ts"
-import { Pipelined } from "./Database.ts"
 
 interface Waiting<In, Out> {
   readonly item: In
@@ -19,7 +18,7 @@ interface Waiting<In, Out> {
 type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Waiting<In, Out>>
 
 export interface Options<In, Out> {
-  /** Answers each item at its place, by a short statement of this client. */
+  /** Answers each item at its place, by a short statement. */
   readonly run: (
     items: Arr.NonEmptyReadonlyArray<In>,
     sql: SqlClient.SqlClient
@@ -73,14 +72,12 @@ const apart = <In, Out>(
 
 /**
  * A function that answers one item, by batches. What fails in company is tried alone, so that it fails nobody else. A
- * caller that is in a transaction is served alone, within it. Where nothing is batched, the many small statements are
- * pipelined.
+ * caller that is in a transaction is served alone, within it.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(
   options: Options<In, Out>
-): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient | Pipelined> {
+): Effect.fn.Return<(item: In) => Effect.Effect<Out>, never, Scope.Scope | SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
-  const pipelined = yield* Pipelined
   const queue: Array<Waiting<In, Out>> = []
   /** Workers without work, each by what wakes it. */
   const idle: Array<(wake: Effect.Effect<void>) => void> = []
@@ -117,22 +114,18 @@ export const make = Effect.fnUntraced(function* <In, Out>(
     if (queue.length > 0) wake()
   })
 
-  const answers = (items: Arr.NonEmptyReadonlyArray<In>, client: SqlClient.SqlClient) =>
-    Effect.suspend(() => options.run(items, client)).pipe(
+  const answers = (items: Arr.NonEmptyReadonlyArray<In>) =>
+    Effect.suspend(() => options.run(items, sql)).pipe(
       Effect.filterOrElse(
         (outs) => outs.length === items.length,
         (outs) => Effect.die(new Error(`a batch of ${items.length} got ${outs.length} answers`))
       )
     )
 
-  const alone = (item: In, client: SqlClient.SqlClient) =>
-    Effect.map(answers([item], client), Arr.getUnsafe(0))
+  const alone = (item: In) => Effect.map(answers([item]), Arr.getUnsafe(0))
 
   const attempt = (batch: Batch<In, Out>) =>
-    answers(
-      Arr.map(batch, ({ item }) => item),
-      sql
-    ).pipe(
+    answers(Arr.map(batch, ({ item }) => item)).pipe(
       Effect.updateContext<never, never>(() => batch[0].context),
       Effect.exit
     )
@@ -182,8 +175,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(
 
   return (item) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      if (Option.isSome(Context.getOption(context, sql.transactionService))) return alone(item, sql)
-      if (options.largest === 1) return alone(item, pipelined)
+      const isWithin = Option.isSome(Context.getOption(context, sql.transactionService))
+      if (isWithin || options.largest === 1) return alone(item)
       const waiting = { item, answer: Deferred.makeUnsafe<Out>(), context }
       queue.push(waiting)
       wake()

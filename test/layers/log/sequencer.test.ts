@@ -1,14 +1,9 @@
-import { getPriority } from "node:os"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
-import { lowered } from "../../../src/layers/node/serverPriority.ts"
 import { rootOf, leafHash } from "../../../src/layers/postgres/log/frontier.ts"
-import { LogConnection } from "../../../src/layers/postgres/log/LogConnection.ts"
-import { makeSequence } from "../../../src/layers/postgres/log/sequencer.ts"
-import { many } from "../../../src/layers/postgres/query.ts"
 import { times } from "../../support/atOnce.ts"
 import {
   claimedAgents,
@@ -21,36 +16,13 @@ import {
   rowsOf
 } from "../../support/builders.ts"
 import { held, meeting } from "../../support/locking.ts"
-import {
-  anotherConnection,
-  anotherKeeper,
-  checkpoints,
-  entries,
-  logState,
-  oneTree,
-  queue
-} from "../../support/logbook.ts"
+import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../../support/logbook.ts"
 import { testServices } from "../../support/services.ts"
 import { asOwner } from "../../support/database.ts"
 
 const sequence = LogKeeper.use((keeper) => keeper.sequence)
 const publish = LogKeeper.use((keeper) => keeper.publish)
 const settle = Scoring.use((scoring) => scoring.settleDue)
-
-const Prepared = Schema.Struct({ name: Schema.String, parameters: Schema.Int })
-
-/** The plans that a session keeps for its statements about predictions, line by line. */
-const keptPlans = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
-  const prepared = yield* many(Prepared)(client`
-    select name, cardinality(parameter_types) as parameters from pg_prepared_statements
-     where statement ~ ${"log_commit_entry"}`)
-  const plans = yield* Effect.forEach(
-    prepared,
-    ({ name, parameters }) =>
-      client.unsafe(`explain execute ${name}(${times(parameters, () => "null").join(", ")})`).values
-  )
-  return plans.map((lines) => lines.flat().join("\n"))
-})
 
 layer(testServices())("Sequencing", (it) => {
   it.effect("gives indices in the order in which things were recorded, and then finds nothing", () =>
@@ -73,38 +45,6 @@ layer(testServices())("Sequencing", (it) => {
         (yield* checkpoints).map(({ size }) => size),
         [10]
       )
-    })
-  )
-
-  it.effect.runIf(process.platform === "linux")("gives way to those who predict meanwhile", () =>
-    Effect.gen(function* () {
-      yield* sequence
-      const sql = yield* SqlClient.SqlClient
-      const those = yield* sql`
-        select pid from pg_stat_activity where datname = current_database() and query like '%from log_state s%cross join%'
-           and pid <> pg_backend_pid()`.values
-      assert.deepStrictEqual(
-        those.map(([pid]) => getPriority(Number(pid))),
-        [lowered]
-      )
-    })
-  )
-
-  it.effect("finds what waits by its key, also by plans that were made while there was little", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const connection = Context.get(yield* Layer.build(anotherConnection), LogConnection)
-      const { sequence: pass } = yield* Effect.provideService(makeSequence, LogConnection, connection)
-      const [agent] = yield* claimedAgents(1)
-      assert(agent !== undefined)
-      yield* predict(agent, yield* newChallenge())
-      yield* pass
-      const plans = yield* keptPlans(connection.client)
-      assert.lengthOf(plans, 2)
-      for (const plan of plans) {
-        assert.include(plan, "predictions_queue_id")
-        assert.notMatch(plan, /Seq Scan on (predictions|log_pending|log_entries)\b/)
-      }
     })
   )
 

@@ -5,9 +5,9 @@ import type { Signed } from "../../../services/LogKeeper.ts"
 import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
 import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { BackgroundClient } from "../BackgroundClient.ts"
 import { at, maybe, one, run, transaction } from "../query.ts"
 import { introduce, requireNewest } from "./identity.ts"
-import { LogConnection } from "./LogConnection.ts"
 import { checkpointText } from "../../note.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
 
@@ -28,8 +28,7 @@ const memory = Duration.days(1)
 
 export const makeCheckpoints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  /** Its plans find the last tile by its key, also those that were made while the log was empty. */
-  const { client: keeping } = yield* LogConnection
+  const { client: background } = yield* BackgroundClient
   const signer = yield* LogSigner
   const settings = yield* Settings
   const headsRow = one(Heads)
@@ -78,7 +77,7 @@ export const makeCheckpoints = Effect.gen(function* () {
         message: `${signed.value.size} entries were signed, and no checkpoint is kept: all of them are gone.`
       })
     }
-    yield* requireTrees(keeping, [
+    yield* requireTrees(background, [
       ...heads.map((head) => ({
         ...head,
         otherwise: `The first ${head.size} entries of the log do not have the root that was signed for them.`

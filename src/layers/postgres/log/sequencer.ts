@@ -7,11 +7,10 @@
  */
 import { Effect, Option, Ref, Schema } from "effect"
 import { mostPerPass } from "../../../services/LogKeeper.ts"
-import { ownProcess, ServerProcess } from "../givingWay.ts"
+import { BackgroundClient } from "../BackgroundClient.ts"
 import { column, maybe, one, run, transaction } from "../query.ts"
 import { leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
-import { LogConnection } from "./LogConnection.ts"
 import { advance, queueStart } from "./queueStart.ts"
 import { composePending } from "./recorded.ts"
 import { partsOf, Unwritten } from "./parts.ts"
@@ -29,7 +28,6 @@ type State = typeof State.Type
 /** What waits, and the state that it would be added to. */
 const Seen = Schema.Struct({
   ...State.fields,
-  ...ServerProcess.fields,
   fault: Schema.NullOr(Schema.String),
   assigned: Schema.String,
   next: Schema.String,
@@ -59,7 +57,7 @@ const grown = (tree: Frontier, leaves: Iterable<Uint8Array>): ReadonlyArray<Full
   Array.from(leaves, (leaf) => tree.append(Buffer.from(leaf))).flat()
 
 export const makeSequence = Effect.gen(function* () {
-  const { client: sql, giveWay } = yield* LogConnection
+  const { client: sql } = yield* BackgroundClient
   const seenRow = one(Seen)
   const storedRow = one(Schema.Struct({ stored: Schema.Boolean }))
   const heldRow = maybe(Schema.Struct({ held: Schema.Boolean }))
@@ -80,7 +78,6 @@ export const makeSequence = Effect.gen(function* () {
      false as imported, coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit)) as entry`
   )
   const most = sql.literal(String(mostPerPass))
-  const server = sql.literal(ownProcess)
 
   /**
    * The first of what waits. Of what has its bytes only the leaf hashes leave the database; of the others, which are
@@ -89,7 +86,7 @@ export const makeSequence = Effect.gen(function* () {
    */
   const look = (after: string, passedBefore: string) =>
     seenRow(sql`
-      select s.size::float8 as size, s.root, s.fault, ${server},
+      select s.size::float8 as size, s.root, s.fault,
              (select case when is_called then last_value else 0 end from log_pending_id_seq)::text as assigned,
              pg_snapshot_xmax(pg_current_snapshot())::text as next,
              pg_snapshot_xmin(pg_current_snapshot()) >= ${passedBefore}::xid8 as passed,
@@ -288,7 +285,6 @@ export const makeSequence = Effect.gen(function* () {
   const sequence = Effect.gen(function* () {
     const from = yield* Ref.get(start)
     const seen = yield* look(from.after, from.mark.next)
-    yield* giveWay(seen)
     const { entries, unwritten } = seen
     if (entries === 0) {
       yield* Ref.set(start, advance(from, seen, "emptied"))

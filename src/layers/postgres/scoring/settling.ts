@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
-import { Patient } from "../Patient.ts"
+import { BackgroundClient } from "../BackgroundClient.ts"
 import { at } from "../query.ts"
 
 /** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
@@ -10,9 +10,9 @@ const settlementLock = 4_280_771_002n
 /** The transaction of one settlement, alone, and with the time and the plans that a million predictions need. */
 export const makeSettling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const patient = yield* Patient
+  const background = yield* BackgroundClient
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>
-    patient.transaction(
+    background.transaction(
       Effect.gen(function* () {
         // A million predictions take longer than a request may, and another plan than ten.
         yield* sql`
