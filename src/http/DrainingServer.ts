@@ -64,9 +64,6 @@ const unreadOf = ({ inFlight }: Connection): number => {
 }
 
 export class DrainingServer extends Server {
-  /** Asked first of every request: true, it answers it. */
-  lane: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
-
   readonly #limits: ConnectionLimits
   readonly #connections = new Map<Socket, Connection>()
   /** Connections of each address; without those of proxies. */
@@ -140,7 +137,6 @@ export class DrainingServer extends Server {
     connection.inFlight.add(response)
     if (!this.listening) response.setHeader("connection", "close")
     response.once("close", () => this.#ended(connection, response))
-    if (event === "request" && this.lane?.(request, response) === true) return
     super.emit(event, request, response)
   }
 
@@ -181,12 +177,6 @@ export class DrainingServer extends Server {
   #close({ address, socket }: Connection, why: ClosedFor): void {
     socket.destroy()
     this.#limits.onClosed(why, address)
-  }
-
-  /** Whatever is still under way ends here. */
-  hangUp(): void {
-    this.lane = undefined
-    for (const socket of this.#connections.keys()) socket.destroy()
   }
 
   override close(whenClosed?: (error?: Error) => void): this {

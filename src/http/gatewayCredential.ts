@@ -1,25 +1,21 @@
 /** Where clients put the key of the gateway: those of one style in Authorization, older ones of the other in x-api-key. */
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { InvalidGatewayKey } from "../services/GatewayKeys.ts"
 
-type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-
 /** The one credential that was sent; undefined: none was. */
-export const sentCredential = (headers: Headers): Result.Result<string | undefined, InvalidGatewayKey> => {
-  const bearer = /^bearer +(\S+)$/i.exec(headers["authorization"]?.toString() ?? "")?.[1]
-  const named = headers["x-api-key"]?.toString()
-  return bearer !== undefined && named !== undefined && bearer !== named
-    ? Result.fail(
-        new InvalidGatewayKey({
-          detail: "Authorization and x-api-key hold two different keys: send one of them."
-        })
-      )
-    : Result.succeed(bearer ?? named)
-}
-
-export const gatewayCredential = ({ headers }: Pick<HttpServerRequest.HttpServerRequest, "headers">) =>
-  Effect.fromResult(sentCredential(headers))
+export const gatewayCredential = Effect.fnUntraced(function* ({
+  headers
+}: Pick<HttpServerRequest.HttpServerRequest, "headers">) {
+  const bearer = /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1]
+  const named = headers["x-api-key"]
+  if (bearer !== undefined && named !== undefined && bearer !== named) {
+    return yield* new InvalidGatewayKey({
+      detail: "Authorization and x-api-key hold two different keys: send one of them."
+    })
+  }
+  return bearer ?? named
+})
 
 const keyPrefix = "aus_gw_"
 

@@ -8,8 +8,8 @@ import type { HttpServerError } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { Health } from "../services/Health.ts"
 import type { Settings } from "../services/Settings.ts"
-import { pathOf } from "./everyRequest.ts"
 import { live, ready } from "./handlers/health.ts"
+import { pathOf } from "./routes.ts"
 import { listening } from "./server.ts"
 
 /** Where it is reached; null: it is turned off. */

@@ -74,6 +74,9 @@ const plainPaths = new Map(
     .map(([path, methods]): [string, KnownPath] => [path, { path, methods }])
 )
 
+/** The path of a URL, without its query. */
+export const pathOf = (url: string): string => url.split("?", 1).join("")
+
 /** The path, as the API writes it, that this URL is of, and the methods it takes. */
 export const knownPath = (url: string): KnownPath | undefined => {
   const plain = plainPaths.get(url)

@@ -10,7 +10,6 @@ import { Api } from "./api/Api.ts"
 import * as discretion from "./discretion.ts"
 import { DrainingServer } from "./DrainingServer.ts"
 import type { ClosedFor } from "./DrainingServer.ts"
-import * as callLane from "./callLane.ts"
 import * as admin from "./handlers/admin.ts"
 import * as agent from "./handlers/agent.ts"
 import * as arena from "./handlers/arena.ts"
@@ -39,7 +38,6 @@ import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
 import { beginsLean } from "./leanContext.ts"
-import { NodeServer } from "./NodeServer.ts"
 import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
 import * as UnidentifiedLimit from "./UnidentifiedLimit.ts"
@@ -112,8 +110,6 @@ export const layer = HttpRouter.serve(leanRoutes, {
 }).pipe(
   Layer.updateService(HttpServer.HttpServer, beginsLean),
   Layer.provide([spanNames, discretion.layer, sampling.layer]),
-  // Beneath it, so that it is at its end when all requests have had the time that they get.
-  Layer.provide(callLane.layer),
   Layer.provide(UnidentifiedLimit.layer)
 )
 
@@ -227,9 +223,6 @@ export const listening = (
 ) =>
   Layer.unwrap(
     Effect.map(makeNodeServer(options.patience ?? {}), (server) =>
-      Layer.merge(
-        NodeHttpServer.layer(() => server, options),
-        Layer.succeed(NodeServer, server)
-      )
+      NodeHttpServer.layer(() => server, options)
     )
   )

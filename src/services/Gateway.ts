@@ -4,7 +4,7 @@
  * price per token that is the same whoever served.
  */
 import { Context, Effect, Schema } from "effect"
-import type { DateTime, Exit } from "effect"
+import type { DateTime } from "effect"
 import { Credit } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
 import { errorCode } from "./errors.ts"
@@ -216,16 +216,6 @@ export class Gateway extends Context.Service<
      * Interrupted, which is what a client that leaves does, it still settles what was generated.
      */
     readonly call: (call: Call, recipient: Recipient) => Effect.Effect<void, CallError>
-    /**
-     * The same where no fiber runs, with the context of whoever calls: it says once how the call ended. What it answers is
-     * to be done when the client has left.
-     */
-    readonly begin: (
-      call: Call,
-      recipient: Recipient,
-      within: Context.Context<never>,
-      ended: (exit: Exit.Exit<void, CallError>) => void
-    ) => () => void
     /** Tokens of a prompt, for a body of the messages style; reaches no provider and costs nothing. */
     readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>

@@ -34,7 +34,7 @@ const serving = Effect.fnUntraced(function* (handler: Handler, limits: Partial<C
     Effect.promise(async () => {
       for (const socket of sockets) socket.destroy()
       server.close()
-      server.hangUp()
+      server.closeAllConnections()
       if (server.listening) await once(server, "close")
     })
   )

@@ -7,7 +7,6 @@ import { SqlClient } from "effect/sql"
 import * as Configured from "../../src/layers/gateway/Configured.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
-import { untraced } from "../../src/layers/telemetry.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { NewGatewayKey } from "../../src/services/GatewayKeys.ts"
 import { anotherOperator } from "./operators.ts"
@@ -132,8 +131,7 @@ const gatewayServices = (environment: Readonly<Record<string, string>>) =>
     Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
   )
 
-/** One whose requests are traced, so that calls go through the router. */
-export const tracedGatewayServer = (
+export const gatewayServer = (
   models: ReadonlyArray<TestModel>,
   environment: Readonly<Record<string, string>> = {},
   times: Timeouts = "short"
@@ -141,10 +139,6 @@ export const tracedGatewayServer = (
   testServer({ services: gatewayServices(environment) }).pipe(
     Layer.provideMerge(Layer.fresh(providers(models, times)))
   )
-
-/** As the service is where no collector is configured: usual calls are answered in front of the router. */
-export const gatewayServer = (...asked: Parameters<typeof tracedGatewayServer>) =>
-  tracedGatewayServer(...asked).pipe(Layer.provide(untraced))
 
 /** An agent whose owner lets it spend credit on models, with so much of it and a key. */
 export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewayKey = {}) {

@@ -1,11 +1,10 @@
 /** Calls of models, as clients of either style make them: what they get is in that style, errors too. */
-import { IncomingMessage } from "node:http"
 import type { ServerResponse } from "node:http"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, DateTime, Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
-import type { Answer, CallError, ModelOffer, Style } from "../../services/Gateway.ts"
+import type { CallError, ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
@@ -14,49 +13,37 @@ import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
 import { untakenBody } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
-import {
-  isLeftUnread,
-  isKeyRefused,
-  largestBody,
-  makeAdmission,
-  recipientOf,
-  refuse,
-  responseOf,
-  versionHeaders
-} from "../modelCalls.ts"
-import { UnidentifiedLimit } from "../UnidentifiedLimit.ts"
-import { wholeBody } from "../wholeBody.ts"
+import { makeAdmission, maxBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
 
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
 
-const readBody = (request: HttpServerRequest.HttpServerRequest) => {
+const tooLarge = () =>
+  new BadCall({
+    detail: `Expected a body of at most ${ByteSize.format(maxBody)}.`,
+    code: "payload_too_large",
+    param: null
+  })
+
+const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const untaken = untakenBody(request.headers, ["application/json"])
   if (untaken !== undefined) {
-    return Effect.fail(new BadCall({ detail: untaken, code: "unsupported_media_type", param: null }))
+    return yield* new BadCall({ detail: untaken, code: "unsupported_media_type", param: null })
   }
-  return Effect.mapError(wholeBody(request, largestBody), (why) =>
-    why === "too_large"
-      ? new BadCall({
-          detail: `Expected a body of at most ${ByteSize.format(largestBody)}.`,
-          code: "payload_too_large",
-          param: null
-        })
-      : new BadCall({ detail: "The body could not be read to its end.", param: null })
+  if (Number(request.headers["content-length"] ?? 0) > Number(maxBody)) return yield* tooLarge()
+  const bytes = yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBody),
+    Effect.mapError(({ reason }) =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? tooLarge()
+        : new BadCall({ detail: "The body could not be read to its end.", param: null })
+    )
   )
-}
+  return new Uint8Array(bytes)
+})
 
 const nodeResponse = (request: HttpServerRequest.HttpServerRequest) =>
   NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-
-/** The router would read all of the body to throw it away. */
-const refused = (request: IncomingMessage, response: ServerResponse, requestId: string, answer: Answer) =>
-  Effect.callback<HttpServerResponse.HttpServerResponse>((resume) => {
-    const done = () => resume(Effect.succeed(alreadySent(answer.status)))
-    if (response.destroyed) return done()
-    response.once("close", done)
-    refuse(request, response, requestId, answer)
-  })
 
 /** One body that the clients of both styles read. */
 const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
@@ -106,46 +93,20 @@ export const layer = HttpRouter.use(
     const tokens = yield* Tokens
     const limits = yield* Limits
     const admission = yield* makeAdmission
-    const unidentified = yield* UnidentifiedLimit
 
     const answered = <R>(
       style: Style,
       response: Effect.Effect<HttpServerResponse.HttpServerResponse, CallError, R>
     ) =>
-      Effect.matchEffect(response, {
-        onSuccess: Effect.succeed,
-        onFailure: (error) =>
-          Effect.gen(function* () {
-            const { address, isCounted, requestId } = yield* CurrentRequest
-            // Before it is written, which may be here: what no other limit has counted.
-            const refusal = isCounted
-              ? error
-              : yield* Effect.match(unidentified.take(address), {
-                  onSuccess: () => error,
-                  onFailure: (tooMany) => tooMany
-                })
-            yield* countedRequest
-            const request = yield* HttpServerRequest.HttpServerRequest
-            const answer = gateway.refusal(style, refusal, requestId)
-            const { source } = request
-            return source instanceof IncomingMessage && isLeftUnread(source)
-              ? yield* refused(source, nodeResponse(request), requestId, answer)
-              : responseOf(answer)
-          })
-      })
-
-    const letIn = Effect.fnUntraced(function* (
-      request: HttpServerRequest.HttpServerRequest,
-      admit: typeof admission.admitted
-    ) {
-      const credential = yield* gatewayCredential(request)
-      if (credential === undefined) return yield* noKey()
-      const holder = admit(credential, request.headers)
-      // A key that is refused counts by its address.
-      return yield* (Effect.isEffect(holder) ? holder : Effect.succeed(holder)).pipe(
-        Effect.tapError((error) => (isKeyRefused(error) ? Effect.void : countedRequest)),
-        Effect.tap(countedRequest)
+      response.pipe(
+        Effect.catch((error) =>
+          Effect.map(CurrentRequest, ({ requestId }) => responseOf(gateway.refusal(style, error, requestId)))
+        )
       )
+
+    const sentKey = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+      const credential = yield* gatewayCredential(request)
+      return credential ?? (yield* noKey())
     })
 
     const call = (style: Style) =>
@@ -154,14 +115,13 @@ export const layer = HttpRouter.use(
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           const { requestId } = yield* CurrentRequest
-          const holder = yield* letIn(request, admission.admitted)
+          const holder = yield* admission.admit(yield* sentKey(request), request.headers)
           const body = yield* readBody(request)
           const response = nodeResponse(request)
-          const recipient = recipientOf(response, style, requestId)
           yield* gateway
             .call(
               { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
-              recipient
+              recipientOf(response, style, requestId)
             )
             .pipe(Effect.tapError((error) => admission.countAgain(holder, body, error)))
           if (!response.writableEnded) response.end()
@@ -179,7 +139,7 @@ export const layer = HttpRouter.use(
         "anthropic",
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
-          const holder = yield* letIn(request, admission.counted)
+          const holder = yield* admission.identify(yield* sentKey(request))
           const body = yield* readBody(request)
           const { requestId } = yield* CurrentRequest
           const input_tokens = yield* gateway
@@ -192,8 +152,7 @@ export const layer = HttpRouter.use(
 
     /** A gateway key or an access token. */
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-      const credential = yield* gatewayCredential(request)
-      if (credential === undefined) return yield* noKey()
+      const credential = yield* sentKey(request)
       if (isGatewayKey(credential)) yield* keys.authenticate(credential)
       else {
         yield* tokens

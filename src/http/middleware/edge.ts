@@ -2,13 +2,16 @@
  * What every request passes, whatever it asks for: its id, its address, one shape of error, headers, a log line and a
  * metric. The only place that sees unknown paths, wrong methods and defects.
  */
+import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
-import { Cause, Clock, Context, Effect, LogLevel, Option, References, identity } from "effect"
+import { Cause, Clock, Context, Effect, LogLevel, Metric, Option, References, identity } from "effect"
 import type { Types } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { storeUnavailableIn } from "../../services/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
+import { withoutPrefixed } from "../../services/ownSecrets.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
@@ -17,23 +20,85 @@ import type { Site } from "../browser/responses.ts"
 import { isAlreadySent } from "../alreadySent.ts"
 import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
-import {
-  durationOf,
-  hasOneHost,
-  pathOf,
-  refusalOf,
-  requestIdOf,
-  securityHeaders,
-  unavailable
-} from "../everyRequest.ts"
-import type { Refusal } from "../everyRequest.ts"
 import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
 import { responseOf } from "../modelCalls.ts"
-import { knownPath, methodLabel } from "../routes.ts"
+import { knownPath, methodLabel, pathOf } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
 import { trustedProxies } from "../trustedProxies.ts"
 import { UnidentifiedLimit } from "../UnidentifiedLimit.ts"
 import { asOAuth } from "./oauthErrors.ts"
+
+const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The id that was sent, or a new one: ids are logged, traced and kept, so one that holds a secret is not taken. */
+const requestIdOf = (sent: string | undefined): string =>
+  sent !== undefined && acceptedId.test(sent) && withoutPrefixed(sent) === sent ? sent : randomUUID()
+
+const requestDuration = (attributes: Record<string, string>) =>
+  Metric.histogram("http_request_duration_seconds", {
+    description: "Time from a request's arrival to its response, by method, route and status",
+    boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    attributes
+  })
+
+const durations = new Map<string, ReturnType<typeof requestDuration>>()
+
+/** The histogram of one kind of request. Made once: attributes that come with an update are written as text each time. */
+const durationOf = (method: string, route: string, status: number) => {
+  const key = `${method} ${route} ${status}`
+  const known = durations.get(key)
+  if (known !== undefined) return known
+  const made = requestDuration({ method, route, status: String(status) })
+  durations.set(key, made)
+  return made
+}
+
+interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly retry_after?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const unavailable = (detail: string): Refusal => ({
+  status: 503,
+  code: "unavailable",
+  detail,
+  retry_after: 1,
+  headers: { "retry-after": "1" }
+})
+
+/** RFC 9112 3.2: one Host, which only HTTP/1.0 may leave out. Node takes the first of several. */
+const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1
+  }
+  return hosts === 1 || (httpVersion === "1.0" && hosts === 0)
+}
+
+const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
+
+/** What is answered where a request failed by no fault of its own; the log says why. */
+const refusalOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+  const [away] = storeUnavailableIn(cause)
+  if (away !== undefined) {
+    // An outage is one story: its stack on every request would drown it.
+    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
+      Effect.annotateLogs({ reason: String(away.cause) })
+    )
+    return unavailable("The service cannot reach its database just now: try again shortly.")
+  }
+  yield* Effect.logError("request failed", cause)
+  const failure: Refusal = {
+    status: 500,
+    code: "internal_error",
+    detail: "Something went wrong on our side; the request id names it in our log."
+  }
+  return failure
+})
 
 /** Writes a refusal so that whoever asked can read it. */
 type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse

@@ -1,8 +1,9 @@
 /** The gateway: lets a call in, reserves, routes, settles, and says what happened in the style it was called in. */
 import { Clock, Duration, Effect, Exit, Latch, Layer, Option, Result, Schedule } from "effect"
+import type { Context } from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
-import type { CallError, ModelOffer } from "../../services/Gateway.ts"
+import type { Call, CallError, ModelOffer, Recipient } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { hotSpan } from "../hotSpan.ts"
@@ -92,7 +93,12 @@ const make = Effect.gen(function* () {
   // They are settled before there is nobody to do it.
   yield* Effect.addFinalizer(() => none.await)
 
-  const begin: Gateway["Service"]["begin"] = (asked, recipient, within, ended) => {
+  const begin = (
+    asked: Call,
+    recipient: Recipient,
+    within: Context.Context<never>,
+    ended: (exit: Exit.Exit<void, CallError>) => void
+  ) => {
     const lent = configured.lend()
     if (Option.isNone(lent)) {
       ended(Exit.fail(noGateway()))
@@ -156,7 +162,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  return Gateway.of({ begin, call, checkCredit, countTokens, models, refusal, inStyle })
+  return Gateway.of({ call, checkCredit, countTokens, models, refusal, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

@@ -18,10 +18,10 @@ const call = (model: string, content: string) =>
 
 const long = "a".repeat(100_000)
 
-/** A body that says how long it is, which the lane takes, and one that does not, which it leaves to the router. */
-const doors: ReadonlyArray<readonly [string, (text: string) => string | ReadableStream]> = [
-  ["in front of the router", (text) => text],
-  ["at the router", (text) => new Blob([text]).stream()]
+/** A body that says how long it is, and one that does not. */
+const bodies: ReadonlyArray<readonly [string, (text: string) => string | ReadableStream]> = [
+  ["with its length", (text) => text],
+  ["in chunks", (text) => new Blob([text]).stream()]
 ]
 
 const sent = (key: string, body: string | ReadableStream, path = chatPath) =>
@@ -51,7 +51,7 @@ const begun = Effect.fnUntraced(function* (key: string, length: number, bytes: s
 })
 
 layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
-  it.effect.each(doors)("is refused before it is read where no call is covered (%s)", ([, as]) =>
+  it.effect.each(bodies)("is refused before it is read where no call is covered (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { north } = yield* Providers
       const before = north.received.length
@@ -71,7 +71,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect.each(doors)("is served where it is covered, however much of it costs nothing (%s)", ([, as]) =>
+  it.effect.each(bodies)("is served where it is covered, however much of it costs nothing (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { key } = yield* spender(1)
       const spaces = " ".repeat(1_000_000)
@@ -115,7 +115,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect.each(doors)("of more values than any call has is refused by their number (%s)", ([, as]) =>
+  it.effect.each(bodies)("of more values than any call has is refused by their number (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const begin = '{"model":"cheap","messages":[{"role":"user","content":"Hello"}],'
@@ -155,7 +155,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
 layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "6/minute" }, "usual"))(
   "A large body that is parsed for nothing",
   (it) => {
-    it.effect.each(doors)("counts twice (%s)", ([, as]) =>
+    it.effect.each(bodies)("counts twice (%s)", ([, as]) =>
       Effect.gen(function* () {
         const statuses = (key: string, body: string) =>
           Effect.map(
