@@ -1,10 +1,10 @@
-import { settings } from "../src/config.ts"
+import { allSettings } from "../src/config.ts"
 
 const cell = (text: string) => text.replaceAll("|", "\\|")
 
 /** The page that lists every setting, as src/config.ts defines it. */
 export const configurationPage = (): string => {
-  const rows = Object.values(settings).map((setting) => {
+  const rows = allSettings.map((setting) => {
     const fallback =
       setting.defaultText === null || setting.defaultText === "" ? "" : `\`${cell(setting.defaultText)}\``
     return `| \`${setting.name}\` | ${fallback} | ${cell(setting.takes)} | ${cell(setting.meaning)} |`

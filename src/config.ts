@@ -3,56 +3,75 @@
  * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
  */
 import type { KeyObject } from "node:crypto"
-import { Config, Data, Duration, Effect, Option, Redacted } from "effect"
+import { Config, Data, Duration, Effect, Option, Redacted, Result, Struct } from "effect"
 import type { LogLevel } from "effect"
-import { attestationSettings } from "./attestationSettings.ts"
-import { databaseSettings } from "./databaseSettings.ts"
-import { feedSettings } from "./feedSettings.ts"
-import { creditSettings } from "./creditSettings.ts"
-import { gatewaySettings } from "./gatewaySettings.ts"
-import { identitySettings } from "./identitySettings.ts"
-import type { DomainList } from "./identitySettings.ts"
-import { limitSettings } from "./limitSettings.ts"
-import { listenSettings } from "./listenSettings.ts"
-import { defaultOrigin, logSettings } from "./logSettings.ts"
-import { openIdOf, openIdSettings } from "./openIdSettings.ts"
-import type { OpenIdSettings } from "./openIdSettings.ts"
-import { paperSettings } from "./paperSettings.ts"
-import { paymentSettings, stripeOf } from "./paymentSettings.ts"
-import type { StripeSettings } from "./paymentSettings.ts"
-import { priceCompositionOf, priceSettings } from "./priceSettings.ts"
-import type { PriceComposition } from "./priceSettings.ts"
-import { scheduleSettings, schedulesOf } from "./scheduleSettings.ts"
-import type { Sender } from "./services/MailTransport.ts"
-import type { Settings, Site } from "./services/Settings.ts"
-import { duration, durationOrOff, integer, oneOf, plain, secret, words } from "./settingKinds.ts"
-import type { Setting } from "./settingKinds.ts"
-import { settlementSettings } from "./settlementSettings.ts"
-import { socialSettings } from "./socialSettings.ts"
-import { telemetrySettings } from "./telemetrySettings.ts"
+import { IpNetwork } from "effect/net"
+import { parseLogKey } from "./layers/node/logKey.ts"
+import { isKeyName } from "./layers/note.ts"
+import type { ProviderSettings } from "./layers/openid/IdentityProvider.ts"
+import type { StripeSettings } from "./layers/stripe/PaymentProvider.ts"
+import { parseWitnessKey } from "./layers/witness/cosignature.ts"
+import { domainsIn } from "./services/emails.ts"
+import { senderOf } from "./services/MailTransport.ts"
+import { creditPackagesOf } from "./services/PaymentProvider.ts"
+import { scheduleNames } from "./services/Schedules.ts"
+import type { ScheduleName } from "./services/Schedules.ts"
+import type {
+  CountSteps,
+  ExchangeSetting,
+  LimitName,
+  RateLimit,
+  Settings,
+  Site,
+  WitnessSetting
+} from "./services/Settings.ts"
 
-/** A setting cannot be used as it is; the message is all an operator needs. */
-export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
-
-const roles = ["api", "jobs"] as const
-export type Role = (typeof roles)[number]
-
-const parseRoles = (text: string): Option.Option<ReadonlyArray<Role>> => {
-  const asked = text.split(",").map((word) => word.trim())
-  const known = roles.filter((role) => asked.includes(role))
-  return known.length === asked.length ? Option.some(known) : Option.none()
-}
+/** Domains, or the file that has them: a path has a slash. */
+type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
 
 const sites: ReadonlyArray<Site> = ["global", "cn"]
+const roles = ["api", "jobs"] as const
+const priceSources = ["none", "replay", "live"] as const
+const logLevels: ReadonlyArray<LogLevel.LogLevel> = ["Fatal", "Error", "Warn", "Info", "Debug", "Trace"]
 
-/** Every setting there is. */
+/** All settings but the rate limits. */
 export const settings = {
-  ...databaseSettings,
-  ...listenSettings,
+  // The database, and where the instance listens and is reached.
+
+  databaseUrl: postgresUrl(
+    "DATABASE_URL",
+    "A PostgreSQL 18 to use, as the role that runs; without it one is embedded and kept in the data directory."
+  ),
+  migrationUrl: postgresUrl(
+    "AUSPEX_MIGRATION_URL",
+    "The same database as the role that owns its tables, which migrates them at the start; without it DATABASE_URL does."
+  ),
+  host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
+  port: integer("AUSPEX_PORT", "8080", [1, 65_535], "The port to listen on."),
+  baseUrl: optional({
+    name: "AUSPEX_BASE_URL",
+    takes: "an http or https URL (default: http://HOST:PORT)",
+    meaning: "Where the service is reached from outside; every link is built from it.",
+    parse: parseWebBase
+  }),
+  opsHost: words(
+    "AUSPEX_OPS_HOST",
+    "127.0.0.1",
+    "an address to listen on",
+    "The address that metrics and health are served on, for those who operate this instance."
+  ),
+  opsPort: required<Option.Option<number>>({
+    name: "AUSPEX_OPS_PORT",
+    defaultText: "9464",
+    takes: "a whole number from 0 to 65535 (0: any free port), or off",
+    meaning: "The port that metrics and health are served on.",
+    parse: (text) =>
+      text === "off" ? Option.some(Option.none()) : Option.map(parseInteger(text, [0, 65_535]), Option.some)
+  }),
   site: oneOf(
     "AUSPEX_SITE",
-    sites,
     "global",
+    sites,
     "The site this instance serves; each has a database of its own."
   ),
   dataDir: words(
@@ -61,13 +80,41 @@ export const settings = {
     "a directory",
     "Where the embedded database, the created secrets and, without AUSPEX_SMTP_URL, the outbox are kept."
   ),
-  roles: plain({
+  roles: required({
     name: "AUSPEX_ROLES",
     defaultText: "api,jobs",
     takes: "api, jobs, or both with a comma",
     meaning: "What this instance does: serve HTTP requests, run scheduled jobs.",
-    parse: parseRoles
+    parse: (text) => parseSome(text, roles)
   }),
+  maxConnections: integer(
+    "AUSPEX_MAX_CONNECTIONS",
+    "10000",
+    [1, 1_000_000],
+    "Connections at once; keep it below the limit of open files."
+  ),
+  maxConnectionsPerAddress: integer(
+    "AUSPEX_MAX_CONNECTIONS_PER_ADDRESS",
+    "512",
+    [1, 1_000_000],
+    "Connections at once of one address, or network of IPv6 (/64); AUSPEX_TRUSTED_PROXIES may have more."
+  ),
+  trustedProxies: required({
+    name: "AUSPEX_TRUSTED_PROXIES",
+    defaultText: "",
+    takes: "addresses and CIDR blocks with commas",
+    meaning:
+      "Proxies whose X-Forwarded-For names the address that limits count by, and whose traceparent names the trace that a request is part of.",
+    parse: parseNetworks
+  }),
+  publicCache: durationOrOff(
+    "AUSPEX_PUBLIC_CACHE",
+    "1 second",
+    "How long results, the leaderboard, the catalog, event lists and pages are kept before they are made anew."
+  ),
+
+  // Secrets and tokens.
+
   tokenSecret: secret(
     "AUSPEX_TOKEN_SECRET",
     32,
@@ -84,249 +131,848 @@ export const settings = {
     "The administrators' bearer token. Created at the first start without DATABASE_URL."
   ),
   tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
-  ...openIdSettings,
-  ...identitySettings,
-  ...creditSettings,
-  ...paymentSettings,
-  ...attestationSettings,
-  ...logSettings,
-  ...priceSettings,
-  ...feedSettings,
-  ...scheduleSettings,
+
+  // The identity provider that operators may sign in at.
+
+  oidcIssuer: optional({
+    name: "AUSPEX_OIDC_ISSUER",
+    takes: "an https URL (http on loopback)",
+    meaning:
+      "An OpenID Connect provider that operators may sign in at; the redirect URI is BASE_URL/sign-in/oidc/callback.",
+    parse: parseIssuer
+  }),
+  oidcClientId: optional({
+    name: "AUSPEX_OIDC_CLIENT_ID",
+    takes: "a client id",
+    meaning: "What the identity provider knows this service by.",
+    parse: Option.some
+  }),
+  oidcClientSecret: secret(
+    "AUSPEX_OIDC_CLIENT_SECRET",
+    1,
+    "The service's secret at the identity provider; a public client has none."
+  ),
+
+  // Registration, claims and operators.
+
+  claimLinkTtl: duration("AUSPEX_CLAIM_LINK_TTL", "48 hours", "How long a claim link is valid."),
+  provisionalGrace: duration(
+    "AUSPEX_PROVISIONAL_GRACE",
+    "7 days",
+    "For how long after registration an unclaimed agent is issued tokens."
+  ),
+  provisionalPredictionLimit: integer(
+    "AUSPEX_PROVISIONAL_PREDICTION_LIMIT",
+    "10",
+    [0, 1_000_000],
+    "Challenges an unclaimed agent may predict, over all types."
+  ),
+  registrationAttempts: integer(
+    "AUSPEX_REGISTRATION_ATTEMPTS",
+    "5",
+    [1, 1000],
+    "Attempts at the registration challenge."
+  ),
+  disposableDomains: required<DomainList>({
+    name: "AUSPEX_DISPOSABLE_DOMAINS",
+    defaultText: "",
+    takes: "domains with commas, or the path (with a / in it) of a file with one a line",
+    meaning:
+      "Mail domains whose addresses, and those of subdomains, get no new account and no mail about an agent. Read at the start.",
+    parse: (text) =>
+      text.includes("/")
+        ? Option.some({ path: text })
+        : Option.map(domainsIn(text), (domains) => ({ domains }))
+  }),
+  pairingCodeTries: integer(
+    "AUSPEX_PAIRING_CODE_TRIES",
+    "5",
+    [1, 100],
+    "Wrong pairing codes that lock a claim link until it is renewed."
+  ),
+  agentsPerOperator: integer("AUSPEX_AGENTS_PER_OPERATOR", "50", [1, 1000], "Agents one operator may own."),
+  signInLinkTtl: duration(
+    "AUSPEX_SIGN_IN_LINK_TTL",
+    "10 minutes",
+    "How long the link of a sign-in mail works."
+  ),
+  sessionIdle: duration("AUSPEX_SESSION_IDLE", "12 hours", "How long an operator's unused session lasts."),
+  sessionTtl: duration("AUSPEX_SESSION_TTL", "7 days", "How long an operator's session lasts at most."),
+
+  // Mail.
+
+  smtpUrl: optional({
+    name: "AUSPEX_SMTP_URL",
+    takes: "smtp://user:password@host:port, or smtps:// for TLS from the first byte",
+    meaning: "The mail server; without it each mail is a file in `AUSPEX_DATA_DIR/outbox`.",
+    secret: true,
+    parse: (text) => parseSecretUrl(text, /^smtps?:\/\/[^/?#]+\/?$/)
+  }),
+  mailFrom: optional({
+    name: "AUSPEX_MAIL_FROM",
+    takes: "an e-mail address, or Name <address> (default: Auspex <auspex@the host of AUSPEX_BASE_URL>)",
+    meaning: "Whom mails come from.",
+    parse: senderOf
+  }),
+
+  // Credit, and its sale.
+
+  claimGrant: integer(
+    "AUSPEX_CLAIM_GRANT",
+    "500",
+    [0, 1_000_000],
+    "Credits an agent gets when it is claimed, or later if it was claimed before there was a credit ledger."
+  ),
+  minStake: integer(
+    "AUSPEX_MIN_STAKE",
+    "50",
+    [1, 10_000_000],
+    "Credits that a stake in a macro pool has at least."
+  ),
+  planCreditFree: planCredit("AUSPEX_PLAN_CREDIT_FREE", "free"),
+  planCreditPro: planCredit("AUSPEX_PLAN_CREDIT_PRO", "pro"),
+  planCreditTeam: planCredit("AUSPEX_PLAN_CREDIT_TEAM", "team"),
+  stripeSecretKey: pastedSecret(
+    "AUSPEX_STRIPE_SECRET_KEY",
+    "Lets owners buy credit by Stripe Checkout: the secret key of your account, or one restricted to writing Checkout Sessions."
+  ),
+  stripeWebhookSecret: pastedSecret(
+    "AUSPEX_STRIPE_WEBHOOK_SECRET",
+    "What Stripe signs its messages to BASE_URL/api/v1/stripe/webhook with."
+  ),
+  creditPackages: optional({
+    name: "AUSPEX_CREDIT_PACKAGES",
+    takes: 'credits and prices such as "500 for 5 eur, 2200 for 20 eur", at most 12',
+    meaning: "What owners can buy; nothing has a price unless you set it.",
+    parse: creditPackagesOf
+  }),
+  stripeApi: required({
+    name: "AUSPEX_STRIPE_API",
+    defaultText: "https://api.stripe.com",
+    takes: "an https URL without a path (http on loopback)",
+    meaning: "Where Stripe's API is; another one for tests.",
+    parse: parseOrigin
+  }),
+  stripeCheckout: required({
+    name: "AUSPEX_STRIPE_CHECKOUT",
+    defaultText: "https://checkout.stripe.com",
+    takes: "an https URL without a path (http on loopback)",
+    meaning:
+      "Where buyers are sent to pay, and nowhere else; yours if you have a custom domain for Checkout.",
+    parse: parseOrigin
+  }),
+  checkoutInterval: duration(
+    "AUSPEX_STRIPE_ASK_INTERVAL",
+    "5 minutes",
+    "How often Stripe is asked about checkouts that were begun more than ten minutes ago and whose end its messages have not told."
+  ),
+
+  // The public log, and who attests it.
+
+  logWitnesses: required({
+    name: "AUSPEX_LOG_WITNESSES",
+    defaultText: "",
+    takes: "pairs of submission prefix and verifier key (cosignature/v1, type 04), with commas between them",
+    meaning:
+      "Witnesses that are asked to cosign each checkpoint of the log, for example `https://witness.example w1+...+...`.",
+    parse: parseWitnesses
+  }),
+  logTimeStampUrl: optional({
+    name: "AUSPEX_TSA_URL",
+    takes: "an http or https URL",
+    meaning: "An RFC 3161 time stamp authority that stamps the newest checkpoint of the log once an hour.",
+    parse: parseAuthorityUrl
+  }),
+  logOrigin: optional<string>({
+    name: "AUSPEX_LOG_ORIGIN",
+    takes:
+      "a name without spaces and plus signs (default: the host name of AUSPEX_BASE_URL, /log/ and the site)",
+    meaning:
+      "The name of the public log. The first start fixes it in the database; later ones do not look at it.",
+    // A cosignature can name no longer one.
+    parse: (text) => (isKeyName(text) && Buffer.byteLength(text) <= 255 ? Option.some(text) : Option.none())
+  }),
+  logKey: logKey(
+    "AUSPEX_LOG_KEY",
+    "Signs the public log; all replicas that run jobs need the same. Without it, it is the file log-key in the data directory, made at the first start."
+  ),
+  logKeyPrevious: logKey(
+    "AUSPEX_LOG_KEY_PREVIOUS",
+    "The log's key before a change: it goes on signing beside the new one while it is set."
+  ),
+
+  // Prices, macro values and events.
+
+  priceSource: oneOf(
+    "AUSPEX_PRICE_SOURCE",
+    "none",
+    priceSources,
+    "Where prices come from: only what admins import, recorded files, or exchanges and data vendors."
+  ),
+  priceReplayDir: optional({
+    name: "AUSPEX_PRICE_REPLAY_DIR",
+    takes: "a directory",
+    meaning:
+      "Files `ASSET-1h-*.csv` (time,open,high,low,close) and `ASSET-1d-*.csv` (date,close) for AUSPEX_PRICE_SOURCE=replay.",
+    parse: Option.some
+  }),
+  priceExchanges: required({
+    name: "AUSPEX_PRICE_EXCHANGES",
+    defaultText: "coinbaseexchange,kraken",
+    takes: "names of exchanges in ccxt with commas, each with :QUOTE if its prices are not in USD",
+    meaning:
+      "Spot exchanges of BTC and ETH for AUSPEX_PRICE_SOURCE=live; the next is asked for what the one before does not answer.",
+    parse: parseExchanges
+  }),
+  priceHistory: duration(
+    "AUSPEX_PRICE_HISTORY",
+    "63 days",
+    "How far back candles are fetched: reference scales are computed from the last 60 days."
+  ),
+  priceSettleDelay: duration(
+    "AUSPEX_PRICE_SETTLE_DELAY",
+    "1 minute",
+    "How long after its end a candle is read first."
+  ),
+  priceReread: duration(
+    "AUSPEX_PRICE_REREAD",
+    "2 minutes",
+    "How long after its first reading a candle is read again; only when both agree is it a price."
+  ),
+  fredApiKey: secret(
+    "AUSPEX_FRED_API_KEY",
+    1,
+    "A key of FRED, the database of the Federal Reserve Bank of St. Louis: the first prints of macro challenges are looked up there."
+  ),
+  macroAutoResolve: required<boolean>({
+    name: "AUSPEX_MACRO_AUTO_RESOLVE",
+    defaultText: "off",
+    takes: "off | on",
+    meaning:
+      "Whether a macro challenge is settled by the first print that FRED shows; else it waits for an administrator.",
+    parse: (text) => (text === "on" || text === "off" ? Option.some(text === "on") : Option.none())
+  }),
+  eventFeeds: optional({
+    name: "AUSPEX_EVENT_FEEDS",
+    takes: "a YAML file",
+    meaning:
+      "News feeds (RSS, Atom) that events are made from, with the source, spaces and assets of each; without it events are those that admins import.",
+    parse: Option.some
+  }),
+  feedInterval: duration("AUSPEX_FEED_INTERVAL", "5 minutes", "How often each feed is asked for news."),
+
+  // Scheduled challenges.
+
+  schedules: optional({
+    name: "AUSPEX_SCHEDULES",
+    takes: `off, or some of ${scheduleNames.join(", ")} with commas (default: all of them, if there is a price source)`,
+    meaning:
+      "Which challenges are made without an administrator: of trading days, of events, of weeks of crypto assets, of macro releases.",
+    parse: (text) =>
+      text === "off" ? Option.some<ReadonlyArray<ScheduleName>>([]) : parseSome(text, scheduleNames)
+  }),
+  sessionLead: duration(
+    "AUSPEX_SESSION_LEAD",
+    "2 hours",
+    "How long before it begins, which is its deadline, a session's challenge is made."
+  ),
+  flashTime: duration(
+    "AUSPEX_FLASH_TIME",
+    "15 minutes",
+    "How long a flash challenge takes predictions; it is settled an hour after it was made."
+  ),
+  flashWithin: duration("AUSPEX_FLASH_WITHIN", "1 hour", "How old an event may be to make flash challenges."),
+  weeklyLead: duration(
+    "AUSPEX_WEEKLY_LEAD",
+    "24 hours",
+    "How long before its Monday, which is their deadline, the questions on a week are made."
+  ),
+  releaseLead: duration(
+    "AUSPEX_RELEASE_LEAD",
+    "14 days",
+    "How long before its release a planned macro challenge is made."
+  ),
+  releaseClose: duration(
+    "AUSPEX_RELEASE_CLOSE",
+    "1 hour",
+    "How long before its release the predictions of a planned macro challenge end, if the calendar does not say."
+  ),
+  scheduleNotice: duration(
+    "AUSPEX_SCHEDULE_NOTICE",
+    "10 minutes",
+    "The least time before its deadline in which a scheduled challenge is still made, after an outage for example."
+  ),
+  schedulePriceWithin: duration(
+    "AUSPEX_SCHEDULE_PRICE_WITHIN",
+    "3 hours",
+    "How old the latest price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
+  ),
+
+  // Closing, settling and ranking.
+
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
     "How often due challenges are closed and settled, and grace windows looked at."
   ),
-  ...settlementSettings,
-  ...paperSettings,
-  ...socialSettings,
-  ...gatewaySettings,
+  countsEvery: required({
+    name: "AUSPEX_COUNTS_EVERY",
+    defaultText: "15 minutes,10",
+    takes: 'a duration and a number such as "15 minutes,10", or "off"',
+    meaning:
+      "When the counts by direction and the odds of an open challenge may move: so long after the last time, and after so many more agents. With off they are live, and tell what single agents say.",
+    parse: parseCountSteps
+  }),
+  closePriceWithin: duration(
+    "AUSPEX_CLOSE_PRICE_WITHIN",
+    "24 hours",
+    "How long after resolve_at a first price still counts as the closing price; frozen into new challenges."
+  ),
+  directionalCancelAfter: duration(
+    "AUSPEX_DIRECTIONAL_CANCEL_AFTER",
+    "7 days",
+    "How long a directional challenge waits for a closing price before it is cancelled; frozen into new challenges."
+  ),
+  macroVoidAfter: duration(
+    "AUSPEX_MACRO_VOID_AFTER",
+    "60 days",
+    "How long after release_at a macro challenge waits for its value before it is void; frozen into new challenges."
+  ),
+  priceEventVoidAfter: duration(
+    "AUSPEX_PRICE_EVENT_VOID_AFTER",
+    "72 hours",
+    "How long after the later of its deadline and resolve_at a price event waits for its candles before it is void; frozen into new ones."
+  ),
+  closeGrace: duration(
+    "AUSPEX_CLOSE_GRACE",
+    "1 second",
+    "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
+  ),
+  rankMinCount: integer(
+    "AUSPEX_RANK_MIN_COUNT",
+    "30",
+    [1, 1_000_000],
+    "Scored predictions an official rank needs."
+  ),
   largestBatch: integer(
     "AUSPEX_LARGEST_BATCH",
     "500",
-    "How many submissions that arrive together are written by one statement.",
-    [1, 1000]
+    [1, 1000],
+    "How many submissions that arrive together are written by one statement."
   ),
-  publicCache: durationOrOff(
-    "AUSPEX_PUBLIC_CACHE",
-    "1 second",
-    "How long results, the leaderboard, the catalog, event lists and pages are kept before they are made anew."
+  paperSignalSpacing: duration(
+    "AUSPEX_PAPER_SIGNAL_SPACING",
+    "60 seconds",
+    "The least time between an agent's paper-trade signals on one challenge."
   ),
-  ...limitSettings,
-  ...telemetrySettings
+  paperPriceWithin: duration(
+    "AUSPEX_PAPER_PRICE_WITHIN",
+    "4 days",
+    "How old the latest price may be for a paper-trade signal to take a virtual position; the default is a long weekend."
+  ),
+  followsPerAgent: integer(
+    "AUSPEX_FOLLOWS_PER_AGENT",
+    "5000",
+    [1, 1_000_000],
+    "Agents that one agent may follow: a page of its feed looks at each of them."
+  ),
+
+  // The gateway to language models.
+
+  gatewayConfig: optional({
+    name: "AUSPEX_GATEWAY_CONFIG",
+    takes: "the path of a YAML file",
+    meaning:
+      "Models, their prices and the providers that serve them (docs/operations.md); read again at SIGHUP. Without it there is no gateway.",
+    parse: Option.some
+  }),
+  gatewayKeyTtl: duration(
+    "AUSPEX_GATEWAY_KEY_TTL",
+    "90 days",
+    "How long a gateway key lives that is made without an `expires_at`; at most AUSPEX_GATEWAY_KEY_MAX_TTL."
+  ),
+  gatewayKeyMaxTtl: duration(
+    "AUSPEX_GATEWAY_KEY_MAX_TTL",
+    "366 days",
+    "How far ahead the `expires_at` of a new gateway key may be: a year, also one with a leap day."
+  ),
+  gatewayKeysPerAgent: integer(
+    "AUSPEX_GATEWAY_KEYS_PER_AGENT",
+    "20",
+    [1, 10_000],
+    "Live gateway keys of an agent: neither revoked nor expired."
+  ),
+
+  // What is logged, and where traces and metrics go.
+
+  logFormat: optional<"json" | "pretty">({
+    name: "AUSPEX_LOG_FORMAT",
+    takes: "json | pretty (default: pretty on a terminal, else json)",
+    meaning: "How log lines look.",
+    parse: (text) => parseOneOf(text, ["json", "pretty"])
+  }),
+  logLevel: oneOf(
+    "AUSPEX_LOG_LEVEL",
+    "Info",
+    logLevels,
+    "What is logged; Debug has a line for every request."
+  ),
+  otlpEndpoint: optional({
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    takes: "an http or https URL",
+    meaning: "An OpenTelemetry collector (OTLP over HTTP) for traces, metrics and logs.",
+    parse: parseWebBase
+  }),
+  traceRatio: required<number>({
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    defaultText: "0.01",
+    takes: "a number from 0 to 1",
+    meaning: "The share of requests whose spans are built and sent to the collector.",
+    parse: (text) => (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Option.some(Number(text)) : Option.none())
+  })
 } satisfies Record<string, Setting<unknown>>
 
-const parsed = <A>(setting: Setting<A>, text: string): Effect.Effect<A, SettingError> =>
-  Effect.fromOption(setting.parse(text)).pipe(
-    Effect.mapError(
-      () =>
-        new SettingError({
-          message: setting.secret
-            ? `${setting.name} cannot be used: expected ${setting.takes}.`
-            : `${setting.name}=${JSON.stringify(text)} cannot be used: expected ${setting.takes}.`
-        })
-    )
+/** How often what may be asked. */
+export const rateLimits = {
+  predictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
+  stakes: limit("AUSPEX_LIMIT_STAKES", "5/minute,50/day", "Stakes, per agent."),
+  comments: limit("AUSPEX_LIMIT_COMMENTS", "5/minute", "Comments on events, per agent."),
+  replies: limit("AUSPEX_LIMIT_REPLIES", "10/minute", "Replies to comments, per agent."),
+  likes: limit(
+    "AUSPEX_LIMIT_LIKES",
+    "30/minute",
+    "Likes of comments and replies, given or taken back, per agent."
+  ),
+  follows: limit("AUSPEX_LIMIT_FOLLOWS", "20/minute", "Follows, per agent."),
+  tokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
+  token_failures: limit(
+    "AUSPEX_LIMIT_TOKEN_FAILURES",
+    "60/minute",
+    "Refused credentials and malformed requests for tokens, per address, and per agent at an address. The first limits refused ones only; the second the agent's right ones, too."
+  ),
+  registrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
+  claim_refresh: limit("AUSPEX_LIMIT_CLAIM_REFRESH", "5/hour,20/day", "Renewed claim links, per agent."),
+  claim_mails: limit("AUSPEX_LIMIT_CLAIM_MAILS", "3/day", "Claim mails that agents cause, per mailbox."),
+  reminder_mails: limit(
+    "AUSPEX_LIMIT_REMINDER_MAILS",
+    "20/day",
+    "Reminders about the end of grace windows, per mailbox."
+  ),
+  sign_in_mails: limit("AUSPEX_LIMIT_SIGN_IN_MAILS", "5/hour", "Sign-in mails, per mailbox."),
+  sign_ins: limit("AUSPEX_LIMIT_SIGN_INS", "20/hour", "Sign-in mails asked for, per address."),
+  purchases: limit("AUSPEX_LIMIT_PURCHASES", "10/hour", "Purchases begun, per owner."),
+  gateway_calls: limit("AUSPEX_LIMIT_GATEWAY_CALLS", "60/minute", "Calls of models, per gateway key."),
+  gateway_agent_calls: limit(
+    "AUSPEX_LIMIT_GATEWAY_AGENT_CALLS",
+    "300/minute",
+    "Calls of models, per agent, with whichever of its gateway keys."
+  ),
+  reads: limit(
+    "AUSPEX_LIMIT_READS",
+    "600/minute",
+    "Reads, and writes without a limit of their own, per address."
+  ),
+  log_reads: limit(
+    "AUSPEX_LIMIT_LOG_READS",
+    "6000/minute",
+    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
+  ),
+  unidentified: limit(
+    "AUSPEX_LIMIT_UNIDENTIFIED",
+    "600/minute",
+    "Requests that no other limit counts (documents, unknown paths and methods, health, refused tokens and keys), per address, in each process."
   )
+} satisfies Record<LimitName | "unidentified", Setting<unknown>>
 
-/** The value that is set; an empty one counts as absent. */
-const given = <A>(setting: Setting<A>): Effect.Effect<Option.Option<A>, SettingError> =>
-  Effect.gen(function* () {
-    const text = yield* Config.option(Config.String(setting.name))
-    if (Option.isNone(text) || text.value === "") return Option.none()
-    return Option.some(yield* parsed(setting, text.value))
-  }).pipe(
-    Effect.catchTag("ConfigError", () => new SettingError({ message: `${setting.name} cannot be read.` }))
-  )
+/** A setting cannot be used as it is; the message is all an operator needs. */
+export class SettingError extends Data.TaggedError("SettingError")<{ readonly message: string }> {}
 
-const orDefault = <A>(setting: Setting<A>): Effect.Effect<A, SettingError> =>
-  Effect.flatMap(
-    given(setting),
-    Option.match({ onNone: () => parsed(setting, setting.defaultText ?? ""), onSome: Effect.succeed })
-  )
-
-/** Whether only this machine can reach what listens there, or is reached by that name. */
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
-
-/** What the composition root needs besides `Settings`. */
-export interface Composition {
-  readonly databaseUrl: Option.Option<Redacted.Redacted>
-  readonly migrationUrl: Option.Option<Redacted.Redacted>
-  readonly host: string
-  readonly port: number
-  /** Where metrics and health are served; no port: nowhere. */
-  readonly operations: { readonly host: string; readonly port: Option.Option<number> }
-  readonly dataDir: string
-  readonly roles: ReadonlyArray<Role>
-  readonly tokenSecret: Option.Option<Redacted.Redacted>
-  readonly adminToken: Option.Option<Redacted.Redacted>
-  readonly smtpUrl: Option.Option<Redacted.Redacted>
-  readonly mailFrom: Option.Option<Sender>
-  readonly logKey: Option.Option<KeyObject>
-  readonly logKeyPrevious: Option.Option<KeyObject>
-  readonly logFormat: Option.Option<"json" | "pretty">
-  readonly logLevel: LogLevel.LogLevel
-  readonly otlpEndpoint: Option.Option<string>
-  readonly openId: Option.Option<OpenIdSettings>
-  readonly stripe: Option.Option<StripeSettings>
-  readonly prices: PriceComposition
-  readonly eventFeeds: Option.Option<string>
-  /** The file that says which models there are and who serves them. */
-  readonly gatewayConfig: Option.Option<string>
-  readonly disposableDomains: DomainList
-  /** All of `Settings` but what is only known once the server, the secrets and the files are there. */
-  readonly rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains">
-}
+/** What the composition root needs: `rules` for the service `Settings`, and all that is set. */
+export type Composition = Effect.Success<typeof load>
 
 /** Reads every setting from the environment. */
-export const load: Effect.Effect<Composition, SettingError> = Effect.gen(function* () {
-  const host = yield* orDefault(settings.host)
-  const port = yield* orDefault(settings.port)
-  const publicBase = Option.getOrElse(
-    yield* given(settings.baseUrl),
-    () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+export const load = Effect.gen(function* () {
+  const values = yield* Effect.all(Struct.map(settings, read))
+  const { unidentified, ...limits } = yield* Effect.all(Struct.map(rateLimits, read))
+  const contradiction = contradictionIn(values)
+  if (contradiction !== undefined) return yield* new SettingError({ message: contradiction })
+  const { host, otlpEndpoint, priceSource, site } = values
+  const baseUrl = Option.getOrElse(
+    values.baseUrl,
+    () => `http://${host.includes(":") ? `[${host}]` : host}:${values.port}`
   )
-  const site = yield* orDefault(settings.site)
-  const logOrigin = yield* given(settings.logOrigin)
-  const otlpEndpoint = yield* given(settings.otlpEndpoint)
-  const traceRatio = yield* orDefault(settings.traceRatio)
-  const priceSource = yield* orDefault(settings.priceSource)
-  const macroAutoResolve = yield* orDefault(settings.macroAutoResolve)
-  const gatewayKeyTtl = yield* orDefault(settings.gatewayKeyTtl)
-  const gatewayKeyMaxTtl = yield* orDefault(settings.gatewayKeyMaxTtl)
-  if (Duration.isGreaterThan(gatewayKeyTtl, gatewayKeyMaxTtl)) {
-    return yield* new SettingError({
-      message: `${settings.gatewayKeyTtl.name} cannot be used: expected at most ${settings.gatewayKeyMaxTtl.name}.`
-    })
+  /** All of `Settings` but what is only known once the server, the secrets and the files are there. */
+  const rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains"> = {
+    ...values,
+    baseUrl,
+    logOrigin: Option.getOrElse(values.logOrigin, () => defaultOrigin(baseUrl, site)),
+    ownMachineKeySets: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
+    planCredit: {
+      free: values.planCreditFree,
+      pro: values.planCreditPro,
+      team: values.planCreditTeam
+    },
+    schedules: Option.getOrElse(values.schedules, () => (priceSource === "none" ? [] : scheduleNames)),
+    traceRatio: Option.isNone(otlpEndpoint) ? 0 : values.traceRatio,
+    unidentifiedLimit: unidentified,
+    limits
   }
   return {
-    databaseUrl: yield* given(settings.databaseUrl),
-    migrationUrl: yield* given(settings.migrationUrl),
-    host,
-    port,
-    operations: { host: yield* orDefault(settings.opsHost), port: yield* orDefault(settings.opsPort) },
-    dataDir: yield* orDefault(settings.dataDir),
-    roles: yield* orDefault(settings.roles),
-    tokenSecret: yield* given(settings.tokenSecret),
-    adminToken: yield* given(settings.adminToken),
-    smtpUrl: yield* given(settings.smtpUrl),
-    mailFrom: yield* given(settings.mailFrom),
-    logKey: yield* given(settings.logKey),
-    logKeyPrevious: yield* given(settings.logKeyPrevious),
-    logFormat: yield* given(settings.logFormat),
-    logLevel: yield* orDefault(settings.logLevel),
-    otlpEndpoint,
-    openId: yield* Effect.fromResult(
-      openIdOf({
-        issuer: yield* given(settings.oidcIssuer),
-        clientId: yield* given(settings.oidcClientId),
-        clientSecret: yield* given(settings.oidcClientSecret)
-      })
-    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
-    stripe: yield* Effect.fromResult(
-      stripeOf({
-        secretKey: yield* given(settings.stripeSecretKey),
-        webhookSecret: yield* given(settings.stripeWebhookSecret),
-        packages: yield* given(settings.creditPackages),
-        api: yield* orDefault(settings.stripeApi),
-        checkout: yield* orDefault(settings.stripeCheckout)
-      })
-    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
-    prices: yield* Effect.fromResult(
-      priceCompositionOf({
-        source: priceSource,
-        replayDir: yield* given(settings.priceReplayDir),
-        exchanges: yield* orDefault(settings.priceExchanges),
-        fredApiKey: yield* given(settings.fredApiKey),
-        autoResolve: macroAutoResolve
-      })
-    ).pipe(Effect.mapError((message) => new SettingError({ message }))),
-    eventFeeds: yield* given(settings.eventFeeds),
-    gatewayConfig: yield* given(settings.gatewayConfig),
-    disposableDomains: yield* orDefault(settings.disposableDomains),
-    rules: {
-      site,
-      logOrigin: Option.getOrElse(logOrigin, () => defaultOrigin(publicBase, site)),
-      baseUrl: publicBase,
-      tokenSecretPrevious: yield* given(settings.tokenSecretPrevious),
-      ownMachineKeySets: isLoopback(host) && isLoopback(new URL(publicBase).hostname),
-      tokenTtl: yield* orDefault(settings.tokenTtl),
-      claimLinkTtl: yield* orDefault(settings.claimLinkTtl),
-      pairingCodeTries: yield* orDefault(settings.pairingCodeTries),
-      claimGrant: yield* orDefault(settings.claimGrant),
-      planCredit: {
-        free: yield* orDefault(settings.planCreditFree),
-        pro: yield* orDefault(settings.planCreditPro),
-        team: yield* orDefault(settings.planCreditTeam)
-      },
-      minStake: yield* orDefault(settings.minStake),
-      agentsPerOperator: yield* orDefault(settings.agentsPerOperator),
-      signInLinkTtl: yield* orDefault(settings.signInLinkTtl),
-      sessionIdle: yield* orDefault(settings.sessionIdle),
-      sessionTtl: yield* orDefault(settings.sessionTtl),
-      provisionalGrace: yield* orDefault(settings.provisionalGrace),
-      provisionalPredictionLimit: yield* orDefault(settings.provisionalPredictionLimit),
-      registrationAttempts: yield* orDefault(settings.registrationAttempts),
-      jobInterval: yield* orDefault(settings.jobInterval),
-      checkoutInterval: yield* orDefault(settings.checkoutInterval),
-      closePriceWithin: yield* orDefault(settings.closePriceWithin),
-      directionalCancelAfter: yield* orDefault(settings.directionalCancelAfter),
-      macroVoidAfter: yield* orDefault(settings.macroVoidAfter),
-      priceEventVoidAfter: yield* orDefault(settings.priceEventVoidAfter),
-      priceSource,
-      priceHistory: yield* orDefault(settings.priceHistory),
-      feedInterval: yield* orDefault(settings.feedInterval),
-      priceSettleDelay: yield* orDefault(settings.priceSettleDelay),
-      priceReread: yield* orDefault(settings.priceReread),
-      macroAutoResolve: macroAutoResolve === "on",
-      schedules: schedulesOf(yield* given(settings.schedules), priceSource),
-      sessionLead: yield* orDefault(settings.sessionLead),
-      flashTime: yield* orDefault(settings.flashTime),
-      flashWithin: yield* orDefault(settings.flashWithin),
-      weeklyLead: yield* orDefault(settings.weeklyLead),
-      releaseLead: yield* orDefault(settings.releaseLead),
-      releaseClose: yield* orDefault(settings.releaseClose),
-      scheduleNotice: yield* orDefault(settings.scheduleNotice),
-      schedulePriceWithin: yield* orDefault(settings.schedulePriceWithin),
-      closeGrace: yield* orDefault(settings.closeGrace),
-      paperSignalSpacing: yield* orDefault(settings.paperSignalSpacing),
-      paperPriceWithin: yield* orDefault(settings.paperPriceWithin),
-      followsPerAgent: yield* orDefault(settings.followsPerAgent),
-      rankMinCount: yield* orDefault(settings.rankMinCount),
-      countsEvery: yield* orDefault(settings.countsEvery),
-      publicCache: yield* orDefault(settings.publicCache),
-      largestBatch: yield* orDefault(settings.largestBatch),
-      logWitnesses: yield* orDefault(settings.logWitnesses),
-      logTimeStampUrl: yield* given(settings.logTimeStampUrl),
-      gatewayKeyTtl,
-      gatewayKeyMaxTtl,
-      gatewayKeysPerAgent: yield* orDefault(settings.gatewayKeysPerAgent),
-      limits: {
-        predictions: yield* orDefault(settings.limitPredictions),
-        stakes: yield* orDefault(settings.limitStakes),
-        comments: yield* orDefault(settings.limitComments),
-        replies: yield* orDefault(settings.limitReplies),
-        likes: yield* orDefault(settings.limitLikes),
-        follows: yield* orDefault(settings.limitFollows),
-        tokens: yield* orDefault(settings.limitTokens),
-        token_failures: yield* orDefault(settings.limitTokenFailures),
-        registrations: yield* orDefault(settings.limitRegistrations),
-        claim_refresh: yield* orDefault(settings.limitClaimRefresh),
-        claim_mails: yield* orDefault(settings.limitClaimMails),
-        reminder_mails: yield* orDefault(settings.limitReminderMails),
-        sign_in_mails: yield* orDefault(settings.limitSignInMails),
-        sign_ins: yield* orDefault(settings.limitSignIns),
-        gateway_calls: yield* orDefault(settings.limitGatewayCalls),
-        gateway_agent_calls: yield* orDefault(settings.limitGatewayAgentCalls),
-        purchases: yield* orDefault(settings.limitPurchases),
-        reads: yield* orDefault(settings.limitReads),
-        log_reads: yield* orDefault(settings.limitLogReads)
-      },
-      unidentifiedLimit: yield* orDefault(settings.limitUnidentified),
-      traceRatio: Option.isNone(otlpEndpoint) ? 0 : traceRatio,
-      maxConnections: yield* orDefault(settings.maxConnections),
-      maxConnectionsPerAddress: yield* orDefault(settings.maxConnectionsPerAddress),
-      trustedProxies: yield* orDefault(settings.trustedProxies)
-    }
+    ...values,
+    operations: { host: values.opsHost, port: values.opsPort },
+    replayDir: Option.getOrElse(values.priceReplayDir, () => ""),
+    openId: openIdOf(values),
+    stripe: stripeOf(values),
+    rules
   }
 })
+
+/** A log is named after where it is reached, without a port, and the site. */
+export const defaultOrigin = (baseUrl: string, site: string): string =>
+  `${new URL(baseUrl).hostname}/log/${site}`
+
+/** All settings, in the order of the documentation. */
+export const allSettings: ReadonlyArray<Setting<unknown>> = [
+  ...Object.values(settings),
+  ...Object.values(rateLimits)
+]
+
+type Values = {
+  readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer A> ? A : never
+}
+
+const openIdOf = ({ oidcClientId, oidcClientSecret, oidcIssuer }: Values): Option.Option<ProviderSettings> =>
+  Option.map(Option.all({ issuer: oidcIssuer, clientId: oidcClientId }), (client) => ({
+    ...client,
+    clientSecret: oidcClientSecret
+  }))
+
+const stripeOf = (values: Values): Option.Option<StripeSettings> =>
+  Option.map(
+    Option.all({
+      secretKey: values.stripeSecretKey,
+      webhookSecret: values.stripeWebhookSecret,
+      packages: values.creditPackages
+    }),
+    (account) => ({ ...account, api: values.stripeApi, checkoutOrigin: values.stripeCheckout.origin })
+  )
+
+/** Why settings that can each be used cannot be used together. */
+const contradictionIn = (values: Values): string | undefined => {
+  if (Duration.isGreaterThan(values.gatewayKeyTtl, values.gatewayKeyMaxTtl)) {
+    return "AUSPEX_GATEWAY_KEY_TTL cannot be used: expected at most AUSPEX_GATEWAY_KEY_MAX_TTL."
+  }
+  if (Option.isSome(values.oidcIssuer) && Option.isNone(values.oidcClientId)) {
+    return "AUSPEX_OIDC_CLIENT_ID must be set when AUSPEX_OIDC_ISSUER is."
+  }
+  const isClient = Option.isSome(values.oidcClientId) || Option.isSome(values.oidcClientSecret)
+  if (Option.isNone(values.oidcIssuer) && isClient) {
+    return "AUSPEX_OIDC_ISSUER must be set when another AUSPEX_OIDC setting is."
+  }
+  const payments: ReadonlyArray<readonly [string, Option.Option<unknown>]> = [
+    ["AUSPEX_STRIPE_SECRET_KEY", values.stripeSecretKey],
+    ["AUSPEX_STRIPE_WEBHOOK_SECRET", values.stripeWebhookSecret],
+    ["AUSPEX_CREDIT_PACKAGES", values.creditPackages]
+  ]
+  const missing = payments.filter(([, value]) => Option.isNone(value)).map(([name]) => name)
+  if (missing.length > 0 && missing.length < payments.length) {
+    return `${missing.join(" and ")} must be set when the other settings of payments are.`
+  }
+  if (values.priceSource === "replay" && Option.isNone(values.priceReplayDir)) {
+    return "AUSPEX_PRICE_REPLAY_DIR must be set when AUSPEX_PRICE_SOURCE is replay."
+  }
+  return values.macroAutoResolve && Option.isNone(values.fredApiKey)
+    ? "AUSPEX_FRED_API_KEY must be set when AUSPEX_MACRO_AUTO_RESOLVE is on."
+    : undefined
+}
+
+interface Setting<A> {
+  readonly name: string
+  /** As it would stand in the environment; `null` when absence means something of its own. */
+  readonly defaultText: string | null
+  /** What a value looks like, for the error and the documentation. */
+  readonly takes: string
+  readonly meaning: string
+  readonly secret: boolean
+  /** Of a setting without a default the empty text, too: it is absent. */
+  readonly parse: (text: string) => Option.Option<A>
+}
+
+interface Read extends Struct.Lambda {
+  <A>(setting: Setting<A>): Effect.Effect<A, SettingError>
+  readonly "~lambda.out": this["~lambda.in"] extends Setting<infer A> ? Effect.Effect<A, SettingError> : never
+}
+
+/** The value that is set; an empty one counts as absent. */
+const read = Struct.lambda<Read>((setting) =>
+  Effect.gen(function* () {
+    const { defaultText, name, parse, secret, takes } = setting
+    const text = yield* Effect.mapError(
+      Config.String(name).pipe(Config.withDefault("")),
+      () => new SettingError({ message: `${name} cannot be read.` })
+    )
+    const value = parse(text === "" ? (defaultText ?? "") : text)
+    if (Option.isSome(value)) return value.value
+    const what = secret ? name : `${name}=${JSON.stringify(text)}`
+    return yield* new SettingError({ message: `${what} cannot be used: expected ${takes}.` })
+  })
+)
+
+// What follows are functions, not constants, for the tables above are made of them.
+
+function required<A>(setting: Omit<Setting<A>, "secret">): Setting<A> {
+  return { ...setting, secret: false }
+}
+
+function optional<A>(
+  setting: Omit<Setting<A>, "defaultText" | "secret"> & { readonly secret?: boolean }
+): Setting<Option.Option<A>> {
+  return {
+    ...setting,
+    defaultText: null,
+    secret: setting.secret ?? false,
+    parse: (text) => (text === "" ? Option.some(Option.none()) : Option.map(setting.parse(text), Option.some))
+  }
+}
+
+function words(name: string, defaultText: string, takes: string, meaning: string) {
+  return required({ name, defaultText, takes, meaning, parse: Option.some })
+}
+
+function integer(name: string, defaultText: string, range: readonly [number, number], meaning: string) {
+  return required({
+    name,
+    defaultText,
+    takes: `a whole number from ${range[0]} to ${range[1]}`,
+    meaning,
+    parse: (text) => parseInteger(text, range)
+  })
+}
+
+function planCredit(name: string, plan: string) {
+  return integer(
+    name,
+    "0",
+    [0, 1_000_000],
+    `Credits that an owner on the ${plan} plan gets each calendar month (UTC), into the owner's account.`
+  )
+}
+
+function duration(name: string, defaultText: string, meaning: string) {
+  const takes = 'a duration such as "15 seconds", "60 minutes" or "7 days"'
+  return required({ name, defaultText, takes, meaning, parse: parseDuration })
+}
+
+/** A duration, or `off`: zero. */
+function durationOrOff(name: string, defaultText: string, meaning: string) {
+  return required({
+    name,
+    defaultText,
+    takes: 'a duration such as "1 second", or "off"',
+    meaning,
+    parse: (text) => (text === "off" ? Option.some(Duration.zero) : parseDuration(text))
+  })
+}
+
+function limit(name: string, defaultText: string, meaning: string) {
+  const takes = 'a limit such as "60/minute" or "5/minute,50/day"'
+  return required({ name, defaultText, takes, meaning, parse: parseLimits })
+}
+
+function oneOf<const Value extends string>(
+  name: string,
+  defaultText: Value,
+  values: ReadonlyArray<Value>,
+  meaning: string
+) {
+  const takes = values.join(" | ")
+  return required({ name, defaultText, takes, meaning, parse: (text) => parseOneOf(text, values) })
+}
+
+function secret(name: string, minBytes: number, meaning: string) {
+  return optional({
+    name,
+    takes: minBytes === 1 ? "a secret" : `${minBytes} bytes or more`,
+    meaning,
+    secret: true,
+    parse: (text) => (Buffer.byteLength(text) >= minBytes ? Option.some(Redacted.make(text)) : Option.none())
+  })
+}
+
+/** As a provider shows it, without the space that comes along when it is copied. */
+function pastedSecret(name: string, meaning: string) {
+  return optional({
+    name,
+    takes: "8 bytes or more",
+    meaning,
+    secret: true,
+    parse: (text) =>
+      /^[\x21-\x7e]{8,}$/.test(text.trim()) ? Option.some(Redacted.make(text.trim())) : Option.none()
+  })
+}
+
+function postgresUrl(name: string, meaning: string) {
+  return optional({
+    name,
+    takes: "postgres://user:password@host:port/database",
+    meaning,
+    secret: true,
+    parse: (text) => parseSecretUrl(text, /^postgres(ql)?:\/\/./)
+  })
+}
+
+function logKey(name: string, meaning: string): Setting<Option.Option<KeyObject>> {
+  return optional({
+    name,
+    takes: "an Ed25519 private key in PKCS#8, as PEM or its base64 on one line",
+    meaning,
+    secret: true,
+    parse: parseLogKey
+  })
+}
+
+function parseOneOf<Value extends string>(text: string, values: ReadonlyArray<Value>): Option.Option<Value> {
+  return Option.fromUndefinedOr(values.find((value) => value === text))
+}
+
+/** Those that a list names, each once, in the order of `values`. */
+function parseSome<Value extends string>(
+  text: string,
+  values: ReadonlyArray<Value>
+): Option.Option<ReadonlyArray<Value>> {
+  const asked = text.split(",").map((word) => word.trim())
+  const known = values.filter((value) => asked.includes(value))
+  return known.length === asked.length ? Option.some(known) : Option.none()
+}
+
+function parseInteger(text: string, [min, max]: readonly [number, number]): Option.Option<number> {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  return value >= min && value <= max ? Option.some(value) : Option.none()
+}
+
+function parseDuration(text: string): Option.Option<Duration.Duration> {
+  const shape = /^(\d+(?:\.\d+)?) (milli|second|minute|hour|day|week)s?$/.exec(text)
+  if (shape === null) return Option.none()
+  const unit = { milli: 1, second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5 }
+  const millis =
+    Number(shape[1]) * (Object.entries(unit).find(([name]) => name === shape[2])?.[1] ?? Number.NaN)
+  return millis > 0 ? Option.some(Duration.millis(millis)) : Option.none()
+}
+
+/** A duration and a number that must both be reached, or `off`. */
+function parseCountSteps(text: string): Option.Option<Option.Option<CountSteps>> {
+  if (text === "off") return Option.some(Option.none())
+  const shape = /^([^,]+),\s*([1-9]\d{0,8})$/.exec(text)
+  return Option.map(parseDuration(shape?.[1] ?? ""), (after) =>
+    Option.some({ after, answers: Number(shape?.[2]) })
+  )
+}
+
+function parseLimits(text: string): Option.Option<ReadonlyArray<RateLimit>> {
+  return Option.all(
+    text.split(",").map((part): Option.Option<RateLimit> => {
+      const shape = /^\s*([1-9]\d{0,8})\s*\/\s*(second|minute|hour|day)\s*$/.exec(part)
+      return Option.map(parseDuration(`1 ${shape?.[2]}`), (window) => ({ count: Number(shape?.[1]), window }))
+    })
+  )
+}
+
+function parseNetworks(text: string): Option.Option<ReadonlyArray<string>> {
+  const networks = text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "")
+    .map((word) => (word.includes("/") ? word : `${word}/${word.includes(":") ? 128 : 32}`))
+  return networks.every((network) => Result.isSuccess(IpNetwork.fromString(network)))
+    ? Option.some(networks)
+    : Option.none()
+}
+
+/** Whether only this machine can reach what listens there, or is reached by that name. */
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function parseSecretUrl(text: string, shape: RegExp): Option.Option<Redacted.Redacted> {
+  return shape.test(text) && URL.canParse(text) ? Option.some(Redacted.make(text)) : Option.none()
+}
+
+/** Where secrets and codes are exchanged: https, but for what listens on this machine. */
+function parseSecureUrl(text: string): Option.Option<URL> {
+  return Option.filter(
+    Option.fromUndefinedOr(parseUrl(text)),
+    ({ hostname, protocol }) => protocol === "https:" || (protocol === "http:" && isLoopback(hostname))
+  )
+}
+
+function parseIssuer(text: string): Option.Option<URL> {
+  return Option.filter(
+    parseSecureUrl(text),
+    ({ hash, search, username }) => search === "" && hash === "" && username === ""
+  )
+}
+
+/** An address without a path. */
+function parseOrigin(text: string): Option.Option<URL> {
+  return Option.filter(parseSecureUrl(text), ({ href, origin }) => href === `${origin}/`)
+}
+
+function parseWebBase(text: string): Option.Option<string> {
+  const url = parseUrl(text)
+  const isUsable =
+    (url?.protocol === "http:" || url?.protocol === "https:") && url.search === "" && url.hash === ""
+  return isUsable ? Option.some(text.replace(/\/+$/, "")) : Option.none()
+}
+
+/** What fetch refuses to send is refused here: user and password. */
+function parseWitnessUrl(text: string): Option.Option<string> {
+  return Option.filter(parseWebBase(text), (base) => {
+    const { password, username } = new URL(base)
+    return username === "" && password === ""
+  })
+}
+
+/** Authorities have paths, and some queries, that are taken as they are. */
+function parseAuthorityUrl(text: string): Option.Option<string> {
+  const url = parseUrl(text)
+  const isUsable =
+    (url?.protocol === "http:" || url?.protocol === "https:") &&
+    url.username === "" &&
+    url.password === "" &&
+    url.hash === ""
+  return isUsable ? Option.some(url.href) : Option.none()
+}
+
+function parseWitness(text: string): Option.Option<WitnessSetting> {
+  const [prefix = "", verifierKey = "", ...rest] = text.trim().split(/\s+/)
+  return rest.length === 0 && Option.isSome(parseWitnessKey(verifierKey))
+    ? Option.map(parseWitnessUrl(prefix), (url) => ({ url, verifierKey }))
+    : Option.none()
+}
+
+/** Witnesses, each with a key of another name. */
+function parseWitnesses(text: string): Option.Option<ReadonlyArray<WitnessSetting>> {
+  const parts = text.split(",").filter((part) => part.trim() !== "")
+  return Option.filter(Option.all(parts.map(parseWitness)), (witnesses) => {
+    const names = witnesses.map(({ verifierKey }) => verifierKey.split("+")[0])
+    return new Set(names).size === witnesses.length
+  })
+}
+
+function parseExchange(text: string): Option.Option<ExchangeSetting> {
+  const shape = /^\s*([a-z][a-z0-9]{1,30})(?::([A-Z0-9]{2,10}))?\s*$/.exec(text)
+  return shape?.[1] === undefined
+    ? Option.none()
+    : Option.some({ exchange: shape[1], quote: shape[2] ?? "USD" })
+}
+
+function parseExchanges(text: string): Option.Option<ReadonlyArray<ExchangeSetting>> {
+  return Option.filter(
+    Option.all(text.split(",").map(parseExchange)),
+    (all) => new Set(all.map(({ exchange }) => exchange)).size === all.length
+  )
+}

@@ -113,22 +113,22 @@ const senderOf = (config: Composition) =>
   })
 
 /** Fetches prices, if there is a source of them; what is not used is not loaded either. */
-const priceJob = ({ prices, rules }: Composition) => {
+const priceJob = ({ priceExchanges, replayDir, rules }: Composition) => {
   if (rules.priceSource === "none") return Layer.empty
   const source =
     rules.priceSource === "replay"
       ? Effect.promise(() => import("./layers/prices/Replay.ts")).pipe(
-          Effect.map(({ layer }) => layer(prices.replayDir))
+          Effect.map(({ layer }) => layer(replayDir))
         )
       : Effect.promise(() => import("./layers/prices/Live.ts")).pipe(
-          Effect.map(({ layer }) => layer(prices.exchanges))
+          Effect.map(({ layer }) => layer(priceExchanges))
         )
   return PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
 }
 
 /** Looks up macro values, if there is a key for it. */
-const macroValuesJob = ({ prices }: Composition) =>
-  Option.match(prices.fredApiKey, {
+const macroValuesJob = ({ fredApiKey }: Composition) =>
+  Option.match(fredApiKey, {
     onNone: () => Layer.empty,
     onSome: (key) =>
       MacroValuesJob.layer.pipe(

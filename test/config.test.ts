@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
-import { load, settings } from "../src/config.ts"
+import { allSettings, load } from "../src/config.ts"
 import { rawPublicKey } from "../src/layers/note.ts"
 import { testLogKey } from "./support/logSigner.ts"
 
@@ -269,7 +269,7 @@ const wrongOf = (name: string): ReadonlyArray<string> => {
   return []
 }
 
-const all = Object.values(settings)
+const all = allSettings
 // Any text names a host, a directory or a client, and may be a client's secret.
 const free = new Set([
   "AUSPEX_HOST",
@@ -463,7 +463,7 @@ describe("Settings", () => {
         AUSPEX_PRICE_EXCHANGES: "binance:USDT, kraken",
         AUSPEX_FRED_API_KEY: "the-fred-key"
       })
-      assert.deepStrictEqual(config.prices.exchanges, [
+      assert.deepStrictEqual(config.priceExchanges, [
         { exchange: "binance", quote: "USDT" },
         { exchange: "kraken", quote: "USD" }
       ])

@@ -1,12 +1,24 @@
 /** How one mail leaves the house: by SMTP, or as a file for whoever runs Auspex on one machine. */
-import { Context, Data } from "effect"
+import { Context, Data, Option } from "effect"
 import type { DateTime, Effect } from "effect"
+import { emailAddressOf } from "./emails.ts"
 import type { EmailAddress } from "./emails.ts"
 
 /** Whom mails come from. */
 export interface Sender {
   readonly name: string
   readonly address: string
+}
+
+const senderShape = /^(?:(?<name>[\p{L}\p{N} ._-]{1,80}) )?<(?<boxed>[^<>]+)>$|^(?<bare>[^<>]+)$/u
+
+/** The sender in a text: an address, or `Name <address>`. */
+export const senderOf = (text: string): Option.Option<Sender> => {
+  const { name, boxed, bare } = senderShape.exec(text)?.groups ?? {}
+  return Option.map(emailAddressOf(boxed ?? bare ?? ""), (address) => ({
+    name: name?.trim() ?? "Auspex",
+    address
+  }))
 }
 
 export interface Message {

@@ -2,16 +2,37 @@
  * The company that takes the money for credit. A purchase is paid on a page of the provider's; what came of it the
  * provider tells us afterwards, signed, once or several times and in any order.
  */
-import { Context, Schema } from "effect"
-import type { DateTime, Effect, Option } from "effect"
+import { Context, Option, Schema } from "effect"
+import type { DateTime, Effect } from "effect"
 import { errorCode } from "./errors.ts"
 import type { PurchaseId } from "./identifiers.ts"
+import { decimalsOf, isCurrency } from "./money.ts"
 import type { Money } from "./money.ts"
 
 /** What can be bought, at which price: whole credits. */
 export interface CreditPackage {
   readonly credits: number
   readonly price: Money
+}
+
+const packageOf = (text: string): Option.Option<CreditPackage> => {
+  const shape = /^\s*([1-9]\d{0,7}) for (\d{1,8}(?:\.\d{1,2})?) ([a-z]{3})\s*$/.exec(text)
+  const [, credits = "", price = "", currency = ""] = shape ?? []
+  if (!isCurrency(currency) || Number(credits) > 10_000_000) return Option.none()
+  const [whole = "", fraction = ""] = price.split(".")
+  const decimals = decimalsOf(currency)
+  if (fraction.length > decimals) return Option.none()
+  const amount = Number(whole + fraction.padEnd(decimals, "0"))
+  // Stripe takes at most eight digits.
+  return amount > 0 && amount <= 99_999_999
+    ? Option.some({ credits: Number(credits), price: { amount, currency } })
+    : Option.none()
+}
+
+/** Packages such as `500 for 5 eur, 2200 for 20 eur`, at most 12. */
+export const creditPackagesOf = (text: string): Option.Option<ReadonlyArray<CreditPackage>> => {
+  const parts = text.toLowerCase().split(",")
+  return parts.length <= 12 ? Option.all(parts.map(packageOf)) : Option.none()
 }
 
 /** Where a purchase is paid. */

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { settings } from "../../src/config.ts"
+import { rateLimits } from "../../src/config.ts"
 import { allScopes } from "../../src/services/Scopes.ts"
 import { onboard, onboardClaimed } from "../support/agents.ts"
 import { times } from "../support/atOnce.ts"
@@ -225,7 +225,7 @@ layer(testServer())("Reading", (it) => {
 
 /** The limits as they are when an operator sets none. */
 const defaults = Object.fromEntries(
-  [settings.limitComments, settings.limitReplies, settings.limitLikes].map(({ defaultText, name }) => [
+  [rateLimits.comments, rateLimits.replies, rateLimits.likes].map(({ defaultText, name }) => [
     name,
     defaultText ?? ""
   ])

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { settings } from "../../src/config.ts"
+import { rateLimits } from "../../src/config.ts"
 import { tokenPath } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, pass, register } from "../support/agents.ts"
 import { Observed, observed } from "../support/observed.ts"
@@ -13,9 +13,7 @@ import { testAdminToken } from "../support/settings.ts"
 
 /** The limits as they are when an operator sets none. */
 const defaults = Object.fromEntries(
-  Object.values(settings)
-    .filter(({ name }) => name.startsWith("AUSPEX_LIMIT_"))
-    .map(({ name, defaultText }) => [name, String(defaultText)])
+  Object.values(rateLimits).map(({ name, defaultText }) => [name, String(defaultText)])
 )
 
 const from = (address: string) => ({ "x-forwarded-for": address })

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { settings } from "../../src/config.ts"
+import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { claim, issue, onboard } from "../support/agents.ts"
 import { times } from "../support/atOnce.ts"
@@ -191,7 +191,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
   )
 })
 
-layer(testServer({ environment: { AUSPEX_LIMIT_FOLLOWS: settings.limitFollows.defaultText ?? "" } }))(
+layer(testServer({ environment: { AUSPEX_LIMIT_FOLLOWS: rateLimits.follows.defaultText ?? "" } }))(
   "More than 20 follows per minute",
   (it) => {
     it.effect("are 429, refused follows included, and waiting as long as is said is enough", () =>

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { settings } from "../../src/config.ts"
+import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { claim, issue, onboard } from "../support/agents.ts"
 import { times } from "../support/atOnce.ts"
@@ -164,7 +164,7 @@ layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
   )
 })
 
-layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: settings.limitStakes.defaultText ?? "" } }))(
+layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.defaultText ?? "" } }))(
   "More than 5 stakes per minute or 50 per day",
   (it) => {
     it.effect("are 429, refused stakes included, and waiting as long as is said is enough", () =>

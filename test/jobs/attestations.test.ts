@@ -1,7 +1,7 @@
 /** Jobs as they run in production: what is recorded is sequenced, published and cosigned, whoever keeps silent. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option, References, Schedule } from "effect"
-import { defaultOrigin } from "../../src/logSettings.ts"
+import { defaultOrigin } from "../../src/config.ts"
 import * as Jobs from "../../src/jobs/Jobs.ts"
 import { logKeys } from "../../src/layers/logKeys.ts"
 import { parseLogKey } from "../../src/layers/node/logKey.ts"
