@@ -45,7 +45,7 @@ interface Connection {
   readonly socket: Socket
   readonly address: string
   readonly inFlight: Set<ServerResponse>
-  /** Clients that pipeline have several: each waits for one of those in flight to end. */
+  /** Clients that pipeline have several. */
   readonly queue: Array<Received>
 }
 
@@ -66,6 +66,9 @@ const unreadOf = ({ inFlight }: Connection): number => {
 export class DrainingServer extends Server {
   readonly #limits: ConnectionLimits
   readonly #connections = new Map<Socket, Connection>()
+  /** Connections with a request that waits and may begin, in their turn. */
+  readonly #waiting = new Set<Connection>()
+  #isTurnSet = false
   /** Connections of each address; without those of proxies. */
   readonly #counts = new Map<string, number>()
 
@@ -127,10 +130,44 @@ export class DrainingServer extends Server {
     const connection = this.#connections.get(socket)
     if (connection === undefined || socket.destroyed) return
     const { inFlight, queue } = connection
-    if (inFlight.size < maxInFlight && queue.length === 0) return this.#begin(connection, received)
+    if (inFlight.size === 0 && queue.length === 0) return this.#begin(connection, received)
     if (queue.length >= maxQueued) return this.#close(connection, "pipelining")
     queue.push(received)
     socket.pause()
+    this.#enqueue(connection)
+  }
+
+  /** Has its next request begin when it is its turn, if there is one and it may. */
+  #enqueue(connection: Connection): void {
+    if (connection.queue.length === 0 || connection.inFlight.size >= maxInFlight) return
+    this.#waiting.add(connection)
+    this.#setTurn()
+  }
+
+  #setTurn(): void {
+    if (this.#isTurnSet || this.#waiting.size === 0) return
+    this.#isTurnSet = true
+    setImmediate(() => this.#beginNext())
+  }
+
+  /**
+   * One in each turn of the event loop, which accepts one connection and reads of each once: what many connections have sent
+   * at once would keep all others waiting.
+   */
+  #beginNext(): void {
+    this.#isTurnSet = false
+    const [connection] = this.#waiting
+    if (connection === undefined) return
+    this.#waiting.delete(connection)
+    const { queue, socket } = connection
+    const next = queue.shift()
+    if (next !== undefined && !socket.destroyed && this.listening) {
+      // Of those that wait only the last may not have come whole, so its rest is read from now on.
+      if (queue.length === 0) socket.resume()
+      this.#begin(connection, next)
+      this.#enqueue(connection)
+    }
+    this.#setTurn()
   }
 
   #begin(connection: Connection, [event, request, response]: Received): void {
@@ -141,15 +178,11 @@ export class DrainingServer extends Server {
   }
 
   #ended(connection: Connection, response: ServerResponse): void {
-    const { inFlight, queue, socket } = connection
+    const { inFlight, socket } = connection
     inFlight.delete(response)
     if (socket.destroyed) return
-    const next = queue.shift()
-    if (next !== undefined) {
-      // Of those that wait only the last may not have come whole, so its rest is read from now on.
-      if (queue.length === 0) socket.resume()
-      this.#begin(connection, next)
-    } else if (!this.listening && inFlight.size === 0) socket.end()
+    if (this.listening) this.#enqueue(connection)
+    else if (inFlight.size === 0) socket.end()
   }
 
   #idle(socket: Socket): void {
