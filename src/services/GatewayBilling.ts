@@ -47,12 +47,10 @@ export class GatewayBilling extends Context.Service<
       call: OpenCall
     ) => Effect.Effect<void, CreditTooLow | GatewayDisabled | InvalidGatewayKey>
     /**
-     * Records the call and charges it, once however often it is asked; answers what was charged. A call whose reservation
-     * was let go meanwhile is not charged and not recorded again.
+     * Records the call and charges it, once however often it is asked; answers what was charged: nothing for a call that
+     * reserved nothing. A call whose reservation was let go meanwhile is not charged and not recorded again.
      */
     readonly settle: (call: EndedCall) => Effect.Effect<bigint>
-    /** Records a call that reserved nothing; written soon, together with others, for nobody waits for it. */
-    readonly record: (call: EndedCall) => void
     /** Says of calls under way that they are, so that their reservations stay. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
     /** Lets go of reservations whose calls ended with their process; answers how many. */

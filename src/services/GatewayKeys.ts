@@ -123,7 +123,5 @@ export class GatewayKeys extends Context.Service<
     readonly revoke: (by: Holder, keyId: string) => Effect.Effect<void, NotFound>
     /** Whose key this is, if it may be used now. Looked up at most half a second ago. */
     readonly authenticate: (key: string) => Effect.Effect<KeyHolder, InvalidGatewayKey | GatewayDisabled>
-    /** The same at once, where it was looked up so lately; undefined: it was not, or may not be used. */
-    readonly known: (key: string) => KeyHolder | undefined
   }
 >()("auspex/services/GatewayKeys") {}

@@ -35,8 +35,6 @@ export class Limits extends Context.Service<
   {
     /** Counts one use by `subject` (an agent or an address) and fails when a window is full. */
     readonly take: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
-    /** The same at once, where a use was counted before it happened (a lease); false: none was, and nothing is counted. */
-    readonly takeLeased: (limit: LimitName, subject: string) => boolean
     /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
     readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** Removes the windows that can no longer refuse anything. */

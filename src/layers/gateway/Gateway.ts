@@ -82,8 +82,7 @@ const make = Effect.gen(function* () {
   const conduct = makeConduct(makeRouting(makeCooldown()), {
     newCallId: makeCallIds(),
     reserve,
-    settleSurely,
-    record: billing.record
+    settleSurely
   })
 
   const surroundings = makeSurroundings()

@@ -25,8 +25,6 @@ interface Till {
   readonly reserve: (open: OpenCall) => Effect.Effect<void, CallError>
   /** The call is charged in the end, also where the database is away just now. */
   readonly settleSurely: (ended: EndedCall) => Effect.Effect<void>
-  /** Of a call that reserved nothing. */
-  readonly record: (ended: EndedCall) => void
 }
 
 /** The ledger counts no further; a provider that reports more has lost count. */
@@ -78,22 +76,19 @@ const sure = async <A>(run: Promise<Exit.Exit<A>>): Promise<A> => {
   throw Cause.squash(exit.cause)
 }
 
-export const makeConduct = (route: Route, { newCallId, record, reserve, settleSurely }: Till) => {
-  /** At once for a call that reserved nothing. */
+export const makeConduct = (route: Route, { newCallId, reserve, settleSurely }: Till) => {
   const settle = (
     allowed: LetIn,
     open: OpenCall,
     course: Course,
     verdict: Verdict,
     { metrics, now, run }: Surroundings
-  ): Promise<unknown> | undefined => {
+  ): Promise<unknown> => {
     const ended = endedCall(allowed, open, course, verdict, now())
     const { firstByteMs, latencyMs } = ended
     const outcome = ended.error ?? "ok"
     countCall({ model: allowed.model.name, outcome, latencyMs, firstByteMs, ...verdict.usage }, metrics)
-    if (open.reserved > 0n) return run(settleSurely(ended))
-    record(ended)
-    return undefined
+    return run(settleSurely(ended))
   }
 
   /** A failure means that nothing was delivered; an interruption, that the client has left. */
@@ -135,8 +130,7 @@ export const makeConduct = (route: Route, { newCallId, record, reserve, settleSu
       exit = Exit.die(fault)
       verdict = failed(500, "internal_error")
     }
-    const settling = settle(allowed, open, course, verdict, around)
-    if (settling !== undefined) await settling
+    await settle(allowed, open, course, verdict, around)
     if (Exit.isFailure(exit)) return exit
     deliverRest(exit.value, asked, recipient)
     return Exit.void

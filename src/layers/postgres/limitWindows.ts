@@ -33,31 +33,23 @@ export const retryAfter = (
   return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
 }
 
-/** What is counted, and against what. */
-export interface Subject {
+/** A use that is asked for. */
+export interface Use {
   readonly name: LimitName
   readonly subject: string
   readonly limit: RateLimit
-}
-
-/** Uses that are asked for. */
-export interface Use extends Subject {
   readonly now: number
-  readonly uses: number
 }
 
-/** What became of them, by the counts of their window. */
+/** What became of it, by the counts of its window. */
 export interface Taken {
-  readonly granted: number
+  readonly isGranted: boolean
   readonly counts: typeof Counts.Type
   readonly moment: Moment
 }
 
-export const locate = ({ limit, name, subject }: Subject, now: number): Moment => {
+export const locate = ({ limit, name, subject }: Use, now: number): Moment => {
   const window = Duration.toMillis(limit.window)
   const bucket = Math.floor(now / window)
   return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
 }
-
-export const isHalfFull = ({ limit }: Subject, { counts, moment }: Taken): boolean =>
-  2 * weight(counts, moment) > limit.count * moment.window

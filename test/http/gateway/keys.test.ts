@@ -1,6 +1,6 @@
 /** Keys of the gateway: made, listed, revoked, and refused when they must be. */
 import { assert, layer } from "@effect/vitest"
-import { Context, DateTime, Effect, Layer, Option, Schedule } from "effect"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Keys from "../../../src/layers/postgres/gateway/GatewayKeys.ts"
@@ -213,33 +213,6 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       assert.strictEqual((yield* Effect.flip(elsewhere.authenticate(key)))._tag, "InvalidGatewayKey")
       const listed = yield* get(keysPath, { token })
       assert.strictEqual(member(listed.json, "items", 0, "status"), "revoked")
-    })
-  )
-
-  it.effect("that is in use is looked up again before it has to be, and dies then when it was revoked", () =>
-    Effect.gen(function* () {
-      const { token } = yield* enabled
-      const { json } = yield* post(keysPath, { token, json: {} })
-      const key = String(json["api_key"])
-      const elsewhere = Context.get(yield* Layer.build(Layer.fresh(Keys.layer)), GatewayKeys)
-      yield* elsewhere.authenticate(key)
-      yield* TestClock.adjust("300 millis")
-      assert.isDefined(elsewhere.known(key))
-      yield* TestClock.adjust("100 millis")
-      // The statement runs in real time.
-      const isKnown = (expected: boolean) =>
-        TestClock.withLive(
-          Effect.repeat(
-            Effect.sync(() => elsewhere.known(key) !== undefined),
-            { until: (known) => known === expected, schedule: Schedule.spaced("5 millis"), times: 400 }
-          )
-        ).pipe(Effect.andThen(Effect.sync(() => elsewhere.known(key) !== undefined)))
-      yield* TestClock.withLive(Effect.sleep("20 millis"))
-      yield* TestClock.adjust("200 millis")
-      assert.isTrue(yield* isKnown(true))
-      yield* send("DELETE", `${keysPath}/${String(json["key_id"])}`, { token })
-      yield* TestClock.adjust("100 millis")
-      assert.isFalse(yield* isKnown(false))
     })
   )
 

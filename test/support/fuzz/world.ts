@@ -270,7 +270,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const [key] = yield* Effect.all([newKey, newKey, newKey])
   const billing = yield* GatewayBilling
   for (const requestId of ["first", "second", "third"]) {
-    billing.record({
+    yield* billing.settle({
       callId: randomUUID(),
       holder: { keyId: key.key_id, agentId: agent.agent_id },
       requestId,

@@ -1,16 +1,13 @@
 /**
- * What a call asks for, read once from the bytes of its body: enough to route it, to reserve what it can cost, and to
- * change it by replacing bytes. Whatever we need is checked here, with the name of the field; the rest is the provider's
- * to judge.
+ * What a call asks for, read once from its body: enough to route it and to reserve what it can cost. Whatever we need is
+ * checked here, with the name of the field; the rest is the provider's to judge.
  */
 import { isUtf8 } from "node:buffer"
 import { Result } from "effect"
 import { jsonFault } from "../../../services/strictJson.ts"
 import { bufferOf, isAbsent, isObject, members, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import { maxDepth, outlineOf } from "./jsonOutline.ts"
-import type { Outline } from "./jsonOutline.ts"
-import { promptSize } from "./promptBound.ts"
+import { promptSize } from "./promptTokenUpperBound.ts"
 import type { Admitted, Refused, Style } from "./types.ts"
 
 /** A field that is wrong, and what would be right. */
@@ -132,7 +129,61 @@ const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | 
 interface Parsed {
   readonly bytes: Uint8Array
   readonly body: JsonObject
-  readonly outline: Outline
+}
+
+const maxDepth = 64
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+interface Shape {
+  /** Members of all objects. Fewer in the parsed value means that some stood there twice. */
+  readonly members: number
+  readonly excess: "depth" | "values" | undefined
+}
+
+/** Where the string ends that begins at `start`. */
+const endOfString = (bytes: Uint8Array, start: number): number => {
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  return at
+}
+
+/** Counts what is between the strings of a JSON text, without parsing it; stops at what there is too much of. */
+const shapeOf = (bytes: Uint8Array): Shape => {
+  let members = 0
+  let values = 1
+  let depth = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    switch (bytes[at]) {
+      case quote:
+        at = endOfString(bytes, at)
+        break
+      case openBrace:
+      case openBracket:
+        depth += 1
+        values += 1
+        if (depth > maxDepth) return { members, excess: "depth" }
+        break
+      case closeBrace:
+      case closeBracket:
+        depth -= 1
+        break
+      case colon:
+        members += 1
+        break
+      case comma:
+        values += 1
+    }
+    if (values > maxValues) return { members, excess: "values" }
+  }
+  return { members, excess: undefined }
 }
 
 /** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
@@ -141,15 +192,15 @@ const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()
-  // looked at first, since parsing millions of levels or values takes seconds
-  const outline = outlineOf(bytes, { maxValues })
-  if (outline.excess === "values") return tooMany()
-  if (outline.excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)
+  // Before it is parsed, since parsing millions of levels or values takes seconds.
+  const { excess, members: written } = shapeOf(bytes)
+  if (excess === "values") return tooMany()
+  if (excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)
   const body = parsedJson(text)
   if (body === undefined) return faulty(text, "Malformed JSON")
   if (!isObject(body)) return whole("Expected a JSON object.")
-  if (outline.memberCount !== countMembers(body)) return faulty(text, "Expected each member once")
-  return Result.succeed({ bytes, body, outline })
+  if (written !== countMembers(body)) return faulty(text, "Expected each member once")
+  return Result.succeed({ bytes, body })
 }
 
 const admitted = (style: Style, parsed: Parsed): Admitted => {

@@ -7,8 +7,6 @@ import { createParser } from "eventsource-parser"
 export interface Frame {
   /** With the blank line. */
   readonly bytes: Buffer
-  /** As text, for whoever replaces something in it. */
-  readonly text: string
   readonly event: string | undefined
   /** Undefined for comments and other frames without any. */
   readonly data: string | undefined
@@ -21,8 +19,6 @@ export interface FrameSplitter {
   readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
   /** What was left behind the last blank line, taken as a frame if there is anything in it. */
   readonly end: () => ReadonlyArray<Frame>
-  /** Nothing is kept of a frame that has begun: what comes next begins one. */
-  readonly isBetween: () => boolean
   /** A frame has outgrown what is kept of one; no more comes. */
   readonly overflown: () => boolean
 }
@@ -54,13 +50,12 @@ export const frameSplitter = (): FrameSplitter => {
   })
 
   const frameOf = (bytes: Buffer): Frame => {
-    const text = bytes.toString()
     read = undefined
     strange = false
-    parser.feed(text)
+    parser.feed(bytes.toString())
     // set by the parser's callbacks, which the type checker does not see
     const { data, event } = read ?? { data: undefined, event: undefined }
-    return { bytes, text, event, data, strange }
+    return { bytes, event, data, strange }
   }
 
   const take = (last: Buffer): Frame => {
@@ -120,7 +115,6 @@ export const frameSplitter = (): FrameSplitter => {
 
   return {
     push,
-    isBetween: () => pendingBytes === 0 && lineIsEmpty && !afterReturn,
     overflown: () => overflown,
     end: () => (pendingBytes === 0 || overflown ? [] : [take(Buffer.from("\n\n"))])
   }

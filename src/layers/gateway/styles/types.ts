@@ -1,7 +1,8 @@
 /** What the gateway needs to know of a call, whichever style it is in: the terms between routing and the styles. */
 import type { Schema } from "effect"
 import type { Style } from "../../../services/Gateway.ts"
-import type { Outline } from "./jsonOutline.ts"
+import type { Frame } from "./frames.ts"
+import type { ParsedFrame } from "./streamParser.ts"
 
 export type { Style }
 
@@ -15,11 +16,9 @@ export interface Refused {
 /** A request body that was read once: all that routing and billing ask of it. */
 export interface Admitted {
   readonly style: Style
-  /** As the client sent it; what goes to a provider of the same style is spliced from it. */
+  /** As the client sent it: what a provider gets where nothing has to be changed. */
   readonly bytes: Uint8Array
   readonly body: Schema.JsonObject
-  /** Where its members stand in the bytes. */
-  readonly outline: Outline
   readonly model: string
   readonly stream: boolean
   /** Whether the client asked for the usage of its stream itself (the messages style always shows it). */
@@ -78,6 +77,16 @@ export interface StreamFault {
   readonly message: string
   /** Whether the provider said that it is overloaded or that its limit is reached. */
   readonly busy: boolean
+}
+
+/** What the client gets of a frame: bytes as they came, text of ours, or nothing. */
+export type Written = Uint8Array | string | undefined
+
+/** Writes the client's stream, frame by frame of the provider's. */
+export interface StreamWriter {
+  readonly write: (frame: Frame, parsed: ParsedFrame) => Written
+  /** What completes the client's stream once the provider has closed its own. */
+  readonly end: () => Written
 }
 
 /** Reads one stream of a provider, in whatever cuts its bytes come, and writes that of the client. */

@@ -15,17 +15,12 @@ import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import * as naturalBatch from "../naturalBatch.ts"
 import { at, column, many, maybe, run } from "../query.ts"
-import * as writeBehind from "../writeBehind.ts"
-import { record } from "./record.ts"
 import { makeReserve } from "./reserve.ts"
-import { makeSettle } from "./settle.ts"
+import { recordFree, settle as settleAll } from "./settle.ts"
 
 /** So long after a process last said that it is making a call, its reservation is let go. */
 const sweepAfter = Duration.minutes(10)
 const largestSweep = 500
-/** Rows of calls that cost nothing are waited for by nobody: they are written together, so often. */
-const recordInterval = Duration.millis(100)
-const largestRecord = 500
 
 const Abandoned = Schema.Struct({
   call_id: Schema.String,
@@ -54,12 +49,8 @@ const make = Effect.gen(function* () {
   const funds = maybe(Funds)
   const largest = settings.largestBatch
   const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest, accompanied: 0 })
-  const settleOne = yield* naturalBatch.make({ run: makeSettle(), largest, accompanied: 0 })
-  const recordSoon = yield* writeBehind.make({
-    write: (calls: Arr.NonEmptyReadonlyArray<EndedCall>) => record(calls, sql),
-    largest: largestRecord,
-    rest: recordInterval
-  })
+  const settleOne = yield* naturalBatch.make({ run: settleAll, largest, accompanied: 0 })
+  const recordOne = yield* naturalBatch.make({ run: recordFree, largest })
 
   const covers: GatewayBilling["Service"]["covers"] = Effect.fn("GatewayBilling.covers")(function* (
     { agentId, keyId },
@@ -98,7 +89,7 @@ const make = Effect.gen(function* () {
   }, hotSpan("GatewayBilling.reserve"))
 
   const settle: GatewayBilling["Service"]["settle"] = Effect.fnUntraced(function* (call: EndedCall) {
-    return yield* settleOne(call)
+    return yield* call.reserved > 0n ? settleOne(call) : recordOne(call)
   }, hotSpan("GatewayBilling.settle"))
 
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
@@ -157,7 +148,6 @@ const make = Effect.gen(function* () {
     covers,
     reserve,
     settle,
-    record: recordSoon,
     keepAlive,
     sweep
   })

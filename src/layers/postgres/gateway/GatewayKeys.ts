@@ -1,5 +1,6 @@
 import { hash } from "node:crypto"
-import { Array as Arr, Clock, DateTime, Duration, Effect, Latch, Layer, Option, Schema } from "effect"
+import { Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -24,12 +25,8 @@ import { at, column, many, maybe, one, run, transaction } from "../query.ts"
 import { iso } from "../wire.ts"
 import { disabledReason, Standing, standingColumns } from "./standing.ts"
 
-/** A revoked key is dead on every replica within a second, the time of the look included. */
+/** A revoked key is dead on every replica within a second, the time of the look-up included. */
 const keyTtl = Duration.millis(500)
-/** A key that is used when so much of its time is left is looked up again, with all others, before that is over. */
-const keyRenewal = Duration.millis(250)
-/** In which others come together with the first. */
-const keyGathering = Duration.millis(20)
 const keyCapacity = 100_000
 
 const KeyRow = Schema.Struct({
@@ -56,13 +53,6 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
-interface Known {
-  readonly key: KnownKey
-  readonly until: number
-  /** Its time is nearly over and it is in use: once it is to be looked up again. */
-  isAging: boolean
-}
-
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
@@ -85,6 +75,7 @@ const make = Effect.gen(function* () {
     hashes: Arr.NonEmptyReadonlyArray<string>,
     client: SqlClient.SqlClient
   ) {
+    const askedAt = yield* Clock.currentTimeMillis
     const rows = yield* knownKeys(client`
       select encode(k.key_hash, 'hex') as hash, k.id::text as key_id, k.agent_id::text, k.revoked_at is not null as revoked,
              k.expires_at, ${standingColumns(client)}
@@ -96,91 +87,39 @@ const make = Effect.gen(function* () {
          hashes.map((hash) => Buffer.from(hash, "hex"))
        )})`)
     const byHash = new Map(rows.map((row) => [row.hash, row]))
-    return hashes.map((hash) => Option.fromUndefinedOr(byHash.get(hash)))
+    return hashes.map((each) => ({ askedAt, key: Option.fromUndefinedOr(byHash.get(each)) }))
   })
 
-  const lookUpOne = yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch })
-  const clock = yield* Clock.Clock
-  /** Those that were looked up lately, by their hash, the oldest look first. What nobody has is not remembered. */
-  const known = new Map<string, Known>()
-
-  /** Of these, the ones that are to be looked up again. */
-  const aging: Array<string> = []
-  const someAge = Latch.makeUnsafe(false)
-
-  /** On this replica: what was looked up before the last one may be of a key that is none any more. */
-  let revocations = 0
-
-  const remember = (hash: string, key: KnownKey, lookedUpAt: number): void => {
-    const now = clock.currentTimeMillisUnsafe()
-    known.delete(hash)
-    known.set(hash, { key, until: lookedUpAt + Duration.toMillis(keyTtl), isAging: false })
-    for (const [oldest, { until }] of known) {
-      if (known.size <= keyCapacity && until > now) return
-      known.delete(oldest)
+  const found = yield* Cache.makeWith(
+    yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch }),
+    {
+      capacity: keyCapacity,
+      // What nobody has is not remembered, nor is an outage.
+      timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isSome(exit.value.key) ? keyTtl : Duration.zero)
     }
-  }
+  )
 
-  const remembered = (hash: string): KnownKey | undefined => {
-    const found = known.get(hash)
-    const left = found === undefined ? 0 : found.until - clock.currentTimeMillisUnsafe()
-    if (found === undefined || left <= 0) return undefined
-    if (left <= Duration.toMillis(keyRenewal) && !found.isAging) {
-      found.isAging = true
-      aging.push(hash)
-      someAge.openUnsafe()
-    }
-    return found.key
-  }
-
-  /** Keys in use are looked up together before they have to be, so that hardly a call waits for it. */
-  const renew = Effect.gen(function* () {
-    const hashes = aging.splice(0)
-    someAge.closeUnsafe()
-    const before = revocations
-    const now = clock.currentTimeMillisUnsafe()
-    for (const some of Arr.chunksOf(hashes, settings.largestBatch)) {
-      if (!Arr.isReadonlyArrayNonEmpty(some)) continue
-      const found = yield* lookUp(some, sql)
-      if (before !== revocations) return
-      for (const [index, hash] of some.entries()) {
-        const key = Option.getOrUndefined(found[index] ?? Option.none())
-        if (key === undefined) known.delete(hash)
-        else remember(hash, key, now)
-      }
-    }
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("gateway keys could not be looked up again", cause)))
-  yield* Effect.forkScoped(Effect.forever(someAge.whenOpen(Effect.delay(renew, keyGathering))))
-
-  const find = Effect.fnUntraced(function* (hash: string) {
-    const key = remembered(hash)
-    if (key !== undefined) return key
-    const before = revocations
-    const now = clock.currentTimeMillisUnsafe()
-    const found = Option.getOrUndefined(yield* lookUpOne(hash))
-    if (found !== undefined && before === revocations) remember(hash, found, now)
-    return found
+  const find = Effect.fnUntraced(function* (keyHash: string) {
+    const { askedAt, key } = yield* Cache.get(found, keyHash)
+    // What a slow database answered is as old as the question.
+    const isStale = (yield* Clock.currentTimeMillis) - askedAt > Duration.toMillis(keyTtl)
+    return isStale ? (yield* Cache.refresh(found, keyHash)).key : key
   })
 
-  const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (key) {
-    if (!isGatewayKey(key))
+  const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (sent) {
+    if (!isGatewayKey(sent))
       return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
-    const found = yield* find(hash("sha256", key, "hex"))
-    if (found === undefined || found.revoked) {
+    const key = yield* find(hash("sha256", sent, "hex"))
+    if (Option.isNone(key) || key.value.revoked) {
       return yield* refused("The gateway key is unknown or has been revoked.")
     }
-    if (hasExpired(found, clock.currentTimeMillisUnsafe()))
+    if (hasExpired(key.value, yield* Clock.currentTimeMillis)) {
       return yield* refused("The gateway key has expired.")
-    const reason = disabledReason(found)
+    }
+    const reason = disabledReason(key.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
-    return holderOf(found)
+    return holderOf(key.value)
   })
-
-  const knownHolder: GatewayKeys["Service"]["known"] = (key) => {
-    const found = remembered(hash("sha256", key, "hex"))
-    if (found === undefined || found.revoked || disabledReason(found) !== undefined) return undefined
-    return hasExpired(found, clock.currentTimeMillisUnsafe()) ? undefined : holderOf(found)
-  }
 
   const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
@@ -296,11 +235,10 @@ const make = Effect.gen(function* () {
     if (Option.isNone(revoked)) {
       return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
     }
-    revocations += 1
-    known.delete(revoked.value.hash)
+    yield* Cache.invalidate(found, revoked.value.hash)
   })
 
-  return GatewayKeys.of({ create, list, revoke, authenticate, known: knownHolder })
+  return GatewayKeys.of({ create, list, revoke, authenticate })
 })
 
 export const layer = Layer.effect(GatewayKeys, make)

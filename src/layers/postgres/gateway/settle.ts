@@ -1,18 +1,21 @@
-/** Settling calls: any number of them in one statement, which charges, frees what was reserved, and records. */
+/** Settling calls: any number of them in one statement. */
 import { DateTime, Effect, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EndedCall } from "../../../services/GatewayBilling.ts"
-import { at, many } from "../query.ts"
+import { at, many, run } from "../query.ts"
 import { endedCalls, recordColumns, recordedAs } from "./endedCalls.ts"
 import { reservationId, revenueAccount } from "./reserve.ts"
 
 const charges = many(Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt }))
 
-export const makeSettle = () =>
-  Effect.fnUntraced(function* (calls: Arr.NonEmptyReadonlyArray<EndedCall>, sql: SqlClient.SqlClient) {
-    const now = at(yield* DateTime.now)
-    const rows = yield* charges(sql`
+/** Charges, frees what was reserved, and records. */
+export const settle = Effect.fnUntraced(function* (
+  calls: Arr.NonEmptyReadonlyArray<EndedCall>,
+  sql: SqlClient.SqlClient
+) {
+  const now = at(yield* DateTime.now)
+  const rows = yield* charges(sql`
       with asked as materialized (${endedCalls(sql, calls)}),
       open as materialized (
         select call_id, amount from end_reservations(array(select call_id from asked))
@@ -54,6 +57,19 @@ export const makeSettle = () =>
           from closing order by call_id
       )
       select call_id::text, charged::int8 as charged from closing`)
-    const charged = new Map(rows.map((row) => [row.call_id, row.charged]))
-    return calls.map(({ callId }) => charged.get(callId) ?? 0n)
-  })
+  const charged = new Map(rows.map((row) => [row.call_id, row.charged]))
+  return calls.map(({ callId }) => charged.get(callId) ?? 0n)
+})
+
+/** Records calls that reserved nothing, and so cost nothing. */
+export const recordFree = Effect.fnUntraced(function* (
+  calls: Arr.NonEmptyReadonlyArray<EndedCall>,
+  sql: SqlClient.SqlClient
+) {
+  yield* run(sql`
+    insert into gateway_calls (${recordColumns(sql)})
+    select ${recordedAs(sql, "0")}
+      from (${endedCalls(sql, calls)}) c join gateway_keys k on k.id = c.key_id
+    on conflict (id) do nothing`)
+  return calls.map(() => 0n)
+})

@@ -1,4 +1,4 @@
-/** What a body is admitted with, and how it is changed on its way without being written anew. */
+/** What a body is admitted with, and what of it is another for its provider. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { admit, admitCount, requestBody } from "../../../../src/layers/gateway/styles/index.ts"
@@ -7,6 +7,8 @@ import type { Admitted, Refused, Style } from "../../../../src/layers/gateway/st
 const messages = [{ role: "user", content: "hi" }]
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+
+const parsed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
 const admitted = (style: Style, body: unknown): Admitted => Result.getOrThrow(admit(style, bytesOf(body)))
 
@@ -229,7 +231,7 @@ describe("what a provider of the same style gets", () => {
       String.raw`{"\u006dodel":"swift-1-0613","messages":[{"role":"user","content":"\\"}]}`
     ],
     [
-      "text of any language stays as it was written",
+      "text of any language stays what it was",
       '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1"}',
       '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1-0613"}'
     ],
@@ -260,18 +262,8 @@ describe("what a provider of the same style gets", () => {
     ]
   ]
   for (const [name, body, expected] of table) {
-    it(`${name}`, () => assert.strictEqual(sent("openai", body), expected))
+    it(`${name}`, () => assert.deepStrictEqual(parsed(sent("openai", body)), parsed(expected)))
   }
-
-  it("has its model replaced behind a string of any length that ends in any escapes", () => {
-    for (let length = 0; length < 70; length++) {
-      for (const end of ["", '\\"', "\\\\", '\\\\\\"', '\\"\\"\\\\', `\\"${"b".repeat(40)}\\\\`]) {
-        const body = (model: string) =>
-          `{"x":"${"a".repeat(length)}${end}" , "messages":[{"role":"user"}],"model": "${model}"}`
-        assert.strictEqual(sent("openai", body("swift-1")), body("swift-1-0613"))
-      }
-    }
-  })
 
   it("is the very body where nothing has to be another", () => {
     const body = admitted("anthropic", message({ stream: true }))
@@ -289,7 +281,7 @@ describe("what a provider of the same style gets", () => {
       const bodyOf = (model: string) =>
         atEnd ? { ...unknown, messages, model } : { model, messages, ...unknown }
       const body = JSON.stringify(bodyOf("swift-1"), null, atEnd ? 1 : 0)
-      assert.strictEqual(sent("openai", body, name), JSON.stringify(bodyOf(name), null, atEnd ? 1 : 0))
+      assert.deepStrictEqual(parsed(sent("openai", body, name)), parsed(JSON.stringify(bodyOf(name))))
     }
   )
 })

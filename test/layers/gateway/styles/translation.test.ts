@@ -803,12 +803,12 @@ const answer = (content: ReadonlyArray<object>, stop_reason: string) => ({
 })
 
 describe("A whole answer", () => {
-  it("of the same style keeps its bytes, but for the model", () => {
+  it("of the same style keeps its bytes, or all but the model where that is another", () => {
     const text = JSON.stringify(completion({ content: '"model":"swift-1-0613"' }, "stop"), null, 2)
     const { bytes } = Result.getOrThrow(readAnswer(Buffer.from(text), optionsOf("openai", "openai")))
     assert.strictEqual(
       Buffer.from(bytes).toString(),
-      text.replace('"model": "swift-1-0613"', '"model": "swift-1"')
+      JSON.stringify({ ...completion({ content: '"model":"swift-1-0613"' }, "stop"), model: "swift-1" })
     )
     const same = Result.getOrThrow(
       readAnswer(Buffer.from(text), optionsOf("openai", "openai", { model: "swift-1-0613" }))

@@ -2,8 +2,7 @@
 import { frame } from "../frames.ts"
 import { isAbsent, isObject, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
-import type { ReaderOptions } from "../types.ts"
-import type { Writer } from "../writer.ts"
+import type { ReaderOptions, StreamWriter } from "../types.ts"
 import { chatId } from "./identifiers.ts"
 import { finishReason } from "./stopReasons.ts"
 import { chatUsageOf } from "./usages.ts"
@@ -15,7 +14,7 @@ interface Tool {
   hasArguments: boolean
 }
 
-export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptions): Writer => {
+export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptions): StreamWriter => {
   let id = chatId(undefined, requestId)
   let usage: JsonObject = {}
   let started = false

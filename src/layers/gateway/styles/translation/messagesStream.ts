@@ -5,8 +5,7 @@
 import { frame } from "../frames.ts"
 import { isAbsent, isObject, objectsIn, parsedJson, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
-import type { ReaderOptions } from "../types.ts"
-import type { Writer } from "../writer.ts"
+import type { ReaderOptions, StreamWriter } from "../types.ts"
 import { messageId, toolId } from "./identifiers.ts"
 import { stopReason } from "./stopReasons.ts"
 import { messagesUsageOf } from "./usages.ts"
@@ -26,7 +25,7 @@ interface Block {
 const event = (body: { readonly type: string; readonly [name: string]: Json }): string =>
   frame(JSON.stringify(body), body.type)
 
-export const messagesStream = ({ model, requestId }: ReaderOptions): Writer => {
+export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWriter => {
   const blocks: Array<Block> = []
   let started = false
   let ended = false

@@ -3,10 +3,9 @@ import { Result } from "effect"
 import { faultOf } from "./faults.ts"
 import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import { withMember } from "./jsonOutline.ts"
 import { chatAnswer, messageAnswer } from "./translation/answers.ts"
 import type { ReaderOptions, Style, Usage, WholeAnswer } from "./types.ts"
-import { blockText, chatTexts } from "./understanding.ts"
+import { blockText, chatTexts } from "./streamParser.ts"
 import { chatUsage, messagesUsage } from "./usage.ts"
 
 const generatedOf = (style: Style, body: JsonObject): string =>
@@ -28,7 +27,8 @@ const written = (bytes: Buffer, body: JsonObject, options: ReaderOptions): Uint8
     const answer = clientStyle === "openai" ? chatAnswer(body, options) : messageAnswer(body, options)
     return Buffer.from(JSON.stringify(answer))
   }
-  return typeof body.model !== "string" || body.model === model ? bytes : withMember(bytes, ["model"], model)
+  const isSame = typeof body.model !== "string" || body.model === model
+  return isSame ? bytes : Buffer.from(JSON.stringify({ ...body, model }))
 }
 
 /** Fails with what is wrong with the answer, for our log. */

@@ -6,8 +6,8 @@ import type { Json, JsonObject } from "./json.ts"
 import type { StreamFault, Usage } from "./types.ts"
 import { chatUsage, messagesCompletion, messagesPrompt } from "./usage.ts"
 
-/** What one frame says. */
-export interface Said {
+/** What one frame of a provider says. */
+export interface ParsedFrame {
   /** The parsed data; undefined for comments and `[DONE]`. */
   readonly body: JsonObject | undefined
   /** Something was generated. */
@@ -17,24 +17,22 @@ export interface Said {
   readonly fault: StreamFault | undefined
 }
 
-export interface Understanding {
-  readonly read: (frame: Frame) => Said
+export interface StreamParser {
+  readonly read: (frame: Frame) => ParsedFrame
   readonly usage: () => Usage | undefined
   readonly promptTokens: () => number | undefined
   readonly generated: () => string
-  /** Of a frame that is known to generate this text and to say nothing else. */
-  readonly hear: (text: string) => void
 }
 
-const nothing: Said = { body: undefined, content: false, finished: false, fault: undefined }
-const failed = (fault: StreamFault): Said => ({ ...nothing, fault })
+const nothing: ParsedFrame = { body: undefined, content: false, finished: false, fault: undefined }
+const failed = (fault: StreamFault): ParsedFrame => ({ ...nothing, fault })
 
-const read = ({ data, event, strange }: Frame, understand: (body: JsonObject) => Said): Said => {
+const read = ({ data, event, strange }: Frame, interpret: (body: JsonObject) => ParsedFrame): ParsedFrame => {
   if (data === undefined) return strange ? failed(malformed("a line that is no part of an event")) : nothing
   const body = parsedJson(data)
   if (!isObject(body)) return failed(malformed(`${data.length} characters of data that are no JSON object`))
   if (!isAbsent(body.error)) return failed(faultOf(body.error))
-  return event === "error" || body.type === "error" ? failed(faultOf(body)) : understand(body)
+  return event === "error" || body.type === "error" ? failed(faultOf(body)) : interpret(body)
 }
 
 /** Texts of a delta, by whatever name providers give to reasoning. */
@@ -56,12 +54,12 @@ const calledText = (call: JsonObject): string =>
 const hasSound = ({ audio }: JsonObject): boolean => isObject(audio) && textOf(audio.data) !== ""
 
 /** The stream of chat completions. */
-export const chatUnderstanding = (choices: number): Understanding => {
+export const chatParser = (choices: number): StreamParser => {
   let usage: Usage | undefined
   let generated = ""
   const complete = new Set<unknown>()
 
-  const ofChunk = (body: JsonObject): Said => {
+  const ofChunk = (body: JsonObject): ParsedFrame => {
     if (!isAbsent(body.usage)) usage = chatUsage(body.usage) ?? usage
     let content = false
     for (const { delta, finish_reason, index } of objectsIn(body.choices)) {
@@ -79,10 +77,7 @@ export const chatUnderstanding = (choices: number): Understanding => {
       frame.data?.trim() === "[DONE]" ? { ...nothing, finished: true } : read(frame, ofChunk),
     usage: () => usage,
     promptTokens: () => usage?.prompt,
-    generated: () => generated,
-    hear: (text) => {
-      generated += text
-    }
+    generated: () => generated
   }
 }
 
@@ -96,7 +91,7 @@ const deltaText = (delta: JsonObject): string =>
 const isResult = ({ type }: JsonObject): boolean => textOf(type).endsWith("_tool_result")
 
 /** The stream of messages. */
-export const messagesUnderstanding = (): Understanding => {
+export const messagesParser = (): StreamParser => {
   let prompt: number | undefined
   let completion: number | undefined
   let generated = ""
@@ -124,7 +119,7 @@ export const messagesUnderstanding = (): Understanding => {
     return false
   }
 
-  const ofEvent = (body: JsonObject): Said => ({
+  const ofEvent = (body: JsonObject): ParsedFrame => ({
     body,
     content: contentOf(body),
     finished: body.type === "message_stop",
@@ -135,9 +130,6 @@ export const messagesUnderstanding = (): Understanding => {
     read: (frame) => read(frame, ofEvent),
     usage: () => (prompt === undefined || completion === undefined ? undefined : { prompt, completion }),
     promptTokens: () => prompt,
-    generated: () => generated,
-    hear: (text) => {
-      generated += text
-    }
+    generated: () => generated
   }
 }
