@@ -28,9 +28,7 @@ import type { Payments } from "../../src/services/Payments.ts"
 import type { Prices } from "../../src/services/Prices.ts"
 import type { Profiles } from "../../src/services/Profiles.ts"
 import { Registry } from "../../src/services/Registry.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import type { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
@@ -63,12 +61,10 @@ export type Reading = Effect.Effect<
   | GatewayKeys
   | GatewayUsage
   | LogTimeStamps
-  | MacroArena
   | Payments
   | Pools
   | Prices
   | Profiles
-  | PriceEvents
   | Registry
   | Schedules
   | Scoring
@@ -122,7 +118,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     add(
       "/eval/challenges",
       asked,
-      (page) => Arenas.use((arenas) => arenas.list(filter, page)),
+      (page) => Arenas.use((arenas) => arenas.directional.list(filter, page)),
       ...(condition === undefined ? [] : [last("challenges", `challenges where ${condition}`)])
     )
   yield* challenges("", {}, "type = 'directional'")
@@ -144,21 +140,21 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
   yield* challenges("event_id", { eventId: EventId.make(event) })
 
-  yield* add("/eval/macro/challenges", "", (page) => MacroArena.use((macro) => macro.list(undefined, page)))
+  yield* add("/eval/macro/challenges", "", (page) => Arenas.use(({ macro }) => macro.list(undefined, page)))
   yield* add("/eval/macro/challenges", "status=open", (page) =>
-    MacroArena.use((macro) => macro.list("open", page))
+    Arenas.use(({ macro }) => macro.list("open", page))
   )
   yield* add("/eval/macro/challenges", "status=resolved", (page) =>
-    MacroArena.use((macro) => macro.list("resolved", page))
+    Arenas.use(({ macro }) => macro.list("resolved", page))
   )
   yield* add("/eval/price-events/challenges", "", (page) =>
-    PriceEvents.use((events) => events.list(undefined, page))
+    Arenas.use(({ priceEvents }) => priceEvents.list(undefined, page))
   )
   yield* add("/eval/price-events/challenges", "status=open", (page) =>
-    PriceEvents.use((events) => events.list("open", page))
+    Arenas.use(({ priceEvents }) => priceEvents.list("open", page))
   )
   yield* add("/eval/price-events/challenges", "status=resolved", (page) =>
-    PriceEvents.use((events) => events.list("resolved", page))
+    Arenas.use(({ priceEvents }) => priceEvents.list("resolved", page))
   )
   yield* add("/eval/macro/challenges/:challenge_id/odds", "200 bins", () =>
     Pools.use((service) => service.odds(pool))
@@ -274,11 +270,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     }
   )
 
-  yield* add("/eval/challenges/active", "", (page) => Arenas.use((arenas) => arenas.active(agent, page)))
+  yield* add("/eval/challenges/active", "", (page) =>
+    Arenas.use((arenas) => arenas.directional.active(agent, page))
+  )
   yield* add(
     "/eval/challenges/:challenge_id/paper-signals",
     "",
-    (page) => Arenas.use((arenas) => arenas.paperSignals(agent, hot, page)),
+    (page) => Arenas.use((arenas) => arenas.directional.paperSignals(agent, hot, page)),
     last("paper signals", `paper_signals where agent_id = '${busiest}'`, hot)
   )
   const own = (asked: string, id: AgentId, ...deeper: ReadonlyArray<Deep>) =>

@@ -68,7 +68,7 @@ const predicting = Effect.gen(function* () {
   const arenas = yield* Arenas
   const receivedAt = yield* DateTime.now
   const confidence = 0.4375
-  const { answer } = yield* arenas.predict({
+  const { answer } = yield* arenas.directional.predict({
     agentId: sampleAgent,
     challengeId: sampleChallenge,
     prediction: { direction: "bearish", confidence, reasoning },

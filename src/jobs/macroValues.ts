@@ -1,6 +1,6 @@
 /** Looks up the first prints of macro challenges: proposals for administrators, or values to settle by. */
 import { DateTime, Duration, Effect, Layer, Option, Result } from "effect"
-import { MacroArena } from "../services/MacroArena.ts"
+import { Arenas } from "../services/Arenas.ts"
 import { MacroProposals } from "../services/MacroProposals.ts"
 import { MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
@@ -13,7 +13,7 @@ export const proposeAndResolve = Effect.gen(function* () {
   const settings = yield* Settings
   const source = yield* MacroSource
   const proposals = yield* MacroProposals
-  const arena = yield* MacroArena
+  const { macro: arena } = yield* Arenas
   for (const { asset, challengeId, deadline, period, unit } of yield* proposals.due) {
     const about = Effect.annotateLogs({ challenge_id: challengeId, asset, period })
     const found = yield* Effect.result(source.firstPrint({ asset, period, unit }))
@@ -52,7 +52,7 @@ export const proposeAndResolve = Effect.gen(function* () {
 })
 
 const start = Effect.gen(function* () {
-  const context = yield* Effect.context<Settings | MacroSource | MacroProposals | MacroArena>()
+  const context = yield* Effect.context<Settings | MacroSource | MacroProposals | Arenas>()
   yield* Effect.forkScoped(
     everyTick("macro values", interval, Effect.provideContext(proposeAndResolve, context))
   )

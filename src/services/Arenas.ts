@@ -1,5 +1,5 @@
 /**
- * The directional arena: challenges, and the predictions agents make on them. A prediction counts when its stamp lies
+ * Challenges of every type, and the predictions agents make on them. A prediction counts when its stamp lies
  * before the deadline; the check and the insert are one statement, which also holds off the resolver (and the
  * resolver it), so no race and no slow client can slip in.
  */
@@ -35,9 +35,11 @@ import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import { MacroBin } from "./MacroArena.ts"
+import type { MacroArena } from "./MacroArena.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
 import { PoolResult } from "./Pools.ts"
+import type { PriceEventArena } from "./PriceEvents.ts"
 import { Timestamp } from "./text.ts"
 
 export const PredictionAnswer = Schema.Struct({
@@ -154,28 +156,44 @@ export interface Submission {
   readonly receivedAt: DateTime.Utc
 }
 
+/** Challenges on which way a price moves. */
+export interface DirectionalArena {
+  readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
+  readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
+  /** Open challenges of the agent's subscribed scopes. */
+  readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
+  /**
+   * Records a prediction, its revision, or, when the challenge is closed or resolved, a paper-trade signal.
+   * `replaced` tells a revision (200) from a new record (201).
+   */
+  readonly predict: (
+    submission: Submission
+  ) => Effect.Effect<
+    { readonly answer: PredictionAnswer; readonly replaced: boolean },
+    NotFound | DuplicatePrediction | ChallengeCancelled | ProvisionalLimit | TooManyRequests
+  >
+  readonly paperSignals: (
+    agentId: AgentId,
+    challengeId: string,
+    page: Page
+  ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
+  /** Administration. */
+  readonly create: (
+    challenge: NewChallenge
+  ) => Effect.Effect<Challenge, InvalidRequest | NotFound | TargetPaused>
+  /** Administration. Nobody is scored by a cancelled challenge. */
+  readonly cancel: (
+    challengeId: string,
+    reason: string
+  ) => Effect.Effect<Challenge, NotFound | ChallengeState>
+}
+
 export class Arenas extends Context.Service<
   Arenas,
   {
-    readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
-    readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
-    /** Open challenges of the agent's subscribed scopes. */
-    readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
-    /**
-     * Records a prediction, its revision, or, when the challenge is closed or resolved, a paper-trade signal.
-     * `replaced` tells a revision (200) from a new record (201).
-     */
-    readonly predict: (
-      submission: Submission
-    ) => Effect.Effect<
-      { readonly answer: PredictionAnswer; readonly replaced: boolean },
-      NotFound | DuplicatePrediction | ChallengeCancelled | ProvisionalLimit | TooManyRequests
-    >
-    readonly paperSignals: (
-      agentId: AgentId,
-      challengeId: string,
-      page: Page
-    ) => Effect.Effect<typeof PaperSignals.Type, NotFound | InvalidRequest>
+    readonly directional: DirectionalArena
+    readonly macro: MacroArena
+    readonly priceEvents: PriceEventArena
     /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
     /** Newest first, of every type, also open ones. */
@@ -183,16 +201,7 @@ export class Arenas extends Context.Service<
       agentId: AgentId,
       page: Page
     ) => Effect.Effect<typeof OwnPredictions.Type, InvalidRequest>
-    /** Administration. */
-    readonly create: (
-      challenge: NewChallenge
-    ) => Effect.Effect<Challenge, InvalidRequest | NotFound | TargetPaused>
     /** Shows everybody the counts by direction of the open challenges that are due for a step. */
     readonly publishDue: Effect.Effect<void>
-    /** Administration. Nobody is scored by a cancelled challenge. */
-    readonly cancel: (
-      challengeId: string,
-      reason: string
-    ) => Effect.Effect<Challenge, NotFound | ChallengeState>
   }
 >()("auspex/services/Arenas") {}

@@ -3,7 +3,7 @@
  * that agents make of it, each a value with its standard deviation. A forecast is replaced by sending another one before
  * the deadline. The first print decides; an administrator records it.
  */
-import { Context, Schema } from "effect"
+import { Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { ChallengeCancelled, ChallengeClosed, ChallengeState, ProvisionalLimit } from "./Challenges.ts"
 import { Receipt } from "./Challenges.ts"
@@ -162,37 +162,34 @@ export interface ForecastSubmission {
   readonly receivedAt: DateTime.Utc
 }
 
-export class MacroArena extends Context.Service<
-  MacroArena,
-  {
-    readonly get: (challengeId: string) => Effect.Effect<MacroChallenge, NotFound>
-    /** Newest first; of every status without one. */
-    readonly list: (
-      status: MacroStatus | undefined,
-      page: Page
-    ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
-    /** Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
-    readonly predict: (
-      submission: ForecastSubmission
-    ) => Effect.Effect<
-      { readonly answer: ForecastAnswer; readonly replaced: boolean },
-      NotFound | InvalidRequest | ChallengeClosed | ChallengeCancelled | ProvisionalLimit
-    >
-    /** Administration. */
-    readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
-    /**
-     * Administration. Settles the challenge; the same value again changes nothing, another one is refused, and so is one
-     * that looks mistyped, unless it is confirmed.
-     */
-    readonly resolve: (
-      challengeId: string,
-      actualValue: number,
-      options?: Pick<MacroValue, "confirm">
-    ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
-    /** Administration. Nobody is scored by a void challenge. */
-    readonly void: (
-      challengeId: string,
-      reason: string
-    ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
-  }
->()("auspex/services/MacroArena") {}
+export interface MacroArena {
+  readonly get: (challengeId: string) => Effect.Effect<MacroChallenge, NotFound>
+  /** Newest first; of every status without one. */
+  readonly list: (
+    status: MacroStatus | undefined,
+    page: Page
+  ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
+  /** Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
+  readonly predict: (
+    submission: ForecastSubmission
+  ) => Effect.Effect<
+    { readonly answer: ForecastAnswer; readonly replaced: boolean },
+    NotFound | InvalidRequest | ChallengeClosed | ChallengeCancelled | ProvisionalLimit
+  >
+  /** Administration. */
+  readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
+  /**
+   * Administration. Settles the challenge; the same value again changes nothing, another one is refused, and so is one
+   * that looks mistyped, unless it is confirmed.
+   */
+  readonly resolve: (
+    challengeId: string,
+    actualValue: number,
+    options?: Pick<MacroValue, "confirm">
+  ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
+  /** Administration. Nobody is scored by a void challenge. */
+  readonly void: (
+    challengeId: string,
+    reason: string
+  ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
+}

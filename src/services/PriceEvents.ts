@@ -3,7 +3,7 @@
  * candles, by a job, without anybody's judgement (`src/scoring/priceEvents.ts`). A yes-or-no answer is revised with
  * `is_revision`; a numeric one is replaced by sending another before the deadline.
  */
-import { Context, Schema } from "effect"
+import { Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type {
   ChallengeCancelled,
@@ -136,34 +136,28 @@ export interface PriceEventSubmission {
   readonly receivedAt: DateTime.Utc
 }
 
-export class PriceEvents extends Context.Service<
-  PriceEvents,
-  {
-    readonly get: (challengeId: string) => Effect.Effect<PriceEvent, NotFound>
-    /** Newest first; of every status without one. */
-    readonly list: (
-      status: PriceEventStatus | undefined,
-      page: Page
-    ) => Effect.Effect<typeof PriceEventList.Type, InvalidRequest>
-    /** Records an answer, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
-    readonly predict: (
-      submission: PriceEventSubmission
-    ) => Effect.Effect<
-      { readonly answer: PriceEventAnswer; readonly replaced: boolean },
-      | NotFound
-      | InvalidRequest
-      | ScopeNotSubscribed
-      | DuplicatePrediction
-      | ChallengeClosed
-      | ChallengeCancelled
-      | ProvisionalLimit
-    >
-    /** Administration. */
-    readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
-    /** Administration. Nobody is scored by a void question. */
-    readonly void: (
-      challengeId: string,
-      reason: string
-    ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
-  }
->()("auspex/services/PriceEvents") {}
+export interface PriceEventArena {
+  readonly get: (challengeId: string) => Effect.Effect<PriceEvent, NotFound>
+  /** Newest first; of every status without one. */
+  readonly list: (
+    status: PriceEventStatus | undefined,
+    page: Page
+  ) => Effect.Effect<typeof PriceEventList.Type, InvalidRequest>
+  /** Records an answer, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
+  readonly predict: (
+    submission: PriceEventSubmission
+  ) => Effect.Effect<
+    { readonly answer: PriceEventAnswer; readonly replaced: boolean },
+    | NotFound
+    | InvalidRequest
+    | ScopeNotSubscribed
+    | DuplicatePrediction
+    | ChallengeClosed
+    | ChallengeCancelled
+    | ProvisionalLimit
+  >
+  /** Administration. */
+  readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
+  /** Administration. Nobody is scored by a void question. */
+  readonly void: (challengeId: string, reason: string) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
+}

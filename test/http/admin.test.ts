@@ -1,10 +1,10 @@
+import { Arenas } from "../../src/services/Arenas.ts"
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { ChallengeState } from "../../src/services/Challenges.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
 import { adminRoutes, pathOf } from "../support/routes.ts"
@@ -328,9 +328,16 @@ layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
 )
 
 const voiding = { begun: Deferred.makeUnsafe<void>(), end: Deferred.makeUnsafe<never, ChallengeState>() }
-const slowVoid = Layer.mock(MacroArena, {
-  void: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
-})
+const slowVoid = Layer.effect(
+  Arenas,
+  Effect.map(Arenas, (arenas) => ({
+    ...arenas,
+    macro: {
+      ...arenas.macro,
+      void: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
+    }
+  }))
+)
 
 layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its work fails", (it) => {
   it.effect("is in the audit log with the status of the failure, and with none before", () =>

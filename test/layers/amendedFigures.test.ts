@@ -7,11 +7,11 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { addScore, emptyFigures } from "../../src/scoring/figures.ts"
 import type { Figures, SettledScore } from "../../src/scoring/figures.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Direction } from "../../src/services/Challenges.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgents,
@@ -106,7 +106,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
           yield* moveTo(deadline)
           const settledBy = isMacro ? 3 * value : 100 * value
           if (isMacro)
-            yield* MacroArena.use((macro) => macro.resolve(challenge.id, settledBy, { confirm: true }))
+            yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, settledBy, { confirm: true }))
           else {
             yield* importQuotes(asset, [[deadline, settledBy]])
             yield* Scoring.use((scoring) => scoring.settleDue)

@@ -9,7 +9,6 @@ import type { Amendment } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,
@@ -33,7 +32,7 @@ import { asOwner } from "../support/database.ts"
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  MacroArena.use((macro) => macro.resolve(challenge.id, value))
+  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
 const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
   Amendments.use((amendments) => amendments.amend(challenge.id, amendment))
 const results = (challenge: { readonly id: string }) =>
@@ -216,7 +215,7 @@ layer(testServices())("An amendment of a macro challenge", (it) => {
         [count, pit.buckets.map((bucket) => bucket.count)],
         [1, [0, 0, 0, 0, 0, 0, 1, 0, 0, 0]]
       )
-      const [found] = (yield* MacroArena.use((macro) => macro.list("resolved", firstPage))).challenges
+      const [found] = (yield* Arenas.use(({ macro }) => macro.list("resolved", firstPage))).challenges
       assert.strictEqual(found?.actual_value, 3.05)
       yield* audited
     })
@@ -328,7 +327,7 @@ layer(testServices())("An amendment", (it) => {
       const macro = yield* newMacro({ deadline })
       const gold = yield* newChallenge({ deadline })
       const cancelled = yield* newChallenge({ deadline })
-      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "why"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "why"))
       const refusal = (challenge: { readonly id: string }, amendment: Amendment) =>
         Effect.map(Effect.flip(amend(challenge, amendment)), ({ code, detail }) => [code, detail])
       const state = (status: string) => [
@@ -342,7 +341,7 @@ layer(testServices())("An amendment", (it) => {
       yield* moveTo(deadline)
       assert.deepStrictEqual(yield* refusal(gold, price), state("closed"))
       assert.deepStrictEqual(yield* refusal(macro, value), state("closed"))
-      yield* MacroArena.use((arena) => arena.void(macro.id, "not published"))
+      yield* Arenas.use(({ macro: arena }) => arena.void(macro.id, "not published"))
       assert.deepStrictEqual(yield* refusal(macro, value), state("void"))
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
         assert.deepStrictEqual((yield* refusal({ id }, price))[0], "not_found")

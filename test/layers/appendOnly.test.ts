@@ -9,7 +9,6 @@ import { Audit } from "../../src/services/Audit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -150,7 +149,7 @@ const records = Effect.gen(function* () {
   yield* forecast(agent, pool)
   yield* stakeOn(pool, [{ agentId: agent, bin: 2, amount: credits(50) }])
   yield* moveTo(plus(deadline, "1 hour"))
-  yield* MacroArena.use((macro) => macro.resolve(pool.id, 3.1))
+  yield* Arenas.use(({ macro }) => macro.resolve(pool.id, 3.1))
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))
@@ -348,7 +347,7 @@ layer(testServices())("a challenge in the database", (it) => {
     Effect.gen(function* () {
       const { challenge } = yield* records
       const cancelled = yield* newChallenge()
-      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "why"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "why"))
       for (const column of ["closed_at", "resolved_at"]) {
         for (const value of ["null", `${column} + interval '1 second'`]) {
           const changed = yield* refusal(

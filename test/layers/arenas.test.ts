@@ -29,14 +29,14 @@ import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-const list = (filter: Parameters<Arenas["Service"]["list"]>[0], page: Page = firstPage) =>
-  Arenas.use((arenas) => arenas.list(filter, page))
+const list = (filter: Parameters<Arenas["Service"]["directional"]["list"]>[0], page: Page = firstPage) =>
+  Arenas.use((arenas) => arenas.directional.list(filter, page))
 const active = (agentId: AgentId, page: Page = firstPage) =>
-  Arenas.use((arenas) => arenas.active(agentId, page))
+  Arenas.use((arenas) => arenas.directional.active(agentId, page))
 const results = (challenge: { readonly id: string }, page: Page = firstPage) =>
   Arenas.use((arenas) => arenas.results(challenge.id, page))
 const cancel = (challenge: { readonly id: string }, reason: string) =>
-  Arenas.use((arenas) => arenas.cancel(challenge.id, reason))
+  Arenas.use((arenas) => arenas.directional.cancel(challenge.id, reason))
 const changeTarget = (key: string, change: Parameters<Targets["Service"]["change"]>[1]) =>
   Targets.use((targets) => targets.change(key, change))
 
@@ -108,7 +108,12 @@ layer(testServices())("making a challenge", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* Arenas.use((arenas) =>
-        arenas.create({ asset: "DXY", open_price: 104, deadline: now, resolve_at: plus(now, "1 hour") })
+        arenas.directional.create({
+          asset: "DXY",
+          open_price: 104,
+          deadline: now,
+          resolve_at: plus(now, "1 hour")
+        })
       )
       assert.strictEqual(made.dead_zone_pct, 0.15)
       assert.strictEqual(made.kind, "session")
@@ -131,7 +136,7 @@ layer(testServices())("making a challenge", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const terms = { asset: "ES", deadline: plus(now, "1 hour"), resolve_at: plus(now, "1 hour") }
-      const create = Arenas.use((arenas) => arenas.create(terms))
+      const create = Arenas.use((arenas) => arenas.directional.create(terms))
       const unpriced = yield* Effect.flip(create)
       assert(unpriced._tag === "InvalidRequest")
       assert.deepStrictEqual(
@@ -154,12 +159,12 @@ layer(testServices())("making a challenge", (it) => {
       yield* importCandles("HG", "1h", [[plus(now, "-1 hours"), 4.5]])
       const arenas = yield* Arenas
       const late = { asset: "HG", deadline: now, resolve_at: now }
-      const refused = yield* Effect.flip(arenas.create(late))
+      const refused = yield* Effect.flip(arenas.directional.create(late))
       assert(refused._tag === "InvalidRequest")
       assert.strictEqual(refused.errors[0]?.path, "open_price")
-      assert.strictEqual((yield* arenas.create({ ...late, open_price: 4.4 })).open_price, 4.4)
+      assert.strictEqual((yield* arenas.directional.create({ ...late, open_price: 4.4 })).open_price, 4.4)
       const ahead = { ...late, resolve_at: plus(now, "1 hour") }
-      assert.strictEqual((yield* arenas.create(ahead)).open_price, 4.5)
+      assert.strictEqual((yield* arenas.directional.create(ahead)).open_price, 4.5)
     })
   )
 
@@ -168,7 +173,9 @@ layer(testServices())("making a challenge", (it) => {
       const now = yield* freshWeek
       yield* importQuotes("CL", [[now, -37.63]])
       const refused = yield* Effect.flip(
-        Arenas.use((arenas) => arenas.create({ asset: "CL", deadline: now, resolve_at: plus(now, "1 hour") }))
+        Arenas.use((arenas) =>
+          arenas.directional.create({ asset: "CL", deadline: now, resolve_at: plus(now, "1 hour") })
+        )
       )
       assert(refused._tag === "InvalidRequest")
       assert.deepStrictEqual(
@@ -219,7 +226,7 @@ layer(testServices())("making a challenge", (it) => {
         resolve_at: plus(yield* DateTime.now, "2 hours")
       }
       const create = Arenas.use((arenas) =>
-        arenas.create({ asset: "ZS", open_price: 1200, deadline, resolve_at })
+        arenas.directional.create({ asset: "ZS", open_price: 1200, deadline, resolve_at })
       )
       const before = yield* create
       yield* changeTarget("ZS", { dead_zone_pct: 5 })
@@ -335,7 +342,9 @@ layer(testServices())("the list of challenges", (it) => {
           yield* Effect.flip(active(agent, page)),
           yield* Effect.flip(results(challenge, page)),
           yield* Effect.flip(Arenas.use((arenas) => arenas.ownPredictions(agent, page))),
-          yield* Effect.flip(Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, page)))
+          yield* Effect.flip(
+            Arenas.use((arenas) => arenas.directional.paperSignals(agent, challenge.id, page))
+          )
         ]
         for (const refused of refusals) {
           assert(refused._tag === "InvalidRequest")

@@ -5,7 +5,6 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
 import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
 import { EventId } from "../../src/services/identifiers.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   allPages,
@@ -66,12 +65,12 @@ layer(testServices())("The directory of challenges", (it) => {
       const [macro, voided] = [yield* newMacro({ deadline, unit: "%" }), yield* newMacro({ deadline })]
       yield* predict(agent, gold)
       yield* forecast(agent, macro)
-      yield* Arenas.use((arenas) => arenas.cancel(cancelled.id, "no market"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "no market"))
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
       yield* Scoring.use((scoring) => scoring.settleDue)
-      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
-      yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
       const resolved = (yield* listed({ status: "resolved" })).items.slice(0, 2)
       assert.deepStrictEqual(
         resolved.map(({ actual_value, id, prediction_count, result, status, unit }) => ({
@@ -123,7 +122,7 @@ layer(testServices())("The directory of challenges", (it) => {
         ["4 hours", late]
       ] as const) {
         yield* moveTo(plus(now, hour))
-        yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.1))
+        yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
       }
       // The one that was made first.
       assert.deepStrictEqual(

@@ -128,7 +128,9 @@ inBatches("submissions at once", (it) => {
         codesOf(results),
         times(19, () => "rate_limited")
       )
-      const { items } = yield* Arenas.use((arenas) => arenas.paperSignals(agent, challenge.id, firstPage))
+      const { items } = yield* Arenas.use((arenas) =>
+        arenas.directional.paperSignals(agent, challenge.id, firstPage)
+      )
       assert.strictEqual(items.length, 1)
     })
   )
@@ -140,7 +142,7 @@ inBatches("submissions at once", (it) => {
       const challenge = yield* newChallenge()
       const agents = yield* claimedAgents(30)
       const [early, late] = [agents.slice(0, 15), agents.slice(15)]
-      const cancelled = arenas.cancel(challenge.id, "A test.")
+      const cancelled = arenas.directional.cancel(challenge.id, "A test.")
       const results = yield* Effect.all(
         [
           atOnce(early.map((agent) => predict(agent, challenge))),

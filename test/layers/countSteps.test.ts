@@ -30,7 +30,7 @@ const publishOdds = Pools.use((pools) => pools.publishDue)
 
 /** Bullish, bearish and neutral, of how many, and when that was. */
 const shownOf = (challenge: Known) =>
-  Arenas.use((arenas) => arenas.get(challenge.id)).pipe(
+  Arenas.use((arenas) => arenas.directional.get(challenge.id)).pipe(
     Effect.map((found) => [
       found.bullish_count,
       found.bearish_count,
@@ -196,7 +196,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
         challenge,
         times(10, () => "bullish" as const)
       )
-      yield* Arenas.use((arenas) => arenas.cancel(challenge.id, "a test"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "a test"))
       yield* moveTo(at(minutes(45)))
       yield* publishCounts
       assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 20, DateTime.formatIso(at(minutes(15)))])

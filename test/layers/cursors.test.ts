@@ -8,7 +8,6 @@ import { Credits } from "../../src/services/Credits.ts"
 import { Discussion } from "../../src/services/Discussion.ts"
 import type { InvalidRequest, NotFound } from "../../src/services/errors.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { claimedAgent, freshWeek, newChallenge, newMacro } from "../support/builders.ts"
 import { comment, newEvent } from "../support/discussion.ts"
@@ -61,13 +60,13 @@ layer(testServices())("A cursor of one list", (it) => {
 
       const arenas = yield* Arenas
       const directory = yield* ChallengeDirectory
-      const macro = yield* MacroArena
+      const { macro } = yield* Arenas
       const discussion = yield* Discussion
       const credits = yield* Credits
       const lists: ReadonlyArray<
         (page: Page) => Effect.Effect<{ readonly next_cursor: string | null }, InvalidRequest | NotFound>
       > = [
-        (page: Page) => arenas.list({}, page),
+        (page: Page) => arenas.directional.list({}, page),
         (page: Page) => arenas.ownPredictions(agent, page),
         (page: Page) => macro.list(undefined, page),
         (page: Page) => directory.list({ status: "open" }, page),

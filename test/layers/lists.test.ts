@@ -39,7 +39,7 @@ layer(testServices())("the totals of challenges", (it) => {
     asset: string | undefined
   ) {
     const items = yield* Effect.map(
-      Arenas.use((arenas) => arenas.list({}, firstPage)),
+      Arenas.use((arenas) => arenas.directional.list({}, firstPage)),
       (all) => all.items
     )
     return items.filter(
@@ -66,7 +66,7 @@ layer(testServices())("the totals of challenges", (it) => {
           ({ asset, becomes }) =>
             Effect.gen(function* () {
               const { id } = yield* newChallenge({ asset, deadline: deadlines[becomes] })
-              if (becomes === "cancelled") yield* Arenas.use((arenas) => arenas.cancel(id, "why"))
+              if (becomes === "cancelled") yield* Arenas.use((arenas) => arenas.directional.cancel(id, "why"))
             }),
           { concurrency: 4 }
         )
@@ -80,7 +80,7 @@ layer(testServices())("the totals of challenges", (it) => {
         for (const status of [undefined, ...ChallengeStatus.literals]) {
           for (const asset of [undefined, ...assets]) {
             const { total } = yield* Arenas.use((arenas) =>
-              arenas.list({ status, asset }, { limit: 1, cursor: undefined })
+              arenas.directional.list({ status, asset }, { limit: 1, cursor: undefined })
             )
             assert.strictEqual(total, yield* counted(status, asset), `${status} ${asset}`)
           }

@@ -3,7 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -27,7 +26,7 @@ const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  MacroArena.use((macro) => macro.resolve(challenge.id, value))
+  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
@@ -78,7 +77,7 @@ layer(testServices())("Macro challenges", (it) => {
   it.effect("are no directional challenges: each list has its own, and no other arena takes them", () =>
     Effect.gen(function* () {
       const arenas = yield* Arenas
-      const macro = yield* MacroArena
+      const { macro } = yield* Arenas
       const now = yield* freshWeek
       const challenge = yield* newMacro()
       const directional = yield* newChallenge()
@@ -86,16 +85,16 @@ layer(testServices())("Macro challenges", (it) => {
       const listed = yield* macro.list("open", firstPage)
       assert.isTrue(listed.challenges.some(({ id }) => id === challenge.id))
       assert.isFalse(listed.challenges.some(({ id }) => id === directional.id))
-      const others = yield* arenas.list({}, firstPage)
+      const others = yield* arenas.directional.list({}, firstPage)
       assert.isFalse(others.items.some(({ id }) => id === challenge.id))
-      assert.deepStrictEqual(yield* arenas.list({ asset: "CPI" }, firstPage), {
+      assert.deepStrictEqual(yield* arenas.directional.list({ asset: "CPI" }, firstPage), {
         items: [],
         total: 0,
         next_cursor: null
       })
       for (const refused of [
-        yield* Effect.flip(arenas.get(challenge.id)),
-        yield* Effect.flip(arenas.cancel(challenge.id, "no")),
+        yield* Effect.flip(arenas.directional.get(challenge.id)),
+        yield* Effect.flip(arenas.directional.cancel(challenge.id, "no")),
         yield* Effect.flip(predict(agent, challenge)),
         yield* Effect.flip(forecast(agent, directional)),
         yield* Effect.flip(macro.get(directional.id)),
@@ -131,7 +130,7 @@ layer(testServices())("Macro challenges", (it) => {
         deadline: plus(yield* freshWeek, "1 hour"),
         period: "next"
       }
-      const computed = MacroArena.use((macro) =>
+      const computed = Arenas.use(({ macro }) =>
         macro.create({ ...series, bin_edges, deadline, period, reward_pool: 0 })
       )
       const refused = yield* Effect.flip(computed)
@@ -151,7 +150,7 @@ layer(testServices())("Macro challenges", (it) => {
         const asset = "PPI"
         const { reference_scale: _, ...unscaled } = { reference_scale: 0, unit: "% m/m", asset }
         const without = () =>
-          Effect.flatMap(MacroArena, (macro) =>
+          Effect.flatMap(Arenas, ({ macro }) =>
             macro.create({
               ...unscaled,
               period: "next",
@@ -175,7 +174,7 @@ layer(testServices())("Macro challenges", (it) => {
         assert.strictEqual(scaled.decimal_step, 0.1)
         assert.include(scaled.resolution_criteria, "reference scale 0.29652")
         // Another unit is another series.
-        const other = Effect.flatMap(MacroArena, (macro) =>
+        const other = Effect.flatMap(Arenas, ({ macro }) =>
           macro.create({
             asset,
             period: "next",
@@ -211,7 +210,7 @@ layer(testServices())("Macro forecasts", (it) => {
         `{"agent_id":"${agent}","challenge_id":"${challenge.id}","kind":"macro","reasoning_sha256":null,` +
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"predicted_std":0.05,"predicted_value":3.2}}`
       )
-      assert.strictEqual((yield* MacroArena.use((macro) => macro.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual((yield* Arenas.use(({ macro }) => macro.get(challenge.id))).prediction_count, 1)
       assert.deepStrictEqual((yield* results(challenge)).predictions, [])
       const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
       assert.deepInclude(own.items[0], {
@@ -305,7 +304,7 @@ layer(testServices())("Macro forecasts", (it) => {
         sent.map(({ answer }) => answer.revision_count).sort((a, b) => a - b),
         [0, 1, 2, 3, 4, 5, 6, 7]
       )
-      assert.strictEqual((yield* MacroArena.use((macro) => macro.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual((yield* Arenas.use(({ macro }) => macro.get(challenge.id))).prediction_count, 1)
     })
   )
 

@@ -1,7 +1,7 @@
 /** What the database itself refuses of macro challenges and forecasts: rows of no form, of two, or that cannot be true. */
+import { Arenas } from "../../src/services/Arenas.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { claimedAgent, forecast, freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
 import { copied, refusal } from "../support/refusals.ts"
 import { testServices } from "../support/services.ts"
@@ -12,7 +12,7 @@ const settled = Effect.gen(function* () {
   const challenge = yield* newMacro({ deadline })
   yield* forecast(yield* claimedAgent(), challenge)
   yield* moveTo(deadline)
-  return yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.2))
+  return yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.2))
 })
 
 const id = { id: "gen_random_uuid()" }

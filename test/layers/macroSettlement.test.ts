@@ -5,7 +5,6 @@ import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,
@@ -28,7 +27,7 @@ const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  MacroArena.use((macro) => macro.resolve(challenge.id, value))
+  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
@@ -130,7 +129,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
   it.effect("does not take a value that looks mistyped, unless it is confirmed", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
-      const macro = yield* MacroArena
+      const { macro } = yield* Arenas
       const challenge = yield* newMacro({ deadline, decimal_step: 0.1 })
       const empty = yield* newMacro({ deadline, decimal_step: 0.1 })
       yield* forecast(yield* claimedAgent(), challenge)
@@ -155,7 +154,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     () =>
       Effect.gen(function* () {
         const deadline = plus(yield* freshWeek, "1 hour")
-        const macro = yield* MacroArena
+        const { macro } = yield* Arenas
         const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
         for (const attempt of [macro.resolve(one.id, 3.2), macro.void(one.id, "early")]) {
           assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
@@ -207,7 +206,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
   it.effect("of an older challenge is by the spread of its bins, and left out of calibration", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
-      const macro = yield* MacroArena
+      const { macro } = yield* Arenas
       const before = yield* Scoring.use((scoring) => scoring.calibration)
       const older = { deadline, reference_scale: null }
       assert.strictEqual(
@@ -369,7 +368,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro c
       yield* moveTo(deadline)
       yield* resolve(settled, 3.1)
       yield* resolve(settled, 3.1)
-      const end = MacroArena.use((macro) => macro.void(ended.id, "never published"))
+      const end = Arenas.use(({ macro }) => macro.void(ended.id, "never published"))
       yield* end
       yield* Effect.flip(end)
       const { lines } = yield* Observed

@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
 import { credits } from "../support/ledger.ts"
 import { agentsApart, creditFor, forecastsOn, stakeOn } from "../support/pools.ts"
@@ -36,8 +36,8 @@ const world = Effect.gen(function* () {
     ])
   }
   yield* moveTo(deadline)
-  yield* MacroArena.use((macro) => macro.resolve(paid.id, 3.1))
-  yield* MacroArena.use((macro) => macro.void(voided.id, "never published"))
+  yield* Arenas.use(({ macro }) => macro.resolve(paid.id, 3.1))
+  yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
   return { paid: paid.id, voided: voided.id, open: open.id, first, second, third }
 })
 type World = Effect.Success<typeof world>

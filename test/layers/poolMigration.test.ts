@@ -7,7 +7,6 @@ import { services } from "../../src/layers/postgres/layer.ts"
 import { migrations } from "../../src/layers/postgres/migrations/index.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { firstPage, instant, millisBefore, moveTo, rowsOf } from "../support/builders.ts"
 import { emptyDatabase, poolOn } from "../support/database.ts"
 import { credits, stateOf } from "../support/ledger.ts"
@@ -87,8 +86,8 @@ describe("A database from before there were pools", () => {
           (checked) => checked.differences
         )
         assert.deepStrictEqual(yield* differences, [])
-        yield* MacroArena.use((macro) => macro.resolve(closed ?? "", 3.05))
-        yield* MacroArena.use((macro) => macro.void(open ?? "", "never published"))
+        yield* Arenas.use(({ macro }) => macro.resolve(closed ?? "", 3.05))
+        yield* Arenas.use(({ macro }) => macro.void(open ?? "", "never published"))
         assert.deepStrictEqual(yield* stateOf("treasury"), { posted: 0n, held: 0n })
         const poolOf = (id: string | undefined) =>
           Effect.map(
@@ -104,7 +103,7 @@ describe("A database from before there were pools", () => {
         yield* forecastsOn({ id: late }, [{ agentId: winner, value: 3.05, std: 0.1 }])
         yield* stakeOn({ id: late }, [{ agentId: winner, bin: 1, amount: credits(100) }])
         yield* moveTo(deadline)
-        yield* MacroArena.use((macro) => macro.resolve(late, 3.05))
+        yield* Arenas.use(({ macro }) => macro.resolve(late, 3.05))
         assert.deepStrictEqual(yield* stateOf(`agent:${winner}`), { posted: credits(2000) + 1n, held: 0n })
         assert.isNull(yield* poolOf(resolved))
         assert.isNull(yield* poolOf(voided))

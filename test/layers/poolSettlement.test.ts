@@ -7,7 +7,6 @@ import { binOf } from "../../src/scoring/macro.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import type { Plan } from "../../src/services/Owners.ts"
 import type { NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -37,7 +36,7 @@ const audited = Effect.gen(function* () {
 })
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  MacroArena.use((macro) => macro.resolve(challenge.id, value))
+  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
 
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
@@ -238,7 +237,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
-      yield* MacroArena.use((macro) => macro.void(challenge.id, "never published"))
+      yield* Arenas.use(({ macro }) => macro.void(challenge.id, "never published"))
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
@@ -255,7 +254,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const hash = yield* rowHash
       const refused = yield* atOnce([
         resolve(challenge, 3.1),
-        MacroArena.use((macro) => macro.void(challenge.id, "again"))
+        Arenas.use(({ macro }) => macro.void(challenge.id, "again"))
       ])
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       assert.strictEqual(yield* rowHash, hash)
@@ -341,7 +340,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       yield* resolve(challenge, 3.1)
       const refused = yield* atOnce([
         resolve(challenge, 3.2),
-        MacroArena.use((macro) => macro.void(challenge.id, "late"))
+        Arenas.use(({ macro }) => macro.void(challenge.id, "late"))
       ])
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       yield* settleDue
@@ -357,7 +356,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       const done = yield* atOnce([
         resolve(challenge, 3.1),
         resolve(challenge, 2),
-        MacroArena.use((macro) => macro.void(challenge.id, "never published"))
+        Arenas.use(({ macro }) => macro.void(challenge.id, "never published"))
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
@@ -380,7 +379,7 @@ layer(testServices())("The settlement of a pool", (it) => {
           when (new.type in ('settlement', 'void')) execute function wait_here()`)
       for (const end of [
         (challenge: { readonly id: string }) => resolve(challenge, 3.15),
-        ({ id }: { readonly id: string }) => MacroArena.use((macro) => macro.void(id, "never published"))
+        ({ id }: { readonly id: string }) => Arenas.use(({ macro }) => macro.void(id, "never published"))
       ]) {
         const { challenge, deadline } = yield* staked()
         yield* moveTo(plus(deadline, "1 minute"))
@@ -425,7 +424,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       )
       const settling = pools.map((pool, index) =>
         index % 3 === 2
-          ? MacroArena.use((macro) => macro.void(pool.id, "never published"))
+          ? Arenas.use(({ macro }) => macro.void(pool.id, "never published"))
           : resolve(pool, [2.9, 3.1][index % 3] ?? 0)
       )
       const { done, findings, samples } = yield* sampledWhile(

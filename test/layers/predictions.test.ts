@@ -42,14 +42,14 @@ const storedPredictions = (challenge: { readonly id: string }) =>
 
 const countsOf = Effect.fnUntraced(function* (challenge: { readonly id: string }) {
   const arenas = yield* Arenas
-  const { items } = yield* arenas.list({}, firstPage)
+  const { items } = yield* arenas.directional.list({}, firstPage)
   const found = items.find((each) => each.id === challenge.id)
   assert(found !== undefined)
   return [found.prediction_count, found.bullish_count, found.bearish_count, found.neutral_count]
 })
 
 const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { readonly id: string }) =>
-  Arenas.use((arenas) => arenas.paperSignals(agentId, challenge.id, firstPage))
+  Arenas.use((arenas) => arenas.directional.paperSignals(agentId, challenge.id, firstPage))
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
@@ -218,8 +218,8 @@ layer(testServices())("predicting what is not open", (it) => {
         const refusals = [
           yield* Effect.flip(predict(agent, { id })),
           yield* Effect.flip(arenas.results(id, firstPage)),
-          yield* Effect.flip(arenas.paperSignals(agent, id, firstPage)),
-          yield* Effect.flip(arenas.cancel(id, "why"))
+          yield* Effect.flip(arenas.directional.paperSignals(agent, id, firstPage)),
+          yield* Effect.flip(arenas.directional.cancel(id, "why"))
         ]
         for (const refused of refusals) assert.strictEqual(refused.code, "not_found", id)
       }
@@ -233,7 +233,7 @@ layer(testServices())("predicting what is not open", (it) => {
       const challenge = yield* newChallenge()
       const [earlier, newcomer] = [yield* claimedAgent(), yield* claimedAgent()]
       yield* predict(earlier, challenge)
-      yield* arenas.cancel(challenge.id, "The exchange was shut.")
+      yield* arenas.directional.cancel(challenge.id, "The exchange was shut.")
       const submissions = [
         predict(newcomer, challenge),
         predict(earlier, challenge),
@@ -337,8 +337,11 @@ layer(testServices())("predicting what is not open", (it) => {
         sent.unshift((yield* predict(agent, challenge)).answer.prediction_id)
         yield* predict(other, challenge)
       }
-      const first = yield* arenas.paperSignals(agent, challenge.id, { limit: 3, cursor: undefined })
-      const second = yield* arenas.paperSignals(agent, challenge.id, {
+      const first = yield* arenas.directional.paperSignals(agent, challenge.id, {
+        limit: 3,
+        cursor: undefined
+      })
+      const second = yield* arenas.directional.paperSignals(agent, challenge.id, {
         limit: 3,
         cursor: first.next_cursor ?? undefined
       })

@@ -5,7 +5,6 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import type { PriceEvent } from "../../src/services/PriceEvents.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -29,7 +28,8 @@ import { testServices } from "../support/services.ts"
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
-const get = (challenge: { readonly id: string }) => PriceEvents.use((events) => events.get(challenge.id))
+const get = (challenge: { readonly id: string }) =>
+  Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))
 
 const audited = Effect.gen(function* () {
   yield* revealAll
@@ -399,7 +399,7 @@ layer(testServices())("A price event without its candles", (it) => {
     () =>
       Effect.gen(function* () {
         const monday = yield* freshWeek
-        const events = yield* PriceEvents
+        const { priceEvents: events } = yield* Arenas
         const [one, other] = [
           yield* newPriceEvent({ kind: "threshold" }),
           yield* newPriceEvent({ kind: "threshold" })

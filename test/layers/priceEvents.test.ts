@@ -3,7 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewPriceEvent } from "../../src/services/PriceEvents.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import {
   answer,
@@ -103,7 +102,7 @@ layer(testServices())("Price-event questions", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const make = (terms: Omit<NewPriceEvent, "asset" | "deadline">) =>
-        PriceEvents.use((events) =>
+        Arenas.use(({ priceEvents: events }) =>
           events.create({ asset: "ETH", deadline: plus(monday, "1 hour"), ...terms })
         )
       const resolve_at = plus(monday, "7 days")
@@ -183,7 +182,7 @@ layer(testServices())("Price-event questions", (it) => {
       const monday = yield* freshWeek
       const resolve_at = plus(monday, "4 days")
       const unscaled = (asset: string, until = resolve_at) =>
-        PriceEvents.use((events) =>
+        Arenas.use(({ priceEvents: events }) =>
           events.create({ kind: "numeric_close", asset, deadline: plus(monday, "1 hour"), resolve_at: until })
         )
       const close = (daysAgo: number) =>
@@ -204,7 +203,7 @@ layer(testServices())("Price-event questions", (it) => {
       const past = yield* unscaled("ETH", plus(monday, "1 day"))
       assert.closeTo(past.reference_scale ?? 0, 110 * daily, 1e-9)
       assert.deepStrictEqual(pathsOf(yield* Effect.flip(unscaled("BTC"))), ["reference_scale"])
-      const count = yield* PriceEvents.use((events) =>
+      const count = yield* Arenas.use(({ priceEvents: events }) =>
         events.create({
           kind: "count_days",
           asset: "BTC",
@@ -219,7 +218,7 @@ layer(testServices())("Price-event questions", (it) => {
   it.effect("are listed by status, newest first, and are no challenges of the other arenas", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
-      const events = yield* PriceEvents
+      const { priceEvents: events } = yield* Arenas
       const agent = yield* claimedAgent()
       const directional = yield* newChallenge()
       const macro = yield* newMacro()
@@ -243,7 +242,7 @@ layer(testServices())("Price-event questions", (it) => {
       const next = yield* events.list(undefined, { limit: 1, cursor: page.next_cursor ?? undefined })
       assert.deepStrictEqual([page.items[0]?.id, next.items[0]?.id], [other.id, one.id])
       for (const refused of [
-        yield* Effect.flip(Arenas.use((arenas) => arenas.get(one.id))),
+        yield* Effect.flip(Arenas.use((arenas) => arenas.directional.get(one.id))),
         yield* Effect.flip(predict(agent, one)),
         yield* Effect.flip(forecast(agent, one)),
         yield* Effect.flip(events.get(directional.id)),
@@ -284,7 +283,10 @@ layer(testServices())("An answer to a price event", (it) => {
         `{"agent_id":"${agent}","challenge_id":"${challenge.id}","kind":"price_event","reasoning_sha256":null,` +
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"confidence":0.2,"direction":"bearish"}}`
       )
-      assert.strictEqual((yield* PriceEvents.use((events) => events.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual(
+        (yield* Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))).prediction_count,
+        1
+      )
       // A revision without an earlier prediction is taken as the first one.
       const other = yield* answer(yield* claimedAgent(), challenge, { is_revision: true })
       assert.deepStrictEqual([other.replaced, other.answer.revision_count], [false, 0])
@@ -311,7 +313,10 @@ layer(testServices())("An answer to a price event", (it) => {
         ]
       )
       assert.deepInclude(sent[2]?.answer, { direction: null, confidence: null, predicted_value: 120 })
-      assert.strictEqual((yield* PriceEvents.use((events) => events.get(challenge.id))).prediction_count, 1)
+      assert.strictEqual(
+        (yield* Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))).prediction_count,
+        1
+      )
       const own = yield* Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
       assert.deepInclude(own.items[0], { type: "price_event", predicted_value: 120, revision_count: 2 })
     })
@@ -322,7 +327,7 @@ layer(testServices())("An answer to a price event", (it) => {
     () =>
       Effect.gen(function* () {
         const now = yield* freshWeek
-        const events = yield* PriceEvents
+        const { priceEvents: events } = yield* Arenas
         const agent = yield* claimedAgent()
         const [barrier, count] = [
           yield* newPriceEvent({ kind: "barrier" }),
@@ -351,7 +356,7 @@ layer(testServices())("An answer to a price event", (it) => {
   it.effect("needs the asset's scope", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      const events = yield* PriceEvents
+      const { priceEvents: events } = yield* Arenas
       const targets = yield* Targets
       const agent = yield* claimedAgent()
       const challenge = yield* newPriceEvent({ kind: "threshold", asset: "BTC" })
@@ -384,7 +389,7 @@ layer(testServices())("An answer to a price event", (it) => {
         "challenge_closed"
       )
       yield* moveTo(deadline)
-      yield* PriceEvents.use((events) => events.void(challenge.id, "a mistake"))
+      yield* Arenas.use(({ priceEvents }) => priceEvents.void(challenge.id, "a mistake"))
       const refused = yield* Effect.flip(answer(late, challenge, {}, millisBefore(deadline, 1)))
       assert.strictEqual(refused.code, "challenge_cancelled")
     })

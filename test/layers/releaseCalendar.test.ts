@@ -1,8 +1,8 @@
 /** Planned releases, and the macro challenges that are made of them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
 import type { InvalidRequest } from "../../src/services/errors.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { ReleaseCalendar } from "../../src/services/ReleaseCalendar.ts"
 import type { PlannedRelease } from "../../src/services/ReleaseCalendar.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
@@ -27,7 +27,7 @@ const release = (terms: Partial<PlannedRelease> = {}): PlannedRelease => ({
 const pathsOf = ({ errors }: InvalidRequest) => errors.map(({ path }) => path)
 
 const challengeOf = Effect.fnUntraced(function* (asset: string, period: string) {
-  const { challenges } = yield* MacroArena.use((macro) => macro.list(undefined, firstPage))
+  const { challenges } = yield* Arenas.use(({ macro }) => macro.list(undefined, firstPage))
   const found = challenges.find((each) => each.asset === asset && each.period === period)
   assert(found !== undefined, `there is no challenge on ${asset} of ${period}`)
   return found
@@ -166,7 +166,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
           unit: "%",
           deadline: plus(instant("2026-03-15T00:00:00Z"), `${index} days`)
         })
-        yield* MacroArena.use((macro) => macro.resolve(id, index % 2 === 0 ? 4 : 4.2))
+        yield* Arenas.use(({ macro }) => macro.resolve(id, index % 2 === 0 ? 4 : 4.2))
       }
       assert.lengthOf((yield* make).made, 1)
       const made = yield* challengeOf("UNRATE", "2026-04")

@@ -6,7 +6,6 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventImport } from "../../src/services/Events.ts"
 import { EventId } from "../../src/services/identifiers.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
 import type { ScheduleReport } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -39,7 +38,7 @@ const waits = (report: ScheduleReport) => report.waiting.map(({ reason, target }
 const challengeOf = (report: ScheduleReport, target: string) => {
   const found = report.made.find((each) => each.target === target)
   assert(found !== undefined, `nothing was made of ${target}`)
-  return Arenas.use((arenas) => arenas.get(found.challengeId))
+  return Arenas.use((arenas) => arenas.directional.get(found.challengeId))
 }
 
 const futures = ["CL", "DXY", "ES", "GC", "HG", "NG", "ZN", "ZS"]
@@ -368,7 +367,7 @@ world("price_event")("Weekly questions", (it) => {
         { schedule: "numeric_close", target: "ETH", level: null },
         { schedule: "threshold", target: "ETH", level: 3020 }
       ])
-      const { items } = yield* PriceEvents.use((events) => events.list("open", firstPage))
+      const { items } = yield* Arenas.use(({ priceEvents }) => priceEvents.list("open", firstPage))
       for (const question of items) {
         assert.deepInclude(question, {
           deadline: "2026-01-12T00:00:00.000Z",

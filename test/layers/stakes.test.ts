@@ -1,8 +1,8 @@
 /** Stakes in macro pools: each rule, their order, and what a stake leaves behind. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import {
   firstPage,
   forecast,
@@ -142,7 +142,7 @@ layer(testServices())("A stake", (it) => {
       const unvalued = yield* newMacro({ deadline })
       yield* forecast(agent, unvalued)
       yield* moveTo(plus(deadline, "1 minute"))
-      const macro = yield* MacroArena
+      const { macro } = yield* Arenas
       yield* macro.resolve(challenge.id, 3.1)
       yield* macro.void(unvalued.id, "never published")
       const before = millisBefore(deadline, 1)
@@ -348,7 +348,7 @@ layer(testServices())("Odds", (it) => {
       yield* stake(agent, challenge, 50)
       const before = yield* oddsOf(challenge)
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.1))
+      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
       assert.deepStrictEqual(yield* oddsOf(challenge), { ...before, counts_as_of: challenge.deadline })
     })
   )

@@ -1,8 +1,8 @@
 /** Stakes that come at once: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { countOf, forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
@@ -123,7 +123,7 @@ for (const largest of ["1", "500"]) {
           const before = yield* staking(0, 10)
           const closing = yield* Effect.forkChild(
             Effect.andThen(
-              MacroArena.use((macro) => macro.resolve(challenge.id, 3.1)),
+              Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)),
               taken
             )
           )

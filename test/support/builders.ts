@@ -9,10 +9,8 @@ import { many, one } from "../../src/layers/postgres/query.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewChallenge, NewPrediction } from "../../src/services/Challenges.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import type { NewForecast, NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import type { Page, PageOf } from "../../src/services/paging.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import type { NewPriceEvent, NewPriceEventPrediction } from "../../src/services/PriceEvents.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -76,7 +74,7 @@ export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChall
   const arenas = yield* Arenas
   const now = yield* DateTime.now
   const deadline = terms.deadline ?? plus(now, "1 hour")
-  return yield* arenas.create({
+  return yield* arenas.directional.create({
     asset: "GC",
     open_price: 100,
     dead_zone_pct: 1,
@@ -94,7 +92,7 @@ export const predict = Effect.fnUntraced(function* (
   receivedAt?: DateTime.Utc
 ) {
   const arenas = yield* Arenas
-  return yield* arenas.predict({
+  return yield* arenas.directional.predict({
     agentId,
     challengeId: challenge.id,
     prediction: { direction: "bullish", confidence: 0.5, ...sent },
@@ -128,7 +126,7 @@ export const importCandles = (
 
 /** On CPI with a reference scale of 0.12 and edges at 3.0, 3.1 and 3.2, open for an hour and released then. */
 export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChallenge> = {}) {
-  const macro = yield* MacroArena
+  const { macro } = yield* Arenas
   const deadline = terms.deadline ?? plus(yield* DateTime.now, "1 hour")
   return yield* macro.create({
     asset: "CPI",
@@ -148,7 +146,7 @@ export const forecast = Effect.fnUntraced(function* (
   sent: Partial<NewForecast> = {},
   receivedAt?: DateTime.Utc
 ) {
-  const macro = yield* MacroArena
+  const { macro } = yield* Arenas
   return yield* macro.predict({
     agentId,
     challengeId: challenge.id,
@@ -161,7 +159,7 @@ export const forecast = Effect.fnUntraced(function* (
 export const newPriceEvent = Effect.fnUntraced(function* (
   terms: Partial<NewPriceEvent> & Pick<NewPriceEvent, "kind">
 ) {
-  const events = yield* PriceEvents
+  const { priceEvents: events } = yield* Arenas
   const now = yield* DateTime.now
   const isYesOrNo = terms.kind === "barrier" || terms.kind === "threshold"
   return yield* events.create({
@@ -180,7 +178,7 @@ export const answer = Effect.fnUntraced(function* (
   sent: Partial<NewPriceEventPrediction> = {},
   receivedAt?: DateTime.Utc
 ) {
-  const events = yield* PriceEvents
+  const { priceEvents: events } = yield* Arenas
   yield* Effect.orDie(Targets.use((targets) => targets.subscribe(agentId, challenge.asset)))
   const isYesOrNo = challenge.kind === "barrier" || challenge.kind === "threshold"
   return yield* events.predict({

@@ -4,8 +4,6 @@ import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
-import { PriceEvents } from "../../src/services/PriceEvents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   answer,
@@ -124,7 +122,7 @@ export const loggedWorld = Effect.gen(function* () {
   const cancelled = yield* newChallenge({ deadline: plus(monday, "2 days") })
   for (const agent of agents.slice(0, 2)) yield* revised(agent, cancelled, 0)
   yield* sequenceAll
-  yield* arenas.cancel(cancelled.id, "the exchange closed early")
+  yield* arenas.directional.cancel(cancelled.id, "the exchange closed early")
   yield* sequenceAll
 
   yield* moveTo(deadline)
@@ -136,9 +134,9 @@ export const loggedWorld = Effect.gen(function* () {
   )
   yield* importCandles("ETH", "1h", closes)
   yield* Scoring.use((scoring) => scoring.settleDue)
-  yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.2))
-  yield* MacroArena.use((arena) => arena.void(voided.id, "never published"))
-  yield* PriceEvents.use((events) => events.void(missed.id, "a wrong level"))
+  yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.2))
+  yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
+  yield* Arenas.use(({ priceEvents }) => priceEvents.void(missed.id, "a wrong level"))
   yield* Amendments.use((amendments) =>
     amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
   )

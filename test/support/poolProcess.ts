@@ -4,8 +4,8 @@ import { assert } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { countOf, newMacro, plus } from "./builders.ts"
 import { freshDatabase } from "./database.ts"
 import { credits, stateOf } from "./ledger.ts"
@@ -78,7 +78,7 @@ export const killedWhileSettling = Effect.fnUntraced(function* (at: ReadonlyArra
       yield* heldUpAt(table, "exclusive", resolving, killed(auspex))
       yield* frozen
     }
-    yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.1))
+    yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
     for (const [index, agent] of agents.entries()) {
       const posted = index % 2 === 0 ? credits(1500) : credits(1000)
       assert.deepStrictEqual(yield* stateOf(`agent:${agent}`), { posted, held: 0n })

@@ -4,9 +4,9 @@
  */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { Events } from "../../src/services/Events.ts"
-import { MacroArena } from "../../src/services/MacroArena.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -59,7 +59,7 @@ export const publicWorld = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const events = yield* Events
   const scoring = yield* Scoring
-  const macro = yield* MacroArena
+  const { macro } = yield* Arenas
   const prices = yield* Prices
   const monday = yield* freshWeek
 

@@ -7,12 +7,11 @@ import { Audit } from "../../services/Audit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
-import { MacroArena, MacroChallenge } from "../../services/MacroArena.ts"
+import { MacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Payments } from "../../services/Payments.ts"
-import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
 import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
@@ -33,10 +32,10 @@ export const layer = leanGroup(
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
-    const macro = yield* MacroArena
+    const { macro } = yield* Arenas
     const owners = yield* Owners
     const payments = yield* Payments
-    const priceEvents = yield* PriceEvents
+    const { priceEvents } = yield* Arenas
     const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
@@ -49,8 +48,9 @@ export const layer = leanGroup(
       importPrices: ({ payload }) => prices.import(payload),
       quarantine: ({ query }) => prices.quarantine(pageOf(query)),
       decideQuarantined: ({ params, payload }) => prices.decide(params.id, payload),
-      createChallenge: ({ payload }) => arenas.create(payload),
-      cancelChallenge: ({ params, payload }) => arenas.cancel(params.challenge_id, payload.reason),
+      createChallenge: ({ payload }) => arenas.directional.create(payload),
+      cancelChallenge: ({ params, payload }) =>
+        arenas.directional.cancel(params.challenge_id, payload.reason),
       amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.

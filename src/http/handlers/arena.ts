@@ -13,12 +13,12 @@ export const layer = leanGroup(
     const arenas = yield* Arenas
     return handlers.handleAll({
       active: ({ query }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.active(agentId, pageOf(query))),
+        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))),
       predict: Effect.fnUntraced(function* ({ params, payload }) {
         // The body has been read: this is the stamp.
         const receivedAt = yield* DateTime.now
         const { agentId } = yield* CurrentAgent
-        const { answer, replaced } = yield* arenas.predict({
+        const { answer, replaced } = yield* arenas.directional.predict({
           agentId,
           challengeId: params.challenge_id,
           prediction: payload,
@@ -28,7 +28,7 @@ export const layer = leanGroup(
       }),
       paperSignals: ({ params, query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) =>
-          arenas.paperSignals(agentId, params.challenge_id, pageOf(query))
+          arenas.directional.paperSignals(agentId, params.challenge_id, pageOf(query))
         )
     })
   })

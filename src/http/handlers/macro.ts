@@ -1,6 +1,6 @@
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { MacroArena } from "../../services/MacroArena.ts"
+import { Arenas } from "../../services/Arenas.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Api } from "../api/Api.ts"
 import { leanGroup } from "../leanGroup.ts"
@@ -10,7 +10,7 @@ export const layer = leanGroup(
   Api,
   "macro",
   Effect.fnUntraced(function* (handlers) {
-    const macro = yield* MacroArena
+    const { macro } = yield* Arenas
     const pools = yield* Pools
     return handlers.handleAll({
       forecast: Effect.fnUntraced(function* ({ params, payload }) {

@@ -1,6 +1,6 @@
+import { Arenas } from "../../services/Arenas.ts"
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Api } from "../api/Api.ts"
 import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
@@ -9,7 +9,7 @@ export const layer = leanGroup(
   Api,
   "priceEvents",
   Effect.fnUntraced(function* (handlers) {
-    const priceEvents = yield* PriceEvents
+    const { priceEvents } = yield* Arenas
     return handlers.handleAll({
       answer: Effect.fnUntraced(function* ({ params, payload }) {
         // The body has been read: this is the stamp.

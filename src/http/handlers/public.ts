@@ -2,10 +2,8 @@ import { Effect } from "effect"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
-import { MacroArena } from "../../services/MacroArena.ts"
 import { longPageOf, pageOf } from "../../services/paging.ts"
 import { Pools } from "../../services/Pools.ts"
-import { PriceEvents } from "../../services/PriceEvents.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
@@ -18,16 +16,19 @@ export const layer = leanGroup(
     const archive = yield* Archive
     const arenas = yield* Arenas
     const events = yield* Events
-    const macro = yield* MacroArena
+    const { macro } = yield* Arenas
     const pools = yield* Pools
-    const priceEvents = yield* PriceEvents
+    const { priceEvents } = yield* Arenas
     const scoring = yield* Scoring
     const targets = yield* Targets
     return handlers.handleAll({
       scopes: () => Effect.map(targets.scopes, (scopes) => ({ scopes })),
       targets: () => targets.catalog,
       challenges: ({ query }) =>
-        arenas.list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query)),
+        arenas.directional.list(
+          { status: query.status, eventId: query.event_id, asset: query.asset },
+          pageOf(query)
+        ),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
         macro.list(status === "all" ? undefined : status, pageOf(query)),
       odds: ({ params }) => pools.odds(params.challenge_id),

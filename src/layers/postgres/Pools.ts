@@ -8,7 +8,6 @@ import { PoolOdds, Pools } from "../../services/Pools.ts"
 import { Settings } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "./arenas/countSteps.ts"
-import { mostLooks } from "./arenas/races.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
 import * as naturalBatch from "./naturalBatch.ts"
 import { refusal } from "./pools/refusals.ts"
@@ -24,6 +23,9 @@ const OddsRow = Schema.Struct({
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
+/** How often a stake whose account is busy is tried. */
+const maxAttempts = 20
+
 /** Connections that wait for accounts at most; the others go on serving. */
 const mostWaiting = 4
 
@@ -37,7 +39,7 @@ const make = Effect.gen(function* () {
 
   /** One whose account another transaction holds waits for that by itself, not in a batch, and holds no pool meanwhile. */
   const take = Effect.fnUntraced(function* (item: StakeItem) {
-    for (let look = 0; look < mostLooks; look++) {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const outcome = yield* takeOnce(item)
       if (outcome.outcome !== "busy") return outcome
       yield* run(awaitAccount(sql, item.agentId)).pipe(waiting.withPermits(1))

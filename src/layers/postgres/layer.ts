@@ -31,13 +31,11 @@ import * as LogTimeStamps from "./log/LogTimeStamps.ts"
 import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./log/LogAudit.ts"
-import * as MacroArena from "./MacroArena.ts"
 import * as MacroProposals from "./MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
 import * as Pools from "./Pools.ts"
-import * as PriceEvents from "./PriceEvents.ts"
 import * as Prices from "./Prices.ts"
 import * as Profiles from "./Profiles.ts"
 import * as Registry from "./Registry.ts"
@@ -79,9 +77,7 @@ const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.
   Layer.provideMerge(foundations)
 )
 
-const arenas = Layer.mergeAll(Arenas.layer, MacroArena.layer, PriceEvents.layer).pipe(
-  Layer.provideMerge(identity)
-)
+const arenas = Arenas.layer.pipe(Layer.provideMerge(identity))
 
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
 export const services = Layer.mergeAll(

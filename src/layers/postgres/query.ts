@@ -143,10 +143,26 @@ export const at = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(insta
  * A column of values as one array parameter, for `unnest`. The type is said, because an array of nulls does not show it;
  * `numeric` takes decimal texts.
  */
-export const column = (
-  type: "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8",
-  values: ReadonlyArray<string | number | bigint | boolean | Date | Uint8Array | null>
-) => Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
+export const column = (type: ColumnType, values: ReadonlyArray<ColumnValue>) =>
+  Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
+
+type ColumnType = "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8"
+type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null
+
+/**
+ * Items as rows of a statement, `from ${rowsOf(sql, "i", items, { id: ["uuid", (item) => item.id] })}`: a column by its
+ * name, type and value, and `position`, from 1, last.
+ */
+export const rowsOf = <Item>(
+  sql: SqlClient.SqlClient,
+  alias: string,
+  items: ReadonlyArray<Item>,
+  columns: Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
+) => {
+  const arrays = Object.values(columns).map(([type, valueOf]) => sql`${column(type, items.map(valueOf))}`)
+  const names = [...Object.keys(columns), "position"].join(", ")
+  return sql`unnest(${sql.csv(arrays)}) with ordinality as ${sql.literal(`${alias} (${names})`)}`
+}
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
 export const decimal = (value: number): string => String(value)

@@ -3,8 +3,8 @@ import { afterAll, assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { verify } from "../../../src/scoring/trackRecord/verify.ts"
+import { Arenas } from "../../../src/services/Arenas.ts"
 import { Amendments } from "../../../src/services/Amendments.ts"
-import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import {
@@ -189,7 +189,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const closed = textOf(yield* get(path))
       assert.match(closed, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 entry \d+ Proof file/)
       assert.notInclude(closed, "points")
-      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
       yield* keepLog
       const settled = yield* get(path)
       const shown = textOf(settled)
@@ -242,7 +242,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.match(closed, /agent [0-9a-f]{8} 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
       assert.notInclude(closed, "reward 1000 credits")
 
-      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
       const shown = textOf(yield* get(path))
       assert.match(
         shown,
@@ -260,8 +260,8 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
       yield* moveTo(deadline)
-      yield* MacroArena.use((arena) => arena.resolve(missed.id, 3.1))
-      yield* MacroArena.use((arena) => arena.void(ended.id, "the office was closed"))
+      yield* Arenas.use(({ macro }) => macro.resolve(missed.id, 3.1))
+      yield* Arenas.use(({ macro }) => macro.void(ended.id, "the office was closed"))
       assert.include(
         textOf(yield* get(`/challenges/${missed.id}`)),
         "Outcome Void, for nobody had staked on the bin that holds the value: nobody gets a reward Paid 0 credits"
@@ -277,7 +277,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { ada, deadline, keys, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
-      yield* MacroArena.use((arena) => arena.resolve(macro.id, 3.1))
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
       yield* keepLog
       yield* Amendments.use((amendments) =>
         amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
@@ -315,7 +315,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { deadline, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
-      yield* MacroArena.use((arena) => arena.void(macro.id, "the office was closed"))
+      yield* Arenas.use(({ macro: arena }) => arena.void(macro.id, "the office was closed"))
       yield* keepLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)

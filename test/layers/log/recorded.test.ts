@@ -212,7 +212,9 @@ layer(testServices())("A challenge enters the queue", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge()
-      const cancel = Arenas.use((arenas) => arenas.cancel(challenge.id.toUpperCase(), "a secret reason"))
+      const cancel = Arenas.use((arenas) =>
+        arenas.directional.cancel(challenge.id.toUpperCase(), "a secret reason")
+      )
       yield* cancel
       yield* Effect.flip(cancel)
       const [, close, ended, ...more] = yield* waiting(challenge)
@@ -230,7 +232,7 @@ layer(testServices())("A challenge enters the queue", (it) => {
       const challenge = yield* newChallenge({ deadline })
       yield* moveTo(plus(deadline, "1 minute"))
       yield* settle
-      yield* Arenas.use((arenas) => arenas.cancel(challenge.id, "why"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
       assert.deepStrictEqual(yield* typesOf(challenge), ["challenge.create", "challenge.close", "void"])
     })
   )

@@ -98,7 +98,7 @@ layer(testServices())("A prediction", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
       yield* predict(yield* claimedAgent(), challenge)
-      yield* Arenas.use((arenas) => arenas.cancel(challenge.id, "why"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
       yield* sequence
       yield* moveTo(plus(deadline, "-1 millis"))
       assert.strictEqual(yield* revealDue, 0)

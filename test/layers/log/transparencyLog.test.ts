@@ -222,7 +222,7 @@ layer(testServices())("The end of a challenge", (it) => {
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
-      yield* Arenas.use((arenas) => arenas.cancel(challenge.id, "why"))
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
       assert.strictEqual((yield* Effect.flip(settlementProof(challenge.id)))._tag, "NotSequenced")
       yield* keepLog
       const { entry } = yield* checked(yield* settlementProof(challenge.id))

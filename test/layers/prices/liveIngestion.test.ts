@@ -6,7 +6,6 @@ import * as Ingestion from "../../../src/layers/postgres/prices/PriceIngestion.t
 import * as Live from "../../../src/layers/prices/Live.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { PriceIngestion } from "../../../src/services/PriceIngestion.ts"
-import { PriceEvents } from "../../../src/services/PriceEvents.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import {
@@ -105,7 +104,7 @@ it.effect("all places down for an hour: settlement waits, and then finds every p
         [touched, "bullish"],
         [missed, "bearish"]
       ] as const) {
-        const settled = yield* PriceEvents.use((events) => events.get(event.id))
+        const settled = yield* Arenas.use(({ priceEvents }) => priceEvents.get(event.id))
         assert.deepInclude(settled, { status: "resolved", result })
       }
       // Two hours of all ten, each a price by the same rule.

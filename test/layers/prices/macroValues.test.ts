@@ -4,7 +4,7 @@ import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { proposeAndResolve } from "../../../src/jobs/macroValues.ts"
 import * as Fred from "../../../src/layers/prices/Fred.ts"
-import { MacroArena } from "../../../src/services/MacroArena.ts"
+import { Arenas } from "../../../src/services/Arenas.ts"
 import { MacroProposals } from "../../../src/services/MacroProposals.ts"
 import { MacroSource } from "../../../src/services/MacroSource.ts"
 import { instant, moveTo, newMacro, plus, rowsOf } from "../../support/builders.ts"
@@ -137,7 +137,7 @@ const run = passing(proposeAndResolve)
 const proposals = MacroProposals.use((all) => all.waiting)
 const statusOf = ({ id }: { readonly id: string }) =>
   Effect.map(
-    MacroArena.use((macro) => macro.get(id)),
+    Arenas.use(({ macro }) => macro.get(id)),
     ({ actual_value, status }) => [status, actual_value]
   )
 
@@ -174,7 +174,7 @@ it.effect("proposes the first print to administrators, once, and leaves the chal
       yield* run
       assert.strictEqual(place.asked.length, questions)
       assert.deepStrictEqual(yield* statusOf(challenge), ["closed", null])
-      yield* MacroArena.use((macro) => macro.resolve(challenge.id, 3.3))
+      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.3))
       assert.deepStrictEqual(yield* proposals, [])
     }).pipe(Effect.provide(layer, { local: true }))
   })

@@ -9,7 +9,6 @@ import { Follows } from "../../../src/services/Follows.ts"
 import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
 import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
-import { MacroArena } from "../../../src/services/MacroArena.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { keepLog } from "../log/keeping.ts"
@@ -57,7 +56,7 @@ const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
 
 export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
-  const macro = yield* MacroArena
+  const { macro } = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const start = yield* DateTime.now
   const hoursFromNow = (hours: number) => DateTime.formatIso(DateTime.add(start, { hours }))
@@ -199,7 +198,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
   const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
   const predict = (agentId: AgentId, challengeId: string, hours: number) =>
-    arenas.predict({
+    arenas.directional.predict({
       agentId,
       challengeId,
       prediction: { direction: "bullish", confidence: 0.75, reasoning: "Because." },

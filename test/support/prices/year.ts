@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs"
 import { assert } from "@effect/vitest"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import * as Jobs from "../../../src/jobs/Jobs.ts"
+import { Arenas } from "../../../src/services/Arenas.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import { PriceEvents } from "../../../src/services/PriceEvents.ts"
 import type { PriceEvent, PriceEventKind } from "../../../src/services/PriceEvents.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -174,7 +174,7 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
   )
   assert.strictEqual(runs, 1)
   const shown = new Map(
-    (yield* allPages(200, (page) => PriceEvents.use((arena) => arena.list(undefined, page))))
+    (yield* allPages(200, (page) => Arenas.use(({ priceEvents }) => priceEvents.list(undefined, page))))
       .flat()
       .map((event) => [String(event.id), event])
   )

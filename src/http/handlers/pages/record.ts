@@ -4,9 +4,7 @@ import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Charts } from "../../../services/Charts.ts"
 import type { Answers } from "../../../services/Charts.ts"
-import { MacroArena } from "../../../services/MacroArena.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { PriceEvents } from "../../../services/PriceEvents.ts"
 import { Profiles } from "../../../services/Profiles.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -46,9 +44,9 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { published, site } = yield* Pages
     const arenas = yield* Arenas
-    const macro = yield* MacroArena
+    const { macro } = yield* Arenas
     const pools = yield* Pools
-    const priceEvents = yield* PriceEvents
+    const { priceEvents } = yield* Arenas
     const profiles = yield* Profiles
     const scoring = yield* Scoring
     const charts = yield* Charts
@@ -81,7 +79,7 @@ export const layer = HttpRouter.use(
           })
           switch (results.type) {
             case "directional": {
-              const [terms, answers] = yield* Effect.all([arenas.get(id), answered])
+              const [terms, answers] = yield* Effect.all([arenas.directional.get(id), answered])
               const drawn = { ...(yield* prices(terms)), answers, now }
               return show(site, frame, challenge(frame, { ...shown, terms, drawn }))
             }

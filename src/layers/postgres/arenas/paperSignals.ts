@@ -6,8 +6,8 @@
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../../scoring/paper.ts"
-import type { Arenas, Submission } from "../../../services/Arenas.ts"
-import { ChallengeCancelled, PaperPosition, PaperSignal } from "../../../services/Challenges.ts"
+import type { DirectionalArena, Submission } from "../../../services/Arenas.ts"
+import { PaperPosition, PaperSignal } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { PredictionId } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
@@ -17,12 +17,8 @@ import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { at, decimal, many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
+import { cancelledChallenge } from "./predictions.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
-
-export const cancelledChallenge = () =>
-  new ChallengeCancelled({
-    detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
-  })
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
 
@@ -132,7 +128,7 @@ export const makePaperSignals = Effect.gen(function* () {
     })
   })
 
-  const list: Arenas["Service"]["paperSignals"] = Effect.fn("Arenas.paperSignals")(
+  const list: DirectionalArena["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
     function* (agentId, challengeId, page) {
       const after = Option.getOrNull(idCursor.decode(page.cursor, challengeId.toLowerCase()))
       if (after === null) return yield* invalidCursor()

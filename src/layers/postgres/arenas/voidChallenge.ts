@@ -6,7 +6,7 @@ import { voidedChallenges } from "../log/recorded.ts"
 import { at, orDefect, run } from "../query.ts"
 import { makeSettlePool } from "../scoring/poolSettlement.ts"
 import { makeSettling } from "../scoring/settling.ts"
-import { closeChallenges } from "./closeChallenges.ts"
+import { closeChallenges } from "./lifecycle.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

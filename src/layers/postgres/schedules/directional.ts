@@ -30,7 +30,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       const opens = from - Duration.toMillis(settings.sessionLead)
       const lastCall = from - Duration.toMillis(settings.scheduleNotice)
       if (moment < opens || moment > lastCall) return []
-      const create = arenas.create({
+      const create = arenas.directional.create({
         asset: target.key,
         kind: "session",
         question: `Which way will ${target.name} (${target.key}) move by the close of its session of ${date}?`,
@@ -68,7 +68,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
     return targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
       const event = events.find((each) => each.target === target.key)
       if (event === undefined || !tradesThrough(target.key, moment, moment + hour)) return []
-      const create = arenas.create({
+      const create = arenas.directional.create({
         asset: target.key,
         kind: "flash",
         event_id: event.event_id,

@@ -3,7 +3,7 @@ import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { decimalStep, leastSurprises, referenceScale } from "../../../scoring/macro.ts"
 import { edgesAround } from "../../../scoring/schedules.ts"
-import { MacroArena } from "../../../services/MacroArena.ts"
+import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeEarlierPrints } from "../arenas/earlierPrints.ts"
 import { at, many } from "../query.ts"
@@ -34,7 +34,7 @@ const exact = (value: number): BigDecimal.BigDecimal => BigDecimal.fromStringUns
 export const makeReleasePlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const macro = yield* MacroArena
+  const { macro } = yield* Arenas
   const due = many(Due)
   const earlierPrints = yield* makeEarlierPrints
 

@@ -2,7 +2,7 @@
 import { BigDecimal, DateTime, Duration, Effect } from "effect"
 import { closeScale, countedDays, dailyCloses, day, scaleReturns } from "../../../scoring/priceEvents.ts"
 import { levelsAround, nextMonday } from "../../../scoring/schedules.ts"
-import { PriceEvents } from "../../../services/PriceEvents.ts"
+import { Arenas } from "../../../services/Arenas.ts"
 import type { PriceEventKind } from "../../../services/PriceEvents.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ScheduledKind } from "../../../services/Schedules.ts"
@@ -30,7 +30,7 @@ const week: ReadonlyArray<Asked> = [
 export const makeWeekPlans = Effect.gen(function* () {
   const settings = yield* Settings
   const prices = yield* Prices
-  const priceEvents = yield* PriceEvents
+  const { priceEvents } = yield* Arenas
   const freshPrice = yield* makeFreshPrice
 
   /** How much a week moves the price is what the last 60 days moved it. */

@@ -1,7 +1,7 @@
 /** Settling a macro challenge by the value that was published, in one transaction. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { closeChallenges } from "../arenas/closeChallenges.ts"
+import { closeChallenges } from "../arenas/lifecycle.ts"
 import { scoringScale } from "../arenas/macroRows.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { at, decimal, maybe, run } from "../query.ts"

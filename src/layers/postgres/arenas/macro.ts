@@ -1,27 +1,27 @@
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+/** The macro arena: challenges on a figure that will be published, and forecasts of it. */
+import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { ChallengeState } from "../../services/Challenges.ts"
-import { microCredits } from "../../services/Credits.ts"
-import { InvalidRequest } from "../../services/errors.ts"
-import { isUuid } from "../../services/identifiers.ts"
-import { MacroArena } from "../../services/MacroArena.ts"
-import type { NewMacroChallenge } from "../../services/MacroArena.ts"
-import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
-import { Settings } from "../../services/Settings.ts"
-import { Targets } from "../../services/Targets.ts"
-import { hasStatus } from "./arenas/challengeRows.ts"
-import { makeForecast } from "./arenas/forecast.ts"
-import { MacroRow, selectMacro, shown } from "./arenas/macroRows.ts"
-import { makeMacroDoubts } from "./arenas/macroDoubts.ts"
-import { makeMacroTerms } from "./arenas/macroTerms.ts"
-import { unknownChallenge } from "./arenas/unknownChallenge.ts"
-import { makeVoidChallenge } from "./arenas/voidChallenge.ts"
-import { funding } from "./credits/poolTransfers.ts"
-import { makeTransfers } from "./credits/transfers.ts"
-import { challengeCreate } from "./log/entries.ts"
-import { at, column, many, maybe, run, transaction } from "./query.ts"
-import { makeSettleMacro } from "./scoring/macroSettlement.ts"
+import { ChallengeState } from "../../../services/Challenges.ts"
+import { microCredits } from "../../../services/Credits.ts"
+import { InvalidRequest } from "../../../services/errors.ts"
+import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
+import type { MacroArena, NewMacroChallenge } from "../../../services/MacroArena.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { Targets } from "../../../services/Targets.ts"
+import { hasStatus } from "./challengeRows.ts"
+import { createChallenge } from "./lifecycle.ts"
+import { MacroRow, scoringScale, selectMacro, shown } from "./macroRows.ts"
+import { makeMacroTerms } from "./macroTerms.ts"
+import { unknownChallenge } from "./unknownChallenge.ts"
+import { makeVoidChallenge } from "./voidChallenge.ts"
+import { funding } from "../credits/poolTransfers.ts"
+import { makeTransfers } from "../credits/transfers.ts"
+import { hotSpan } from "../../hotSpan.ts"
+import type { RecordPrediction } from "./predictions.ts"
+import { decimal, many, maybe, transaction } from "../query.ts"
+import { makeSettleMacro } from "../scoring/macroSettlement.ts"
 
 const Ending = Schema.Struct({
   id: Schema.String,
@@ -29,7 +29,40 @@ const Ending = Schema.Struct({
   cancel_at: Schema.DateTimeUtcFromDate
 })
 
-const make = Effect.gen(function* () {
+/** Of a series whose forecasters know it within one: nothing that was ever published came near. */
+const maxScalesAway = 100
+
+const Compared = Schema.Struct({
+  decimal_step: Schema.NullOr(Schema.String),
+  is_off_step: Schema.NullOr(Schema.Boolean),
+  scales_away: Schema.Finite
+})
+
+/**
+ * Whether a published value looks mistyped: what a challenge is settled by pays out its pool for good. Only of challenges that are not settled and have forecasts: the first prints of earlier periods may be anything.
+ */
+const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
+  const compared = maybe(Compared)
+  return Effect.fnUntraced(function* (id: string, actualValue: number) {
+    const value = sql`${decimal(actualValue)}::numeric`
+    const found = yield* compared(sql`
+      select trim_scale(c.decimal_step)::text as decimal_step, mod(${value}, c.decimal_step) <> 0 as is_off_step,
+             (greatest(c.bin_edges[1] - ${value}, ${value} - c.bin_edges[cardinality(c.bin_edges)])
+              / ${scoringScale(sql)})::float8 as scales_away
+        from challenges c
+       where c.id = ${id}::uuid and c.type = 'macro' and c.resolved_at is null and c.cancelled_at is null
+         and exists (select from predictions p where p.challenge_id = c.id)`)
+    if (Option.isNone(found)) return undefined
+    const { decimal_step, is_off_step, scales_away } = found.value
+    if (is_off_step === true) return `${actualValue} is no multiple of the decimal step, ${decimal_step}`
+    if (scales_away > maxScalesAway) {
+      return `${actualValue} lies more than ${maxScalesAway} reference scales beyond the outermost edges of the bins`
+    }
+    return undefined
+  })
+}
+
+export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("macro challenges")
   const settings = yield* Settings
@@ -38,14 +71,13 @@ const make = Effect.gen(function* () {
   const challenges = many(MacroRow)
   const challenge = maybe(MacroRow)
   const ending = maybe(Ending)
-  const predict = yield* makeForecast
   const settleMacro = yield* makeSettleMacro
   const termsOf = yield* makeMacroTerms
   const transfers = yield* makeTransfers
-  const doubts = makeMacroDoubts(sql)
+  const doubtsAbout = makeValueSanityChecks(sql)
   const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
 
-  const get: MacroArena["Service"]["get"] = Effect.fn("MacroArena.get")(function* (id) {
+  const get: MacroArena["get"] = Effect.fn("MacroArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
     const now = yield* DateTime.now
     const found = yield* challenge(
@@ -56,7 +88,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const list: MacroArena["Service"]["list"] = Effect.fn("MacroArena.list")(function* (status, page) {
+  const list: MacroArena["list"] = Effect.fn("MacroArena.list")(function* (status, page) {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
     const now = yield* DateTime.now
@@ -70,9 +102,38 @@ const make = Effect.gen(function* () {
     return { challenges: items.map(shown), next_cursor }
   })
 
-  const create: MacroArena["Service"]["create"] = Effect.fn("MacroArena.create")(function* (
-    wanted: NewMacroChallenge
-  ) {
+  const predict: MacroArena["predict"] = Effect.fnUntraced(function* (submission) {
+    const { agentId, challengeId, forecast, receivedAt } = submission
+    const { predicted_std, predicted_value, rationale = null } = forecast
+    const id = PredictionId.make(yield* random.uuidV7())
+    const { receipt, revision } = yield* record({
+      id,
+      type: "macro",
+      challengeId,
+      agentId,
+      form: { predicted_std, predicted_value },
+      reasoning: rationale,
+      mayRevise: true,
+      receivedAt
+    }).pipe(
+      // A forecast needs no subscription, and replaces the agent's earlier one.
+      Effect.catchTags({ ScopeNotSubscribed: Effect.die, DuplicatePrediction: Effect.die })
+    )
+    return {
+      answer: {
+        prediction_id: id,
+        challenge_id: ChallengeId.make(challengeId.toLowerCase()),
+        predicted_value,
+        predicted_std,
+        created_at: DateTime.formatIso(receivedAt),
+        revision_count: revision,
+        receipt
+      },
+      replaced: revision > 0
+    }
+  }, hotSpan("Arenas.predict"))
+
+  const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (wanted: NewMacroChallenge) {
     const target = yield* targets
       .get(wanted.asset)
       .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
@@ -88,10 +149,10 @@ const make = Effect.gen(function* () {
     const cancelAt = DateTime.addDuration(releaseAt, settings.macroVoidAfter)
     const terms = yield* termsOf(wanted, target, { releaseAt, cancelAt })
     const question = wanted.question ?? `What will ${target.name} (${target.key}) be for ${wanted.period}?`
-    const created = {
+    const recorded = createChallenge(sql, {
       ...terms,
       challenge_id: id,
-      challenge_type: "macro" as const,
+      challenge_type: "macro",
       asset: target.key,
       kind: "macro",
       event_id: null,
@@ -105,22 +166,7 @@ const make = Effect.gen(function* () {
       dead_zone_pct: null,
       level: null,
       window_from: null
-    }
-    const recorded = run(sql`
-      with created as (
-        insert into challenges
-          (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
-           resolution_criteria, resolution_criteria_zh, period, unit, bin_edges, reference_scale, decimal_step,
-           reward_pool)
-        values (${id}::uuid, 'macro', 'macro', ${target.key}, ${question}, ${at(now)}, ${at(wanted.deadline)},
-                ${at(releaseAt)}, ${at(cancelAt)}, ${at(cancelAt)}, ${terms.resolution_criteria},
-                ${terms.resolution_criteria_zh}, ${terms.period}, ${terms.unit},
-                ${column("numeric", terms.bin_edges)}, ${terms.reference_scale}::numeric,
-                ${terms.decimal_step}::numeric, (${terms.reward_pool}::numeric * 1000000)::bigint)
-        returning id
-      )
-      insert into log_pending (type, challenge_id, version, entry)
-      select 'challenge.create', id, 1, ${challengeCreate(created)} from created`)
+    })
     const rewardPool = microCredits(wanted.reward_pool)
     // The pool's account is opened by the challenge, so there is something to fund after that statement.
     const funded = rewardPool === 0n ? Effect.void : Effect.orDie(transfers.record([funding(id, rewardPool)]))
@@ -148,13 +194,13 @@ const make = Effect.gen(function* () {
     return found.value.id
   })
 
-  const resolve: MacroArena["Service"]["resolve"] = Effect.fn("MacroArena.resolve")(function* (
+  const resolve: MacroArena["resolve"] = Effect.fn("MacroArena.resolve")(function* (
     challengeId,
     actualValue,
     { confirm = false } = {}
   ) {
     const id = yield* ended(challengeId)
-    const doubt = confirm ? undefined : yield* doubts(id, actualValue)
+    const doubt = confirm ? undefined : yield* doubtsAbout(id, actualValue)
     if (doubt !== undefined) {
       return yield* InvalidRequest.of("actual_value", `${doubt}; with confirm true it is taken all the same`)
     }
@@ -174,7 +220,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const voided: MacroArena["Service"]["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
+  const voided: MacroArena["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
     const id = yield* ended(challengeId)
     const done = yield* voidChallenge("macro", id, reason)
     const current = yield* get(id)
@@ -186,7 +232,6 @@ const make = Effect.gen(function* () {
     return current
   })
 
-  return MacroArena.of({ get, list, predict, create, resolve, void: voided })
+  const arena: MacroArena = { get, list, predict, create, resolve, void: voided }
+  return arena
 })
-
-export const layer = Layer.effect(MacroArena, make)

@@ -1,0 +1,224 @@
+/** Price-event questions on crypto assets, and the answers to them. */
+import { DateTime, Effect, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { countedDays } from "../../../scoring/priceEvents.ts"
+import { ChallengeState } from "../../../services/Challenges.ts"
+import { InvalidRequest } from "../../../services/errors.ts"
+import type { FieldProblem } from "../../../services/errors.ts"
+import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { PriceEvent, PriceEventKind } from "../../../services/PriceEvents.ts"
+import type { NewPriceEventPrediction, PriceEventArena } from "../../../services/PriceEvents.ts"
+import { Targets } from "../../../services/Targets.ts"
+import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
+import { hotSpan } from "../../hotSpan.ts"
+import { createChallenge } from "./lifecycle.ts"
+import { maxReferenceScales } from "./predictions.ts"
+import type { PredictionForm, RecordPrediction } from "./predictions.ts"
+import { iso } from "../wire.ts"
+import { makePriceEventTerms } from "./priceEventTerms.ts"
+import { unknownChallenge } from "./unknownChallenge.ts"
+import { makeVoidChallenge } from "./voidChallenge.ts"
+import { many, maybe } from "../query.ts"
+
+const Ending = Schema.Struct({ id: Schema.String, deadline: Schema.DateTimeUtcFromDate })
+
+/** Questions `c`; the caller adds conditions, order and limit. */
+const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
+  select c.id::text, c.kind, c.target as asset, c.question, c.level::float8 as level, ${statusOf(sql, now)} as status,
+         ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
+         ${iso(sql, "c.window_from")} as window_from, ${iso(sql, "c.resolve_at")} as resolve_at,
+         c.reference_scale::float8 as reference_scale, n.bullish + n.bearish + n.forecasts as prediction_count,
+         c.resolution_criteria, c.resolution_criteria_zh, s.result, s.actual_value::float8 as actual_value,
+         c.cancel_reason as void_reason
+    from challenges c
+    ${countsOfChallenge(sql)}
+    left join lateral (
+      select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
+
+/** What of a question never changes. */
+const Asked = Schema.Struct({
+  kind: PriceEventKind,
+  reference_scale: Schema.NullOr(Schema.Finite)
+})
+
+const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
+  new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
+
+/** What a question takes, in the form of its kind; members of the other form are not looked at. */
+const formFor = (
+  { kind, reference_scale }: typeof Asked.Type,
+  prediction: NewPriceEventPrediction
+): Effect.Effect<PredictionForm, InvalidRequest> => {
+  const missing = (paths: ReadonlyArray<keyof NewPriceEventPrediction>) =>
+    invalid(
+      paths
+        .filter((path) => prediction[path] === undefined)
+        .map((path) => ({
+          path,
+          message: `Missing key: a ${kind} question is answered by ${paths.join(" and ")}`
+        }))
+    )
+  if (reference_scale === null) {
+    const { confidence, direction } = prediction
+    return direction === undefined || confidence === undefined
+      ? Effect.fail(missing(["direction", "confidence"]))
+      : Effect.succeed({ direction, confidence })
+  }
+  const { predicted_std, predicted_value } = prediction
+  if (predicted_value === undefined || predicted_std === undefined) {
+    return Effect.fail(missing(["predicted_value", "predicted_std"]))
+  }
+  const isOutside = kind === "count_days" && (predicted_value < 0 || predicted_value > countedDays)
+  const isTooWide = predicted_std > reference_scale * maxReferenceScales
+  const errors = [
+    ...(isOutside
+      ? [
+          {
+            path: "predicted_value",
+            message: `Expected a value from 0 to ${countedDays}, as days are counted`
+          }
+        ]
+      : []),
+    ...(isTooWide
+      ? [
+          {
+            path: "predicted_std",
+            message: `Expected a value of at most ${reference_scale * maxReferenceScales}, which is 1e12 times the reference scale of the question`
+          }
+        ]
+      : [])
+  ]
+  return errors.length > 0 ? Effect.fail(invalid(errors)) : Effect.succeed({ predicted_value, predicted_std })
+}
+
+const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
+
+export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPrediction) {
+  const sql = yield* SqlClient.SqlClient
+  const idCursor = (yield* Cursors).ids("price events")
+  const targets = yield* Targets
+  const random = yield* SecureRandom.SecureRandom
+  const questions = many(PriceEvent)
+  const question = maybe(PriceEvent)
+  const ending = maybe(Ending)
+  const asked = maybe(Asked)
+  const termsOf = yield* makePriceEventTerms
+  const { voidChallenge } = yield* makeVoidChallenge
+
+  const get: PriceEventArena["get"] = Effect.fn("PriceEventArena.get")(function* (id) {
+    if (!isUuid(id)) return yield* unknownChallenge(id)
+    const now = yield* DateTime.now
+    const found = yield* question(
+      sql`${selectPriceEvent(sql, now)} where c.id = ${id}::uuid and c.type = 'price_event'`
+    )
+    return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownChallenge(id)))
+  })
+
+  const list: PriceEventArena["list"] = Effect.fn("PriceEventArena.list")(function* (status, page) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const now = yield* DateTime.now
+    const rows = yield* questions(sql`
+      ${selectPriceEvent(sql, now)}
+       where c.type = 'price_event' ${status === undefined ? sql`` : sql`and ${hasStatus(sql, status, now)}`}
+         ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
+       order by c.id desc
+       limit ${page.limit + 1}`)
+    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+  })
+
+  const predict: PriceEventArena["predict"] = Effect.fnUntraced(function* (submission) {
+    const { agentId, challengeId, prediction, receivedAt } = submission
+    const { is_revision = false, reasoning = null } = prediction
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const found = yield* asked(sql`
+      select kind, reference_scale::float8 as reference_scale
+        from challenges where id = ${challengeId}::uuid and type = 'price_event'`)
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    const form = yield* formFor(found.value, prediction)
+    const id = PredictionId.make(yield* random.uuidV7())
+    const { receipt, revision } = yield* record({
+      id,
+      type: "price_event",
+      challengeId,
+      agentId,
+      form,
+      reasoning,
+      // "Binary price-event predictions can be revised like directional ones. Numeric ones are revised by resubmitting."
+      mayRevise: is_revision || "predicted_value" in form,
+      receivedAt
+    })
+    return {
+      answer: {
+        prediction_id: id,
+        challenge_id: ChallengeId.make(challengeId.toLowerCase()),
+        ...nothingSaid,
+        ...form,
+        created_at: DateTime.formatIso(receivedAt),
+        revision_count: revision,
+        receipt
+      },
+      replaced: revision > 0
+    }
+  }, hotSpan("Arenas.predict"))
+
+  const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (wanted) {
+    const target = yield* targets
+      .get(wanted.asset)
+      .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
+    // They trade at all hours, so every day and every hour has its candle. A pause is of other challenges only.
+    if (target.category !== "crypto") {
+      return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)
+    }
+    const now = yield* DateTime.now
+    const terms = yield* termsOf(wanted, target, now)
+    const id = yield* random.uuidV7()
+    yield* createChallenge(sql, {
+      ...terms,
+      challenge_id: id,
+      challenge_type: "price_event",
+      asset: target.key,
+      kind: wanted.kind,
+      event_id: null,
+      created_at: now,
+      deadline: wanted.deadline,
+      resolve_at: wanted.resolve_at,
+      close_price_until: terms.cancel_at,
+      open_price: null,
+      dead_zone_pct: null,
+      period: null,
+      unit: null,
+      bin_edges: null,
+      reward_pool: null
+    })
+    return yield* Effect.orDie(get(id))
+  })
+
+  const voided: PriceEventArena["void"] = Effect.fn("PriceEventArena.void")(function* (challengeId, reason) {
+    const found = isUuid(challengeId)
+      ? yield* ending(
+          sql`select id::text, deadline from challenges where id = ${challengeId}::uuid and type = 'price_event'`
+        )
+      : Option.none()
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    const { deadline, id } = found.value
+    if (DateTime.isLessThan(yield* DateTime.now, deadline)) {
+      return yield* new ChallengeState({
+        detail: `The challenge is open: nothing is settled or voided before its deadline, ${DateTime.formatIso(deadline)}.`
+      })
+    }
+    const done = yield* voidChallenge("price_event", id, reason)
+    const current = yield* get(id)
+    if (!done) {
+      return yield* new ChallengeState({
+        detail: `The challenge is ${current.status}; only one that is closed can be voided.`
+      })
+    }
+    return current
+  })
+
+  const arena: PriceEventArena = { get, list, predict, create, void: voided }
+  return arena
+})
