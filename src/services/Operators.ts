@@ -9,6 +9,7 @@ import type { DisposableAddress, EmailAddress } from "./emails.ts"
 import { errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
+import type { SignInRefused } from "./IdentityProvider.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import type { Plan } from "./Owners.ts"
 import { accountPage } from "./pages.ts"
@@ -104,12 +105,15 @@ export class Operators extends Context.Service<
       { readonly session: NewSession; readonly returnTo: ReturnTo },
       DisposableAddress | NotFound | SignInLinkEnded
     >
-    /** The account is that of issuer and subject. `email` only if the provider vouches for it. */
+    /**
+     * The account is that of issuer and subject. `email` only if the provider vouches for it; a new account is refused where
+     * another one has its mailbox, or it is disposable.
+     */
     readonly signInWithIdentity: (identity: {
       readonly issuer: string
       readonly subject: string
       readonly email: EmailAddress | null
-    }) => Effect.Effect<NewSession>
+    }) => Effect.Effect<NewSession, DisposableAddress | SignInRefused>
     /** Who has this session, unless it ended: unused for too long, over, or signed out. */
     readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
     readonly signOut: (secret: string) => Effect.Effect<void>

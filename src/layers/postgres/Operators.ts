@@ -1,8 +1,9 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { EmailAddress, mailboxOf } from "../../services/emails.ts"
+import { DisposableAddress, EmailAddress, mailboxOf } from "../../services/emails.ts"
 import { NotFound } from "../../services/errors.ts"
+import { SignInRefused } from "../../services/IdentityProvider.ts"
 import { isUuid, OperatorId } from "../../services/identifiers.ts"
 import { Operators } from "../../services/Operators.ts"
 import type { Operator } from "../../services/Operators.ts"
@@ -55,13 +56,27 @@ const make = Effect.gen(function* () {
       select operator_id::text as id from operator_identities where issuer = ${issuer} and subject = ${subject}`)
 
   /** Of two first sign-ins at once one makes the account: the other waits for it, and its own operator is not kept. */
-  const createAccount = Effect.fnUntraced(function* (issuer: string, subject: string) {
+  const createAccount = Effect.fnUntraced(function* (
+    issuer: string,
+    subject: string,
+    email: EmailAddress | null
+  ) {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify([issuer, subject])}, 0))`)
     const existing = yield* accountOf(issuer, subject)
     if (Option.isSome(existing)) return existing.value.id
-    yield* run(sql`insert into operators (id, created_at) values (${id}::uuid, ${at(now)})`)
+    if (email !== null && !accounts.mayBeNew(email)) return yield* DisposableAddress.of(email)
+    const made = yield* orDefect(sql`
+      insert into operators (id, email, mailbox, created_at)
+      values (${id}::uuid, ${email}, ${email === null ? null : mailboxOf(email)}, ${at(now)})
+      on conflict do nothing returning 1`)
+    // Never the account that holds it: only a link in a mail proves whose the mailbox is today.
+    if (made.length === 0) {
+      return yield* new SignInRefused({
+        detail: "Another account has the mailbox of your address: sign in there by a mail to it."
+      })
+    }
     const created = yield* createdRow(sql`
       insert into operator_identities (issuer, subject, operator_id, created_at)
       values (${issuer}, ${subject}, ${id}::uuid, ${at(now)})
@@ -75,9 +90,9 @@ const make = Effect.gen(function* () {
     const known = yield* accountOf(issuer, subject)
     const operatorId = Option.isSome(known)
       ? known.value.id
-      : yield* transaction(sql)(createAccount(issuer, subject))
+      : yield* transaction(sql)(createAccount(issuer, subject, email))
     if (email !== null && accounts.mayBeNew(email)) {
-      // A mailbox that another account has stays there: only a link in a mail proves whose it is today.
+      // A mailbox that another account has stays there.
       const mailbox = mailboxOf(email)
       yield* sql`
         update operators set email = ${email}, mailbox = ${mailbox}
