@@ -5,7 +5,7 @@
  */
 import { Context, DateTime, Schema } from "effect"
 import type { Effect } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { FieldProblem, InvalidRequest, NotFound } from "./errors.ts"
 import { list } from "./lists.ts"
 import { pageSchema } from "./paging.ts"
@@ -170,12 +170,7 @@ export const ArchivedTournament = Schema.Struct({
 export type ArchivedTournament = typeof ArchivedTournament.Type
 
 /** 409: the slug is taken by a tournament that says something else, and what is archived never changes. */
-export class AlreadyArchived extends Schema.Error<AlreadyArchived>("AlreadyArchived")(
-  { detail: Schema.String, code: errorCode("already_archived") },
-  { httpApiStatus: 409 }
-) {
-  readonly _tag = "AlreadyArchived"
-}
+export class AlreadyArchived extends apiError("AlreadyArchived", 409, "already_archived") {}
 
 export class Archive extends Context.Service<
   Archive,

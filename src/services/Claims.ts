@@ -6,7 +6,7 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { DisposableAddress, EmailAddress } from "./emails.ts"
-import { errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
@@ -59,56 +59,28 @@ export type MailClaimView = MailClaimState & {
 }
 
 /** 400: the agent has an owner already. */
-export class AlreadyClaimed extends Schema.Error<AlreadyClaimed>("AlreadyClaimed")(
-  { detail: Schema.String, code: errorCode("already_claimed") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "AlreadyClaimed"
-}
+export class AlreadyClaimed extends apiError("AlreadyClaimed", 400, "already_claimed") {}
 
 /** 400: there is no claim link before the registration challenge is passed. */
-export class NotClaimableYet extends Schema.Error<NotClaimableYet>("NotClaimableYet")(
-  { detail: Schema.String, code: errorCode("challenge_pending") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "NotClaimableYet"
-}
+export class NotClaimableYet extends apiError("NotClaimableYet", 400, "challenge_pending") {}
 
 /** 403: too many wrong pairing codes; a refresh makes a new link. */
-export class ClaimLocked extends Schema.Error<ClaimLocked>("ClaimLocked")(
-  { detail: Schema.String, code: errorCode("claim_locked") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "ClaimLocked"
-}
+export class ClaimLocked extends apiError("ClaimLocked", 403, "claim_locked") {}
 
 /** 400: this link can no longer claim: its time is over, or a newer one took its place, or it was declined. */
-export class ClaimLinkEnded extends Schema.Error<ClaimLinkEnded>("ClaimLinkEnded")(
-  {
-    detail: Schema.String,
-    code: errorCode("claim_link_ended"),
-    reason: Schema.Literals(["expired", "replaced", "declined"])
-  },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ClaimLinkEnded"
-}
+export class ClaimLinkEnded extends apiErrorWith("ClaimLinkEnded", 400, {
+  code: errorCode("claim_link_ended"),
+  reason: Schema.Literals(["expired", "replaced", "declined"])
+}) {}
 
 /** 400: not the code of this link; `tries_left` is at least 1, else the link is locked. */
-export class WrongPairingCode extends Schema.Error<WrongPairingCode>("WrongPairingCode")(
-  { detail: Schema.String, code: errorCode("wrong_pairing_code"), tries_left: Schema.Int },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "WrongPairingCode"
-}
+export class WrongPairingCode extends apiErrorWith("WrongPairingCode", 400, {
+  code: errorCode("wrong_pairing_code"),
+  tries_left: Schema.Int
+}) {}
 
 /** 403: an operator owns as many agents as one may. */
-export class AgentLimitReached extends Schema.Error<AgentLimitReached>("AgentLimitReached")(
-  { detail: Schema.String, code: errorCode("agent_limit") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "AgentLimitReached"
-}
+export class AgentLimitReached extends apiError("AgentLimitReached", 403, "agent_limit") {}
 
 export class Claims extends Context.Service<
   Claims,

@@ -5,7 +5,7 @@
  */
 import { Context, Schema, SchemaTransformation } from "effect"
 import type { DateTime, Effect, Option } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
@@ -138,20 +138,13 @@ export interface OwnerMovement {
 }
 
 /** 400: an account does not have what is asked of it. */
-export class InsufficientCredit extends Schema.Error<InsufficientCredit>("InsufficientCredit")(
-  { detail: Schema.String, code: errorCode("insufficient_credit"), available: Credit },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "InsufficientCredit"
-}
+export class InsufficientCredit extends apiErrorWith("InsufficientCredit", 400, {
+  code: errorCode("insufficient_credit"),
+  available: Credit
+}) {}
 
 /** 409: a key stands for one transfer; the same key with another amount, receiver or reason is none. */
-export class IdempotencyKeyReused extends Schema.Error<IdempotencyKeyReused>("IdempotencyKeyReused")(
-  { detail: Schema.String, code: errorCode("idempotency_key_reused") },
-  { httpApiStatus: 409 }
-) {
-  readonly _tag = "IdempotencyKeyReused"
-}
+export class IdempotencyKeyReused extends apiError("IdempotencyKeyReused", 409, "idempotency_key_reused") {}
 
 /** What a check of the ledger found, all of it at one moment. */
 export const LedgerCheck = Schema.Struct({

@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, CommentId, EventId } from "./identifiers.ts"
 import type { Page, PageOf } from "./paging.ts"
@@ -140,28 +140,13 @@ export const InteractionContext = Schema.Struct({
 export type InteractionContext = typeof InteractionContext.Type
 
 /** 400: only top-level comments accept replies. */
-export class ReplyToReply extends Schema.Error<ReplyToReply>("ReplyToReply")(
-  { detail: Schema.String, code: errorCode("reply_to_reply") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ReplyToReply"
-}
+export class ReplyToReply extends apiError("ReplyToReply", 400, "reply_to_reply") {}
 
 /** 400: the comment that is replied to is of another event. */
-export class ParentOfOtherEvent extends Schema.Error<ParentOfOtherEvent>("ParentOfOtherEvent")(
-  { detail: Schema.String, code: errorCode("parent_of_other_event") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ParentOfOtherEvent"
-}
+export class ParentOfOtherEvent extends apiError("ParentOfOtherEvent", 400, "parent_of_other_event") {}
 
 /** 400: own posts can be liked by others only. */
-export class OwnPost extends Schema.Error<OwnPost>("OwnPost")(
-  { detail: Schema.String, code: errorCode("own_post") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "OwnPost"
-}
+export class OwnPost extends apiError("OwnPost", 400, "own_post") {}
 
 /** Comments and replies are liked by endpoints, and scopes, of their own. */
 export type PostKind = "comment" | "reply"

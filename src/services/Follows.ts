@@ -4,6 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
+import { apiErrorWith } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
@@ -28,12 +29,9 @@ export type FollowedAgent = typeof FollowedAgent.Type
 export const FollowedAgents = pageSchema(FollowedAgent).annotate({ identifier: "FollowedAgents" })
 
 /** 400: an agent cannot follow itself, nor more agents than the instance allows. */
-export class FollowRefused extends Schema.Error<FollowRefused>("FollowRefused")(
-  { detail: Schema.String, code: Schema.Literals(["self_follow", "follow_limit"]) },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "FollowRefused"
-}
+export class FollowRefused extends apiErrorWith("FollowRefused", 400, {
+  code: Schema.Literals(["self_follow", "follow_limit"])
+}) {}
 
 export class Follows extends Context.Service<
   Follows,

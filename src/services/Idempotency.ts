@@ -5,23 +5,17 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 
 /** 409: the first request with this key has not ended yet. */
-export class IdempotencyKeyInUse extends Schema.Error<IdempotencyKeyInUse>("IdempotencyKeyInUse")(
-  { detail: Schema.String, code: errorCode("idempotency_key_in_use") },
-  { httpApiStatus: 409 }
-) {
-  readonly _tag = "IdempotencyKeyInUse"
-}
+export class IdempotencyKeyInUse extends apiError("IdempotencyKeyInUse", 409, "idempotency_key_in_use") {}
 
 /** 422: the key has been used for another request. */
-export class IdempotencyKeyMismatch extends Schema.Error<IdempotencyKeyMismatch>("IdempotencyKeyMismatch")(
-  { detail: Schema.String, code: errorCode("idempotency_key_mismatch") },
-  { httpApiStatus: 422 }
-) {
-  readonly _tag = "IdempotencyKeyMismatch"
-}
+export class IdempotencyKeyMismatch extends apiError(
+  "IdempotencyKeyMismatch",
+  422,
+  "idempotency_key_mismatch"
+) {}
 
 export const keyFormat = 'Expected 1 to 255 visible ASCII characters without " and \\, in quotes or bare'
 

@@ -2,9 +2,9 @@
  * Signing in at an OpenID Connect provider: authorization code flow with PKCE, state and nonce. What a sign-in needs
  * between its two halves is kept by the browser that began it, so any replica can finish it and no other browser can.
  */
-import { Context, Schema } from "effect"
+import { Context } from "effect"
 import type { DateTime, Effect, Option } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 
 /** Who the provider says this is. Accounts are keyed on issuer and subject, which never change hands. */
 export interface Identity {
@@ -15,20 +15,14 @@ export interface Identity {
 }
 
 /** 503: the provider cannot be reached, or answers what is not OpenID Connect. */
-export class ProviderUnavailable extends Schema.Error<ProviderUnavailable>("ProviderUnavailable")(
-  { detail: Schema.String, code: errorCode("identity_provider_unavailable") },
-  { httpApiStatus: 503 }
-) {
-  readonly _tag = "ProviderUnavailable"
-}
+export class ProviderUnavailable extends apiError(
+  "ProviderUnavailable",
+  503,
+  "identity_provider_unavailable"
+) {}
 
 /** 400: the sign-in was refused, cancelled, begun in another browser or too long ago, or replayed. */
-export class SignInRefused extends Schema.Error<SignInRefused>("SignInRefused")(
-  { detail: Schema.String, code: errorCode("sign_in_refused") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "SignInRefused"
-}
+export class SignInRefused extends apiError("SignInRefused", 400, "sign_in_refused") {}
 
 export class IdentityProvider extends Context.Service<
   IdentityProvider,

@@ -5,20 +5,14 @@
 import { Context, Result, Schema } from "effect"
 import type { Effect } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
-import { errorCode } from "./errors.ts"
+import { apiErrorWith, errorCode } from "./errors.ts"
 import type { LimitName } from "./Settings.ts"
 
 /** 429: too many. Waiting `retry_after` seconds is enough. */
-export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(
-  {
-    detail: Schema.String,
-    code: errorCode("rate_limited"),
-    retry_after: Schema.Int.annotate({ description: "seconds" })
-  },
-  { httpApiStatus: 429 }
-) {
-  readonly _tag = "TooManyRequests"
-}
+export class TooManyRequests extends apiErrorWith("TooManyRequests", 429, {
+  code: errorCode("rate_limited"),
+  retry_after: Schema.Int.annotate({ description: "seconds" })
+}) {}
 
 /** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts. */
 export const countedAddress = (text: string): string => {

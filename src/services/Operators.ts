@@ -6,7 +6,7 @@ import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
 import type { AgentStatus } from "./agentStatus.ts"
 import type { DisposableAddress, EmailAddress } from "./emails.ts"
-import { errorCode } from "./errors.ts"
+import { apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { SignInRefused } from "./IdentityProvider.ts"
@@ -46,16 +46,10 @@ export type SignInView =
   | { readonly state: "expired" | "replaced" | "used" }
 
 /** 400: a sign-in link works once, within minutes, and only the newest does. */
-export class SignInLinkEnded extends Schema.Error<SignInLinkEnded>("SignInLinkEnded")(
-  {
-    detail: Schema.String,
-    code: errorCode("sign_in_link_ended"),
-    reason: Schema.Literals(["expired", "replaced", "used"])
-  },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "SignInLinkEnded"
-}
+export class SignInLinkEnded extends apiErrorWith("SignInLinkEnded", 400, {
+  code: errorCode("sign_in_link_ended"),
+  reason: Schema.Literals(["expired", "replaced", "used"])
+}) {}
 
 /** What an account has, in micro-credits. */
 export interface Holdings {

@@ -2,9 +2,9 @@
  * The company that takes the money for credit. A purchase is paid on a page of the provider's; what came of it the
  * provider tells us afterwards, signed, once or several times and in any order.
  */
-import { Context, Option, Schema } from "effect"
+import { Context, Option } from "effect"
 import type { DateTime, Effect } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { PurchaseId } from "./identifiers.ts"
 import { decimalsOf, isCurrency } from "./money.ts"
 import type { Money } from "./money.ts"
@@ -64,20 +64,10 @@ export interface PaymentEvent {
 }
 
 /** 503: the provider cannot be reached, or refuses us. */
-export class PaymentsUnavailable extends Schema.Error<PaymentsUnavailable>("PaymentsUnavailable")(
-  { detail: Schema.String, code: errorCode("payments_unavailable") },
-  { httpApiStatus: 503 }
-) {
-  readonly _tag = "PaymentsUnavailable"
-}
+export class PaymentsUnavailable extends apiError("PaymentsUnavailable", 503, "payments_unavailable") {}
 
 /** 400: not signed by the provider, or too long ago, or not what it sends. */
-export class InvalidPaymentEvent extends Schema.Error<InvalidPaymentEvent>("InvalidPaymentEvent")(
-  { detail: Schema.String, code: errorCode("invalid_payment_event") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "InvalidPaymentEvent"
-}
+export class InvalidPaymentEvent extends apiError("InvalidPaymentEvent", 400, "invalid_payment_event") {}
 
 /** What a configured provider does. */
 export interface Provider {

@@ -7,6 +7,7 @@ import type { DateTime, Effect } from "effect"
 import { CountsAsOf } from "./Challenges.ts"
 import type { ChallengeCancelled, ChallengeClosed } from "./Challenges.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
+import { apiErrorWith } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
@@ -68,12 +69,7 @@ export const StakeRefusal = Schema.Literals([
 export type StakeRefusal = typeof StakeRefusal.Type
 
 /** 400: a rule of the pool. */
-export class StakeRefused extends Schema.Error<StakeRefused>("StakeRefused")(
-  { detail: Schema.String, code: StakeRefusal },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "StakeRefused"
-}
+export class StakeRefused extends apiErrorWith("StakeRefused", 400, { code: StakeRefusal }) {}
 
 export interface StakeSubmission {
   readonly agentId: AgentId

@@ -6,7 +6,7 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { AgentStatus } from "./agentStatus.ts"
 import { ClaimLink } from "./Claims.ts"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
@@ -174,28 +174,17 @@ export const SecretRotation = Schema.Struct({
 export type SecretRotation = typeof SecretRotation.Type
 
 /** 403: the last attempt failed; the agent must register again. */
-export class ChallengeLocked extends Schema.Error<ChallengeLocked>("ChallengeLocked")(
-  { detail: Schema.String, code: errorCode("challenge_locked") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "ChallengeLocked"
-}
+export class ChallengeLocked extends apiError("ChallengeLocked", 403, "challenge_locked") {}
 
 /** 400: the registration challenge has been passed already. */
-export class ChallengeAlreadyPassed extends Schema.Error<ChallengeAlreadyPassed>("ChallengeAlreadyPassed")(
-  { detail: Schema.String, code: errorCode("challenge_already_passed") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ChallengeAlreadyPassed"
-}
+export class ChallengeAlreadyPassed extends apiError(
+  "ChallengeAlreadyPassed",
+  400,
+  "challenge_already_passed"
+) {}
 
 /** 403: a secret is sent again only while no token was ever issued. */
-export class SecretAlreadyUsed extends Schema.Error<SecretAlreadyUsed>("SecretAlreadyUsed")(
-  { detail: Schema.String, code: errorCode("secret_already_used") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "SecretAlreadyUsed"
-}
+export class SecretAlreadyUsed extends apiError("SecretAlreadyUsed", 403, "secret_already_used") {}
 
 export class Registry extends Context.Service<
   Registry,

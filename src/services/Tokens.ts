@@ -5,7 +5,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { PresentedCredentials } from "./AgentCredentials.ts"
-import { errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import type { Scope } from "./Scopes.ts"
@@ -23,33 +23,17 @@ export interface Principal {
 }
 
 /** 401 on a request: no token, or one that is malformed, expired, forged or ended. */
-export class InvalidToken extends Schema.Error<InvalidToken>("InvalidToken")(
-  { detail: Schema.String, code: errorCode("invalid_token") },
-  { httpApiStatus: 401 }
-) {
-  readonly _tag = "InvalidToken"
-}
+export class InvalidToken extends apiError("InvalidToken", 401, "invalid_token") {}
 
 /** 403: an authentic token of the other site. */
-export class WrongSite extends Schema.Error<WrongSite>("WrongSite")(
-  { detail: Schema.String, code: errorCode("wrong_site") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "WrongSite"
-}
+export class WrongSite extends apiError("WrongSite", 403, "wrong_site") {}
 
 /** 401 at the token endpoint: unknown agent and bad secret are the same answer. */
-export class InvalidClient extends Schema.Error<InvalidClient>("InvalidClient")(
-  {
-    detail: Schema.String,
-    code: errorCode("invalid_client"),
-    error: errorCode("invalid_client"),
-    error_description: Schema.String
-  },
-  { httpApiStatus: 401 }
-) {
-  readonly _tag = "InvalidClient"
-}
+export class InvalidClient extends apiErrorWith("InvalidClient", 401, {
+  code: errorCode("invalid_client"),
+  error: errorCode("invalid_client"),
+  error_description: Schema.String
+}) {}
 
 const refusal = {
   detail: Schema.String,
@@ -58,28 +42,22 @@ const refusal = {
 }
 
 /** 403 at the token endpoint: the registration challenge has not been passed. */
-export class ChallengePending extends Schema.Error<ChallengePending>("ChallengePending")(
-  { ...refusal, code: errorCode("challenge_pending") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "ChallengePending"
-}
+export class ChallengePending extends apiErrorWith("ChallengePending", 403, {
+  ...refusal,
+  code: errorCode("challenge_pending")
+}) {}
 
 /** 403 at the token endpoint: the grace window has ended and the agent is unclaimed. */
-export class IssuancePaused extends Schema.Error<IssuancePaused>("IssuancePaused")(
-  { ...refusal, code: errorCode("issuance_paused") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "IssuancePaused"
-}
+export class IssuancePaused extends apiErrorWith("IssuancePaused", 403, {
+  ...refusal,
+  code: errorCode("issuance_paused")
+}) {}
 
 /** 403: an administrator has suspended the agent. */
-export class AgentSuspended extends Schema.Error<AgentSuspended>("AgentSuspended")(
-  { ...refusal, code: errorCode("agent_suspended") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "AgentSuspended"
-}
+export class AgentSuspended extends apiErrorWith("AgentSuspended", 403, {
+  ...refusal,
+  code: errorCode("agent_suspended")
+}) {}
 
 /** The token endpoint's answer. */
 export const IssuedToken = Schema.Struct({

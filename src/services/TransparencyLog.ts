@@ -5,7 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
 
@@ -35,24 +35,13 @@ export const ChallengeEntry = Schema.Struct({
 export type ChallengeEntry = typeof ChallengeEntry.Type
 
 /** 404: nothing has been published yet. */
-export class LogEmpty extends Schema.Error<LogEmpty>("LogEmpty")(
-  { detail: Schema.String, code: errorCode("log_empty") },
-  { httpApiStatus: 404 }
-) {
-  readonly _tag = "LogEmpty"
-}
+export class LogEmpty extends apiError("LogEmpty", 404, "log_empty") {}
 
 /** 409: no published checkpoint covers it yet. Waiting `retry_after` seconds is usually enough. */
-export class NotSequenced extends Schema.Error<NotSequenced>("NotSequenced")(
-  {
-    detail: Schema.String,
-    code: errorCode("not_sequenced"),
-    retry_after: Schema.Int.annotate({ description: "seconds" })
-  },
-  { httpApiStatus: 409 }
-) {
-  readonly _tag = "NotSequenced"
-}
+export class NotSequenced extends apiErrorWith("NotSequenced", 409, {
+  code: errorCode("not_sequenced"),
+  retry_after: Schema.Int.annotate({ description: "seconds" })
+}) {}
 
 export class TransparencyLog extends Context.Service<
   TransparencyLog,

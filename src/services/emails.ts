@@ -3,7 +3,7 @@
  * mail header could be made to say does not parse as one.
  */
 import { Option, Schema, SchemaTransformation } from "effect"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 
 /** RFC 5322's dot-atom, of which RFC 5321 allows 64 characters. */
 const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/u
@@ -84,12 +84,7 @@ export const domainsIn = (text: string): Option.Option<ReadonlySet<string>> => {
 }
 
 /** 400: no new account for an address of a disposable domain (`AUSPEX_DISPOSABLE_DOMAINS`). */
-export class DisposableAddress extends Schema.Error<DisposableAddress>("DisposableAddress")(
-  { detail: Schema.String, code: errorCode("disposable_address") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "DisposableAddress"
-
+export class DisposableAddress extends apiError("DisposableAddress", 400, "disposable_address") {
   static of(address: EmailAddress) {
     const domain = address.slice(address.indexOf("@") + 1)
     return new DisposableAddress({

@@ -8,13 +8,35 @@ import { Cause, Data, Effect, Schema } from "effect"
 export const errorCode = <const Code extends string>(code: Code) =>
   Schema.Literal(code).pipe(Schema.withConstructorDefault(Effect.succeed(code)))
 
-/** 404: nothing has this identifier. */
-export class NotFound extends Schema.Error<NotFound>("NotFound")(
-  { detail: Schema.String, code: errorCode("not_found") },
-  { httpApiStatus: 404 }
-) {
-  readonly _tag = "NotFound"
+type Failed<Tag extends string, Fields extends Schema.Struct.Fields> = {
+  readonly _tag: Tag
+  readonly detail: string
+} & Schema.Struct.Type<Fields>
+
+/** The class of an error that carries `fields`, its `code` among them, besides a `detail`. */
+export const apiErrorWith = <const Tag extends string, const Fields extends Schema.Struct.Fields>(
+  tag: Tag,
+  httpApiStatus: number,
+  fields: Fields
+) => {
+  const made = Schema.Error<Failed<Tag, Fields>, { readonly _tag: Tag }>(tag)(
+    { detail: Schema.String, ...fields },
+    { httpApiStatus }
+  )
+  // No field of the schema, for answers do not have it.
+  if (typeof made === "function") Object.assign(made.prototype, { _tag: tag })
+  return made
 }
+
+/** The class of an error with this status and code. */
+export const apiError = <const Tag extends string, const Code extends string>(
+  tag: Tag,
+  httpApiStatus: number,
+  code: Code
+) => apiErrorWith(tag, httpApiStatus, { code: errorCode(code) })
+
+/** 404: nothing has this identifier. */
+export class NotFound extends apiError("NotFound", 404, "not_found") {}
 
 /** One thing that is wrong with a request, by the path of the field. */
 export const FieldProblem = Schema.Struct({
@@ -24,12 +46,10 @@ export const FieldProblem = Schema.Struct({
 export type FieldProblem = typeof FieldProblem.Type
 
 /** 400: malformed JSON, or a field that is missing, of the wrong type or out of range; lists every one of them. */
-export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest")(
-  { detail: Schema.String, code: errorCode("invalid_request"), errors: Schema.Array(FieldProblem) },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "InvalidRequest"
-
+export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
+  code: errorCode("invalid_request"),
+  errors: Schema.Array(FieldProblem)
+}) {
   /** An error about one field. */
   static of(path: string, message: string): InvalidRequest {
     return new InvalidRequest({ detail: `${path}: ${message}`, errors: [{ path, message }] })

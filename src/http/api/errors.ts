@@ -1,58 +1,31 @@
 /** Errors of the transport itself, and how errors that carry headers are written. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { errorCode, FieldProblem } from "../../services/errors.ts"
+import { apiError, apiErrorWith, errorCode, FieldProblem } from "../../services/errors.ts"
 import { TooManyRequests } from "../../services/Limits.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 import { NotSequenced } from "../../services/TransparencyLog.ts"
 
 /** 401: no credential was sent. */
-export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
-  { detail: Schema.String, code: errorCode("unauthorized") },
-  { httpApiStatus: 401 }
-) {
-  readonly _tag = "Unauthorized"
-}
+export class Unauthorized extends apiError("Unauthorized", 401, "unauthorized") {}
 
 /** 400 at the token endpoint: another grant than client_credentials was asked for (RFC 6749 5.2). */
-export class UnsupportedGrantType extends Schema.Error<UnsupportedGrantType>("UnsupportedGrantType")(
-  { detail: Schema.String, code: errorCode("unsupported_grant_type"), errors: Schema.Array(FieldProblem) },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "UnsupportedGrantType"
-}
+export class UnsupportedGrantType extends apiErrorWith("UnsupportedGrantType", 400, {
+  code: errorCode("unsupported_grant_type"),
+  errors: Schema.Array(FieldProblem)
+}) {}
 
 /** 403: the endpoint needs a scope that the token does not hold. */
-export class MissingScope extends Schema.Error<MissingScope>("MissingScope")(
-  { detail: Schema.String, code: errorCode("missing_scope") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "MissingScope"
-}
+export class MissingScope extends apiError("MissingScope", 403, "missing_scope") {}
 
 /** 403: X-Agent-Id names another agent than the token. */
-export class AgentMismatch extends Schema.Error<AgentMismatch>("AgentMismatch")(
-  { detail: Schema.String, code: errorCode("agent_mismatch") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "AgentMismatch"
-}
+export class AgentMismatch extends apiError("AgentMismatch", 403, "agent_mismatch") {}
 
 /** 413 */
-export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(
-  { detail: Schema.String, code: errorCode("payload_too_large") },
-  { httpApiStatus: 413 }
-) {
-  readonly _tag = "PayloadTooLarge"
-}
+export class PayloadTooLarge extends apiError("PayloadTooLarge", 413, "payload_too_large") {}
 
 /** 415 */
-export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(
-  { detail: Schema.String, code: errorCode("unsupported_media_type") },
-  { httpApiStatus: 415 }
-) {
-  readonly _tag = "UnsupportedMediaType"
-}
+export class UnsupportedMediaType extends apiError("UnsupportedMediaType", 415, "unsupported_media_type") {}
 
 const { retry_after, ...tooMany } = TooManyRequests.fields
 

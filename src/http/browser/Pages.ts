@@ -3,10 +3,10 @@
  * and shows what goes wrong as a page.
  */
 import { randomBytes } from "node:crypto"
-import { Context, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Context, Effect, Layer, Option, Predicate } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
-import { errorCode } from "../../services/errors.ts"
+import { apiError } from "../../services/errors.ts"
 import { IdentityProvider } from "../../services/IdentityProvider.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Operators } from "../../services/Operators.ts"
@@ -25,12 +25,7 @@ import { refuse, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
 
 /** 403: a form that is not one of ours, or no longer. */
-class FormRefused extends Schema.Error<FormRefused>("FormRefused")(
-  { detail: Schema.String, code: errorCode("form_refused") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "FormRefused"
-}
+class FormRefused extends apiError("FormRefused", 403, "form_refused") {}
 
 /** Who looks at a page. */
 export interface Visitor {
