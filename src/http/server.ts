@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto"
 import type { ServerOptions } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Clock, Effect, Layer, Metric } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
-import type { HttpPlatform } from "effect/http"
+import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import * as discretion from "./discretion.ts"
@@ -37,7 +36,6 @@ import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
 import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
-import { beginsLean } from "./leanContext.ts"
 import * as PublicCache from "./PublicCache.ts"
 import * as sampling from "./sampling.ts"
 import * as UnidentifiedLimit from "./UnidentifiedLimit.ts"
@@ -89,13 +87,6 @@ const routes = Layer.mergeAll(
   edge.layer
 )
 
-/** What the routes ask for when a request comes. Ours is not there any more then (`beginsLean`), so it may be Effect's only. */
-type AskedForByRequests = HttpRouter.Request.Only<
-  "Requires" | "GlobalRequires",
-  Layer.Services<typeof routes>
->
-const leanRoutes: AskedForByRequests extends HttpPlatform.HttpPlatform ? typeof routes : never = routes
-
 /** A span is named by its route, so that a thousand challenges are one line in a trace view. */
 const spanNames = Layer.succeed(
   HttpMiddleware.SpanNameGenerator,
@@ -103,12 +94,11 @@ const spanNames = Layer.succeed(
 )
 
 /** Everything over HTTP; the server to listen with is provided by the composition root. */
-export const layer = HttpRouter.serve(leanRoutes, {
+export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
 }).pipe(
-  Layer.updateService(HttpServer.HttpServer, beginsLean),
   Layer.provide([spanNames, discretion.layer, sampling.layer]),
   Layer.provide(UnidentifiedLimit.layer)
 )

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Amendments } from "../../services/Amendments.ts"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
@@ -18,10 +18,9 @@ import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { longAnswer } from "../longAnswer.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "admin",
   Effect.fnUntraced(function* (handlers) {

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { AgentScopes } from "../../services/AgentScopes.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -6,10 +7,9 @@ import { pageOf } from "../../services/paging.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "agent",
   Effect.fnUntraced(function* (handlers) {

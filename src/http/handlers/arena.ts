@@ -1,12 +1,12 @@
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "arena",
   Effect.fnUntraced(function* (handlers) {

@@ -1,13 +1,13 @@
 import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
 import { allScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { documents } from "../routes.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "discovery",
   Effect.fnUntraced(function* (handlers) {

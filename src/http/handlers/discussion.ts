@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { Discussion } from "../../services/Discussion.ts"
 import type { PostKind } from "../../services/Discussion.ts"
 import { Events } from "../../services/Events.ts"
@@ -6,12 +7,11 @@ import { pageOf } from "../../services/paging.ts"
 import { allows } from "../../services/Scopes.ts"
 import { spaceList } from "../../services/spaces.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { needsOfPost } from "../api/discussion.ts"
 import { MissingScope } from "../api/errors.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const publicReads = leanGroup(
+export const publicReads = HttpApiBuilder.group(
   Api,
   "publicDiscussion",
   Effect.fnUntraced(function* (handlers) {
@@ -25,7 +25,7 @@ export const publicReads = leanGroup(
   })
 )
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "discussion",
   Effect.fnUntraced(function* (handlers) {

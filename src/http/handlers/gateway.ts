@@ -1,13 +1,12 @@
 import { Effect, Layer } from "effect"
-import { HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { GatewayUsage } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-const keys = leanGroup(
+const keys = HttpApiBuilder.group(
   Api,
   "gateway",
   Effect.fnUntraced(function* (handlers) {
@@ -28,7 +27,7 @@ const keys = leanGroup(
   })
 )
 
-const usage = leanGroup(
+const usage = HttpApiBuilder.group(
   Api,
   "gatewayUsage",
   Effect.fnUntraced(function* (handlers) {

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 
 /** The answers, which the listener for operations gives as well. */
 export const live = HttpServerResponse.jsonUnsafe({ status: "live" })
@@ -12,7 +12,7 @@ export const ready = ({ readiness }: Health["Service"]) =>
     HttpServerResponse.jsonUnsafe(found, { status: found.status === "ready" ? 200 : 503 })
   )
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "health",
   Effect.fnUntraced(function* (handlers) {

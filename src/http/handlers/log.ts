@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { TransparencyLog } from "../../services/TransparencyLog.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 
 /** A file to keep, as the specification of proofs names it. */
 const proofFile = (name: string) => (text: string) =>
@@ -11,7 +11,7 @@ const proofFile = (name: string) => (text: string) =>
     headers: { "content-disposition": `attachment; filename="${name.toLowerCase()}.tlog-proof"` }
   })
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "log",
   Effect.fnUntraced(function* (handlers) {

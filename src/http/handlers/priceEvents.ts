@@ -1,11 +1,11 @@
 import { Arenas } from "../../services/Arenas.ts"
 import { DateTime, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "priceEvents",
   Effect.fnUntraced(function* (handlers) {

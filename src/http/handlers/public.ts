@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
@@ -7,9 +8,8 @@ import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "public",
   Effect.fnUntraced(function* (handlers) {

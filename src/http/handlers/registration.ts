@@ -1,11 +1,10 @@
 import { Effect } from "effect"
-import { HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { AgentCredentials } from "../../services/AgentCredentials.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { presented, presentedForToken } from "../clientAuthentication.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 
@@ -13,7 +12,7 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 const unstored = <A>(body: A) =>
   HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "registration",
   Effect.fnUntraced(function* (handlers) {

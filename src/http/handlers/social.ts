@@ -1,14 +1,14 @@
 import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
 import { ActionHistory } from "../../services/ActionHistory.ts"
 import { Feed } from "../../services/Feed.ts"
 import { Follows } from "../../services/Follows.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Profiles } from "../../services/Profiles.ts"
 import { Api } from "../api/Api.ts"
-import { leanGroup } from "../leanGroup.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const layer = leanGroup(
+export const layer = HttpApiBuilder.group(
   Api,
   "social",
   Effect.fnUntraced(function* (handlers) {

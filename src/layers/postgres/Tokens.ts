@@ -1,17 +1,5 @@
 /** Tokens as HS256 JWTs; who may have one, and whose have been ended, by PostgreSQL. */
-import {
-  Array as Arr,
-  Cache,
-  Clock,
-  Context,
-  DateTime,
-  Duration,
-  Effect,
-  Exit,
-  Layer,
-  Option,
-  Schema
-} from "effect"
+import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { SignJWT } from "jose"
@@ -110,8 +98,7 @@ const make = Effect.gen(function* () {
     yield* naturalBatch.make({ run: standings, largest: largestStandingBatch }),
     // What could not be read is read again, or an outage would outlive itself.
     { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
-    // A cache copies the context that it was made in for each lookup, and that of all services is large.
-  ).pipe(Effect.updateContext<never, never>(() => Context.empty()))
+  )
 
   const hasEnded = (row: Option.Option<typeof StandingRow.Type>, epoch: number): boolean =>
     Option.isNone(row) || row.value.suspended || row.value.token_epoch !== epoch
