@@ -34,9 +34,8 @@ import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
 import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
-import * as conditional from "./middleware/publicReads.ts"
 import * as requestBody from "./middleware/requestBody.ts"
-import * as PublicCache from "./PublicCache.ts"
+import * as httpCaching from "./httpCaching.ts"
 import * as sampling from "./sampling.ts"
 import * as UnidentifiedLimit from "./UnidentifiedLimit.ts"
 import { Health } from "../services/Health.ts"
@@ -66,18 +65,18 @@ const handlers = Layer.mergeAll(
     gatewayAuthentication.layer,
     limits.byAddress,
     limits.byAgent,
-    conditional.layer,
+    httpCaching.publicReads,
     requestBody.layer,
     idempotency.layer
   ]),
-  Layer.provide(PublicCache.layer)
+  Layer.provide(httpCaching.layer)
 )
 
 const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers))
 
 const routes = Layer.mergeAll(
   api,
-  pages.layer.pipe(Layer.provide(PublicCache.layer)),
+  pages.layer.pipe(Layer.provide(httpCaching.layer)),
   payments.layer,
   tiles.layer,
   timeStamps.layer,
@@ -98,10 +97,7 @@ export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
-}).pipe(
-  Layer.provide([spanNames, discretion.layer, sampling.layer]),
-  Layer.provide(UnidentifiedLimit.layer)
-)
+}).pipe(Layer.provide([spanNames, discretion.layer, sampling.layer]), Layer.provide(UnidentifiedLimit.layer))
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(

@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
-import { tagged, unlessKnown } from "./conditional.ts"
+import { notModified, withEtag } from "./httpCaching.ts"
 
 type Coding = "br" | "gzip"
 
@@ -49,7 +49,7 @@ interface Document {
 }
 
 const answerOf = ({ contentType, headers }: Document, bytes: Uint8Array, more = {}) =>
-  tagged(HttpServerResponse.uint8Array(bytes, { contentType }), {
+  withEtag(HttpServerResponse.uint8Array(bytes, { contentType }), {
     ...headers,
     vary: "accept-encoding",
     ...more
@@ -81,5 +81,5 @@ export const staticDocument = Effect.fnUntraced(function* (make: Effect.Effect<D
     return coding === "br" ? br : gz
   }
   return (request: HttpServerRequest.HttpServerRequest) =>
-    Effect.map(formFor(request), (response) => unlessKnown(request, response))
+    Effect.map(formFor(request), (response) => notModified(request, response))
 })

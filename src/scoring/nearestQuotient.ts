@@ -1,14 +1,5 @@
 import type { BigDecimal } from "effect"
 
-const largestExact = BigInt(Number.MAX_SAFE_INTEGER)
-
-/** Two integers that doubles hold exactly divide to the nearest double (IEEE 754). */
-const divideExact = ({ scale, value }: BigDecimal.BigDecimal, denominator: bigint): number | undefined => {
-  const under = scale >= 0 && scale < 16 ? Number(denominator) * 10 ** scale : Infinity
-  const isExact = under <= Number.MAX_SAFE_INTEGER && value <= largestExact && value >= -largestExact
-  return isExact ? Number(value) / under : undefined
-}
-
 /** More than the 53 of a double, so that the last one only says that something is left. */
 const bits = 64
 
@@ -25,8 +16,6 @@ const tenTo = (exponent: number): bigint => 10n ** BigInt(exponent)
  */
 export const nearestQuotient = (numerator: BigDecimal.BigDecimal, denominator: bigint): number => {
   if (numerator.value === 0n) return 0
-  const divided = divideExact(numerator, denominator)
-  if (divided !== undefined) return divided
   const { scale } = numerator
   const value = numerator.value < 0n ? -numerator.value : numerator.value
   const over = scale < 0 ? value * tenTo(-scale) : value

@@ -11,10 +11,9 @@ import { IdentityProvider } from "../../services/IdentityProvider.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Operators } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
-import { keptFor, keptUnder, tagged, unlessKnown } from "../conditional.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
-import { PublicCache } from "../PublicCache.ts"
+import { cacheControl, notModified, PublicCache, withEtag } from "../httpCaching.ts"
 import { formTokenField } from "../pages/layout.ts"
 import type { Frame } from "../pages/layout.ts"
 import { cookiesOf } from "./cookies.ts"
@@ -88,7 +87,7 @@ const make = Effect.gen(function* () {
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
   const everybody: Frame = { at: site.at, operator: null, formToken: "", providerName }
-  const kept = { "cache-control": keptFor(publicCache) }
+  const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -162,14 +161,8 @@ const make = Effect.gen(function* () {
     served(() =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const context = yield* Effect.context<R>()
-        const made = page(everybody).pipe(
-          Effect.map((response) => tagged(response, kept)),
-          Effect.provideContext(context)
-        )
-        const key = keptUnder(request.url, parameters)
-        const response = yield* key === undefined ? made : cache.get(key, made)
-        return unlessKnown(request, response)
+        const made = Effect.map(page(everybody), (response) => withEtag(response, kept))
+        return notModified(request, yield* cache.get(request.url, parameters, made))
       })
     )
 

@@ -12,14 +12,12 @@ import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
 import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./scoring/calibration.ts"
-import { noFigures, published } from "./scoring/figures.ts"
-import { keptSums } from "./scoring/keptSums.ts"
+import { keptSums, KeptSums, noFigures, published } from "./scoring/figures.ts"
 import { makeSettleDue } from "./scoring/settlement.ts"
 import { iso } from "./wire.ts"
 
 const StandingRow = Schema.Struct({
-  sums: Schema.String,
-  scored: Schema.Int,
+  ...KeptSums.fields,
   agent_id: AgentId,
   agent_name: Schema.String,
   model_provider: Schema.NullOr(Schema.String),
@@ -32,7 +30,7 @@ const StandingRow = Schema.Struct({
 
 const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
 const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
-const BoardFigures = Schema.Struct({ sums: Schema.String, board: Schema.String })
+const BoardFigures = Schema.Struct({ ...KeptSums.fields, board: Schema.String })
 const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
 
 const isCategory = Schema.is(Category)
@@ -102,7 +100,7 @@ const make = Effect.gen(function* () {
     const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
     if (after === null) return yield* invalidCursor()
     const rows = yield* standings(sql`
-      select ${keptSums(sql)} as sums, f.scored, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+      select ${keptSums(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_figures f join agents a on a.id = f.agent_id
@@ -135,7 +133,7 @@ const make = Effect.gen(function* () {
         model_name: row.model_name,
         status: row.verified ? ("verified" as const) : ("unverified" as const),
         verified: row.verified,
-        ...published(row.sums)
+        ...published(row)
       })),
       total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
       category: category ?? null,
@@ -155,7 +153,7 @@ const make = Effect.gen(function* () {
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const boards = yield* boardFigures(sql`
-      select ${keptSums(sql)} as sums, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
+      select ${keptSums(sql)}, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
@@ -183,14 +181,12 @@ const make = Effect.gen(function* () {
         agent_id: AgentId.make(agentId),
         agent_name: agent.value.name,
         verified: agent.value.verified,
-        overall: overall === undefined ? noFigures : published(overall.sums),
+        overall: overall === undefined ? noFigures : published(overall),
         categories: boards.flatMap((row) =>
-          isCategory(row.board) ? [{ category: row.board, ...published(row.sums) }] : []
+          isCategory(row.board) ? [{ category: row.board, ...published(row) }] : []
         ),
         targets: boards.flatMap((row) =>
-          row.board === "global" || isCategory(row.board)
-            ? []
-            : [{ target: row.board, ...published(row.sums) }]
+          row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...published(row) }]
         ),
         predictions: items,
         next_cursor

@@ -1,10 +1,10 @@
 /** Every service as PostgreSQL implements it. */
 import { Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../Cursors.ts"
 import * as ActionHistory from "./ActionHistory.ts"
-import * as PooledRandom from "../pooledRandom.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
 import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
@@ -71,7 +71,7 @@ const foundations = Layer.mergeAll(
   Targets.layer,
   TransparencyLog.layer,
   RubricJudge.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogKeeper.layer, PooledRandom.layer)))
+).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogKeeper.layer, SecureRandom.layerWebCrypto)))
 
 const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)

@@ -3,9 +3,51 @@ import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
-import { twelveDigits } from "../../../scoring/twelveDigits.ts"
+import type { Figures } from "../../../scoring/figures.ts"
 import { at, one } from "../query.ts"
-import { figuresOf } from "./keptSums.ts"
+
+/** The sums that are kept of an agent on a board, as columns of a row of `agent_figures f`. */
+export const keptSums = (sql: SqlClient.SqlClient) =>
+  sql.literal(`
+    f.last_day, f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.day_count,
+    f.day_sum, f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq::float8 as sum_day_count_sq`)
+
+export const KeptSums = Schema.Struct({
+  last_day: Schema.String,
+  scored: Schema.Int,
+  score_sum: Schema.BigDecimalFromString,
+  binary_scored: Schema.Int,
+  correct: Schema.Int,
+  brier_sum: Schema.BigDecimalFromString,
+  skill_count: Schema.Int,
+  skill_sum: Schema.BigDecimalFromString,
+  day_count: Schema.Int,
+  day_sum: Schema.BigDecimalFromString,
+  days: Schema.Int,
+  sum_day_sq: Schema.BigDecimalFromString,
+  sum_day_cross: Schema.BigDecimalFromString,
+  sum_day_count_sq: Schema.Int
+})
+
+const figuresOf = (row: typeof KeptSums.Type): Figures => ({
+  lastDay: row.last_day,
+  scoredCount: row.scored,
+  scoreSum: row.score_sum,
+  binaryCount: row.binary_scored,
+  correctCount: row.correct,
+  brierSum: row.brier_sum,
+  skillCount: row.skill_count,
+  skillSum: row.skill_sum,
+  dayCount: row.day_count,
+  daySum: row.day_sum,
+  days: row.days,
+  sumDaySq: row.sum_day_sq,
+  sumDayCross: row.sum_day_cross,
+  sumDayCountSq: row.sum_day_count_sq
+})
+
+/** A square root in doubles leaves noise in the last digits (19.999999999999996), which no figure means. */
+const twelveDigits = (figure: number): number => Number(figure.toPrecision(12))
 
 /** What is published of an agent that nothing was scored of. */
 export const noFigures = {
@@ -19,8 +61,8 @@ export const noFigures = {
 }
 
 /** What is published of kept sums. Quotients of exact sums are the nearest doubles and stay as they are. */
-export const published = (sums: string) => {
-  const figures = figuresOf(sums)
+export const published = (row: typeof KeptSums.Type) => {
+  const figures = figuresOf(row)
   const interval = scoreCi95(figures)
   const brier = brierIndex(figures)
   return {

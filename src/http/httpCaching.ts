@@ -1,0 +1,186 @@
+/**
+ * HTTP caching of what everybody reads: ETags, conditional requests, and answers that are made once a second for all who
+ * ask. What an administrator changes on this replica is seen at once.
+ */
+import { hash } from "node:crypto"
+import { Cache, Context, Duration, Effect, Exit, Layer, SchemaAST } from "effect"
+import type { Schema } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isUuid } from "../services/identifiers.ts"
+import { Settings } from "../services/Settings.ts"
+import { KeptForAll } from "./middleware/annotations.ts"
+import { PublicRead } from "./middleware/definitions.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+/** The `cache-control` of what is made anew after so long. */
+export const cacheControl = (publicCache: Duration.Duration): string => {
+  const seconds = Math.floor(Duration.toSeconds(publicCache))
+  return seconds > 0 ? `public, max-age=${seconds}` : "no-cache"
+}
+
+const etagOf = (body: Uint8Array): string => `"${hash("sha256", body, "base64url").slice(0, 22)}"`
+
+/** A whole answer with its ETag and these headers; any other answer as it is. */
+export const withEtag = (response: Response, headers: Readonly<Record<string, string>>): Response =>
+  response.status === 200 && response.body._tag === "Uint8Array"
+    ? HttpServerResponse.setHeaders(response, { ...headers, etag: etagOf(response.body.body) })
+    : response
+
+/** RFC 9110 13.1.2: any of a list, compared weakly, or `*`. */
+const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  ifNoneMatch !== undefined &&
+  ifNoneMatch
+    .split(",")
+    .map((tag) => tag.trim())
+    .some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag)
+
+const bodyHeaders: ReadonlySet<string> = new Set(["content-type", "content-length", "content-encoding"])
+
+/**
+ * 304 for a client that has the response already, else the response. A 304 repeats all other headers, for they replace
+ * those that the client has stored (RFC 9111 3.2).
+ */
+export const notModified = (request: Request, response: Response): Response => {
+  const { etag } = response.headers
+  if (etag === undefined || !matches(request.headers["if-none-match"], etag)) return response
+  const headers = Object.entries(response.headers).filter(([name]) => !bodyHeaders.has(name))
+  return HttpServerResponse.empty({ status: 304, headers: Object.fromEntries(headers) })
+}
+
+/** A longer value of a known parameter would not be a cursor of ours either. */
+const maxValueLength = 1000
+
+/** A segment of a path in one spelling, of many that are percent-encoded or in capitals. */
+const normalSegment = (segment: string): string => {
+  const text = decodeURIComponent(segment)
+  return encodeURIComponent(isUuid(text) ? text.toLowerCase() : text)
+}
+
+/**
+ * The path and the parameters that an answer depends on, in one order and one spelling, so that what is added to an address
+ * does not have it made anew. Undefined: not to be cached.
+ */
+const keyOf = (url: string, parameters: ReadonlyArray<string>): string | undefined => {
+  const [path = "", ...rest] = url.split("?")
+  const given = new URLSearchParams(rest.join("?"))
+  const known = parameters.flatMap((name) =>
+    given.getAll(name).map((value): [string, string] => [name, value])
+  )
+  if (known.some(([, value]) => value.length > maxValueLength)) return undefined
+  try {
+    return `${path.split("/").map(normalSegment).join("/")}?${new URLSearchParams(known)}`
+  } catch {
+    return undefined
+  }
+}
+
+export class PublicCache extends Context.Service<
+  PublicCache,
+  {
+    /** The cached answer to this address, which depends on these parameters, or the one that `make` makes. Failures are not cached. */
+    readonly get: <E, R>(
+      url: string,
+      parameters: ReadonlyArray<string>,
+      make: Effect.Effect<Response, E, R>
+    ) => Effect.Effect<Response, E, R>
+    readonly clear: Effect.Effect<void>
+  }
+>()("auspex/http/PublicCache") {}
+
+/** How whoever asks first makes the answer. */
+class Maker extends Context.Service<Maker, Effect.Effect<Response, unknown>>()("auspex/http/Maker") {}
+
+/** The answers read longest ago are dropped first. One answer may have megabytes: the results of a challenge with its reasonings. */
+const maxAnswers = 100
+const maxBytes = 64 * 1024 * 1024
+
+const sizeOf = ({ body }: Response): number =>
+  body._tag === "Uint8Array" ? body.body.byteLength : Number.POSITIVE_INFINITY
+
+export const layer = Layer.effect(
+  PublicCache,
+  Effect.gen(function* () {
+    const { publicCache } = yield* Settings
+    const answers: Cache.Cache<string, Response, unknown, Maker> = yield* Cache.makeWith<
+      string,
+      Response,
+      unknown,
+      Maker,
+      "lookup"
+    >(() => Effect.flatMap(Maker, (make) => make).pipe(Effect.tap((response) => makeRoom(response))), {
+      capacity: maxAnswers,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? publicCache : Duration.zero),
+      requireServicesAt: "lookup"
+    })
+
+    /** Expired answers count, too: the cache holds on to them. */
+    const makeRoom = Effect.fnUntraced(function* (response: Response) {
+      const cached = [...(yield* Cache.entries(answers))]
+      let bytes = cached.reduce((sum, [, each]) => sum + sizeOf(each), sizeOf(response))
+      for (const [key, each] of cached) {
+        if (bytes <= maxBytes) return
+        bytes -= sizeOf(each)
+        yield* Cache.invalidate(answers, key)
+      }
+    })
+
+    const cached = (key: string, make: Effect.Effect<Response, unknown>) =>
+      Cache.get(answers, key).pipe(
+        Effect.provideService(Maker, make),
+        // An entry without time to live would stay until its room is needed.
+        Effect.tap((response) =>
+          sizeOf(response) <= maxBytes ? Effect.void : Cache.invalidate(answers, key)
+        ),
+        Effect.tapError(() => Cache.invalidate(answers, key))
+      )
+
+    return PublicCache.of({
+      get: <E, R>(
+        url: string,
+        parameters: ReadonlyArray<string>,
+        make: Effect.Effect<Response, E, R>
+      ): Effect.Effect<Response, E, R> => {
+        const key = Duration.isZero(publicCache) ? undefined : keyOf(url, parameters)
+        if (key === undefined) return make
+        return Effect.contextWith((context: Context.Context<R>) => {
+          // The failures of an address are those of the `make` that it is asked with.
+          return cached(key, Effect.provideContext(make, context)) as Effect.Effect<Response, E>
+        })
+      },
+      clear: Cache.invalidateAll(answers)
+    })
+  })
+)
+
+/** The parameters that an endpoint's answer depends on. */
+const parametersOf = (query: Schema.Top | undefined): ReadonlyArray<string> =>
+  query !== undefined && SchemaAST.isObjects(query.ast)
+    ? query.ast.propertySignatures.map(({ name }) => String(name))
+    : []
+
+/** The middleware of public reads. */
+export const publicReads = Layer.effect(
+  PublicRead,
+  Effect.gen(function* () {
+    const { publicCache } = yield* Settings
+    const cache = yield* PublicCache
+    const headers = {
+      "cache-control": cacheControl(publicCache),
+      // Whoever asks: a cache in between keeps one answer for all.
+      "access-control-allow-origin": "*"
+    }
+
+    return PublicRead.of(
+      Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const made = Effect.map(httpEffect, (response) => withEtag(response, headers))
+        const response = yield* Context.get(endpoint.annotations, KeptForAll)
+          ? cache.get(request.url, parametersOf(endpoint.query), made)
+          : made
+        return notModified(request, response)
+      })
+    )
+  })
+)
