@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../../src/layers/postgres/BackgroundClient.ts"
-import * as naturalBatch from "../../src/layers/postgres/naturalBatch.ts"
+import * as RequestBatcher from "../../src/layers/postgres/RequestBatcher.ts"
 import { many, one, orDefect, run, transaction } from "../../src/layers/postgres/query.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { times } from "../support/atOnce.ts"
@@ -143,8 +143,8 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
   it.effect("of a batch answers everybody in it", () =>
     Effect.gen(function* () {
       yield* fresh
-      const ask = yield* naturalBatch.make({
-        largest: 10,
+      const ask = yield* RequestBatcher.make({
+        maxSize: 10,
         run: (items: ReadonlyArray<number>, client) =>
           Effect.as(
             run(client`select conflict('40P01', 2)`),

@@ -1,9 +1,7 @@
-/**
- * Posts and likes that arrive together are written by one statement, and the figures they move by one update of each: a
- * discussion that everybody takes part in has no row that everybody waits for.
- */
+/** Posts, replies and likes, each written with the counts that it moves by one statement. */
 import { DateTime, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
 import { Discussion } from "../../services/Discussion.ts"
 import type { LikeOf, NewPost } from "../../services/Discussion.ts"
 import { CommentId, EventId, isUuid } from "../../services/identifiers.ts"
@@ -14,9 +12,7 @@ import { hotSpan } from "../hotSpan.ts"
 import { tokenHeaders } from "../tokenKeys.ts"
 import { makeInteractionContext } from "./discussion/context.ts"
 import { giveLikes, LikeOutcome, takeLikes } from "./discussion/likes.ts"
-import type { LikeItem } from "./discussion/likes.ts"
 import { PostOutcome, recordPosts } from "./discussion/posts.ts"
-import type { PostItem } from "./discussion/posts.ts"
 import { makeReads } from "./discussion/reads.ts"
 import {
   ownPost,
@@ -25,8 +21,7 @@ import {
   unknownEvent,
   unknownPost
 } from "./discussion/refusals.ts"
-import * as naturalBatch from "./naturalBatch.ts"
-import { many, run } from "./query.ts"
+import { one, run } from "./query.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
@@ -35,29 +30,12 @@ interface Draft extends Omit<NewPost, "news_id"> {
 }
 
 const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const headers = tokenHeaders(settings)
-  const postOutcomes = many(PostOutcome)
-  const likeOutcomes = many(LikeOutcome)
-  const largest = settings.largestBatch
-
-  const record = yield* naturalBatch.make({
-    run: (items: ReadonlyArray<PostItem>, client) => postOutcomes(recordPosts(client, items)),
-    largest
-  })
-  const give = yield* naturalBatch.make({
-    run: (items: ReadonlyArray<LikeItem>, client) => likeOutcomes(giveLikes(client, items)),
-    largest
-  })
-  const take = yield* naturalBatch.make({
-    run: (items: ReadonlyArray<LikeItem>, client) =>
-      Effect.as(
-        run(takeLikes(client, items)),
-        items.map(() => undefined)
-      ),
-    largest
-  })
+  const postOutcome = one(PostOutcome)
+  const likeOutcome = one(LikeOutcome)
 
   const publish = Effect.fnUntraced(function* (draft: Draft) {
     const parentId = draft.parent_comment_id ?? null
@@ -66,15 +44,19 @@ const make = Effect.gen(function* () {
     const id = CommentId.make(yield* random.uuidV7())
     const content = redactSecrets(draft.content, headers)
     const space = draft.space_id ?? null
-    const { event_id, outcome } = yield* record({
-      id,
-      agentId: draft.agentId,
-      eventId: draft.news_id,
-      parentId,
-      space,
-      content,
-      createdAt
-    })
+    const { event_id, outcome } = yield* postOutcome(
+      recordPosts(sql, [
+        {
+          id,
+          agentId: draft.agentId,
+          eventId: draft.news_id,
+          parentId,
+          space,
+          content,
+          createdAt
+        }
+      ])
+    )
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
     yield* Effect.annotateCurrentSpan({ "post.outcome": outcome })
     if (outcome === "unknown_event") return yield* unknownEvent(draft.news_id ?? "")
@@ -113,13 +95,13 @@ const make = Effect.gen(function* () {
 
   const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* (wanted) {
     if (!isUuid(wanted.id)) return yield* unknownPost(wanted.kind, wanted.id)
-    const { outcome } = yield* give(yield* itemOf(wanted))
+    const { outcome } = yield* likeOutcome(giveLikes(sql, [yield* itemOf(wanted)]))
     if (outcome === "unknown") return yield* unknownPost(wanted.kind, wanted.id)
     if (outcome === "own_post") return yield* ownPost()
   }, hotSpan("Discussion.like"))
 
   const unlike: Discussion["Service"]["unlike"] = Effect.fnUntraced(function* (wanted) {
-    if (isUuid(wanted.id)) yield* take(yield* itemOf(wanted))
+    if (isUuid(wanted.id)) yield* run(takeLikes(sql, [yield* itemOf(wanted)]))
   }, hotSpan("Discussion.unlike"))
 
   return Discussion.of({

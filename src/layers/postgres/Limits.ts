@@ -11,7 +11,7 @@ import type { LimitName } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { Counts, locate, retryAfter, weight } from "./limitWindows.ts"
 import type { Moment, Taken, Use } from "./limitWindows.ts"
-import * as naturalBatch from "./naturalBatch.ts"
+import * as RequestBatcher from "./RequestBatcher.ts"
 import { at, column, many, run } from "./query.ts"
 
 const what: Record<LimitName, string> = {
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const takeOne = yield* naturalBatch.make({ run: takeAll, largest: settings.largestBatch })
+  const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.largestBatch })
 
   const read = ({ bucket, key }: Moment) =>
     rows(sql`

@@ -9,7 +9,7 @@ import { Settings } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "./arenas/countSteps.ts"
 import { unknownChallenge } from "./arenas/unknownChallenge.ts"
-import * as naturalBatch from "./naturalBatch.ts"
+import * as RequestBatcher from "./RequestBatcher.ts"
 import { refusal } from "./pools/refusals.ts"
 import { awaitAccount } from "./pools/statements.ts"
 import type { StakeItem } from "./pools/statements.ts"
@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const oddsRow = maybe(OddsRow)
-  const takeOnce = yield* naturalBatch.make({ run: yield* makeTakeStakes, largest: settings.largestBatch })
+  const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.largestBatch })
   const waiting = yield* Semaphore.make(mostWaiting)
 
   /** One whose account another transaction holds waits for that by itself, not in a batch, and holds no pool meanwhile. */

@@ -23,7 +23,7 @@ import { hotSpan } from "../hotSpan.ts"
 import * as tokenKeys from "../tokenKeys.ts"
 import { requestedScopesColumn } from "./AgentScopes.ts"
 import { statusAt } from "./agentStanding.ts"
-import * as naturalBatch from "./naturalBatch.ts"
+import * as RequestBatcher from "./RequestBatcher.ts"
 import { at, column, many, maybe, orDefect } from "./query.ts"
 
 /** How long a verified token may outlive the end of its agent's tokens; the specification allows 5 s. */
@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
   })
 
   const standing = yield* Cache.makeWith(
-    yield* naturalBatch.make({ run: standings, largest: largestStandingBatch }),
+    yield* RequestBatcher.make({ run: standings, maxSize: largestStandingBatch }),
     // What could not be read is read again, or an outage would outlive itself.
     { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
   )

@@ -29,7 +29,7 @@ import { ScopeNotSubscribed } from "../../../services/PriceEvents.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 import { queueId } from "../log/queueId.ts"
-import * as naturalBatch from "../naturalBatch.ts"
+import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, decimal, orDefect, rowsOf } from "../query.ts"
 import { scoringScale } from "./macroRows.ts"
 import { unknownChallenge } from "./unknownChallenge.ts"
@@ -326,10 +326,10 @@ export const makeRecordPrediction = Effect.gen(function* () {
       orDefect
     )
 
-  const submit = yield* naturalBatch.make({
+  const submit = yield* RequestBatcher.make({
     run: recordAll,
     exclusive: (item: NewRecord) => item.agentId,
-    largest: settings.largestBatch
+    maxSize: settings.largestBatch
   })
 
   return Effect.fnUntraced(function* (

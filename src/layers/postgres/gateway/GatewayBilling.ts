@@ -13,7 +13,7 @@ import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../servi
 import { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { hotSpan } from "../../hotSpan.ts"
-import * as naturalBatch from "../naturalBatch.ts"
+import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, column, many, maybe, run } from "../query.ts"
 import { makeReserve } from "./reserve.ts"
 import { recordFree, settle as settleAll } from "./settle.ts"
@@ -47,10 +47,10 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const abandoned = many(Abandoned)
   const funds = maybe(Funds)
-  const largest = settings.largestBatch
-  const reserveOne = yield* naturalBatch.make({ run: makeReserve(), largest, accompanied: 0 })
-  const settleOne = yield* naturalBatch.make({ run: settleAll, largest, accompanied: 0 })
-  const recordOne = yield* naturalBatch.make({ run: recordFree, largest })
+  const maxSize = settings.largestBatch
+  const reserveOne = yield* RequestBatcher.make({ run: makeReserve(), maxSize })
+  const settleOne = yield* RequestBatcher.make({ run: settleAll, maxSize })
+  const recordOne = yield* RequestBatcher.make({ run: recordFree, maxSize })
 
   const covers: GatewayBilling["Service"]["covers"] = Effect.fn("GatewayBilling.covers")(function* (
     { agentId, keyId },

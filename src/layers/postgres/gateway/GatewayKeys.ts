@@ -20,7 +20,7 @@ import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
-import * as naturalBatch from "../naturalBatch.ts"
+import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, column, many, maybe, one, run, transaction } from "../query.ts"
 import { iso } from "../wire.ts"
 import { disabledReason, Standing, standingColumns } from "./standing.ts"
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   })
 
   const found = yield* Cache.makeWith(
-    yield* naturalBatch.make({ run: lookUp, largest: settings.largestBatch }),
+    yield* RequestBatcher.make({ run: lookUp, maxSize: settings.largestBatch }),
     {
       capacity: keyCapacity,
       // What nobody has is not remembered, nor is an outage.

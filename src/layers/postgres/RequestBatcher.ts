@@ -1,0 +1,121 @@
+/**
+ * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is
+ * sent immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one
+ * statement serves many requests. After 10 ms a second statement goes beside the first, so that one that waits for a lock
+ * holds up nobody for long; there is never a third.
+ *
+ * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
+ */
+import {
+  Array as Arr,
+  Clock,
+  Context,
+  Effect,
+  Exit,
+  Option,
+  Request,
+  RequestResolver,
+  Semaphore
+} from "effect"
+import type { Cause, Duration } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import { storeUnavailableIn } from "../../services/errors.ts"
+
+export interface Options<In, Out> {
+  /** Answers each item at its place, by a short statement of this client. */
+  readonly run: (
+    items: Arr.NonEmptyReadonlyArray<In>,
+    sql: SqlClient.SqlClient
+  ) => Effect.Effect<ReadonlyArray<Out>>
+  /** Items of one key never share a statement. */
+  readonly exclusive?: (item: In) => string
+  /** The largest batch; 1 turns batching off. */
+  readonly maxSize: number
+  /** How long a batch waits for the statement before it; 10 ms where it is left out. */
+  readonly maxWait?: Duration.Input
+}
+
+interface Item<In, Out> extends Request.Request<Out> {
+  readonly item: In
+}
+
+type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Request.Entry<Item<In, Out>>>
+
+const maxInFlight = 2
+
+/** Several times what a statement takes where PostgreSQL is near. */
+const usualMaxWait = "10 millis"
+
+/** What one item of a batch may have waited for in vain. */
+const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
+
+/** The database is away for the whole batch: each alone would wait for it once more. */
+const isAway = (failure: Cause.Cause<never>): boolean =>
+  storeUnavailableIn(failure).some(
+    ({ cause }) => !(SqlError.isSqlError(cause) && waits.has(cause.reason._tag))
+  )
+
+/** Batches of at most `maxSize`, in none of which a key occurs twice. */
+const cut = <In, Out>(
+  entries: Batch<In, Out>,
+  { exclusive, maxSize }: Pick<Options<In, Out>, "exclusive" | "maxSize">
+): ReadonlyArray<Batch<In, Out>> => {
+  if (exclusive === undefined) return Arr.chunksOf(entries, maxSize)
+  const seen = new Map<string, number>()
+  const turns = Arr.groupBy(entries, ({ request }) => {
+    const key = exclusive(request.item)
+    const turn = seen.get(key) ?? 0
+    seen.set(key, turn + 1)
+    return String(turn)
+  })
+  return Object.values(turns).flatMap((turn) => Arr.chunksOf(turn, maxSize))
+}
+
+/**
+ * A function that answers one item, by batches. What fails in company is tried alone, so that it fails nobody else. A
+ * caller that is in a transaction is served alone, within it.
+ */
+export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, Out>) {
+  const sql = yield* SqlClient.SqlClient
+  const slots = yield* Semaphore.make(maxInFlight)
+  const request = Request.of<Item<In, Out>>()
+
+  const answers = (items: Arr.NonEmptyReadonlyArray<In>) =>
+    Effect.suspend(() => options.run(items, sql)).pipe(
+      Effect.filterOrElse(
+        (outs) => outs.length === items.length,
+        (outs) => Effect.die(new Error(`a batch of ${items.length} got ${outs.length} answers`))
+      )
+    )
+
+  const serve = (batch: Batch<In, Out>): Effect.Effect<void> =>
+    Effect.flatMap(Effect.exit(answers(Arr.map(batch, (entry) => entry.request.item))), (exit) => {
+      if (Exit.isFailure(exit) && batch.length > 1 && !isAway(exit.cause)) {
+        return Effect.forEach(batch, (entry) => serve([entry]), { discard: true })
+      }
+      for (const [index, entry] of batch.entries()) {
+        entry.completeUnsafe(Exit.map(exit, (outs) => Arr.getUnsafe(outs, index)))
+      }
+      return Effect.void
+    })
+
+  const { maxWait = usualMaxWait } = options
+  /** What arrives at this moment, and until nothing is in flight or the first has waited long enough, goes together. */
+  const gathered = Effect.yieldNow.pipe(
+    Effect.andThen(Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait)),
+    Effect.andThen(slots.withPermit(Effect.void)),
+    // A database does not wait by a clock of ours.
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+  )
+  const resolver = RequestResolver.make<Item<In, Out>>((entries) =>
+    slots.withPermit(Effect.forEach(cut(entries, options), serve, { discard: true }))
+  ).pipe(RequestResolver.setDelayEffect(gathered))
+
+  return (item: In): Effect.Effect<Out> =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const isWithin = Option.isSome(Context.getOption(context, sql.transactionService))
+      return isWithin || options.maxSize === 1
+        ? Effect.map(answers([item]), Arr.getUnsafe(0))
+        : Effect.request(request({ item }), resolver)
+    })
+})
