@@ -15,7 +15,7 @@ import {
   foreignCursors
 } from "../support/builders.ts"
 import { anOperator, claimable, claimLinks, claimWithCode, newMails } from "../support/claims.ts"
-import { askedFor, credits, fund, record, stateOf } from "../support/ledger.ts"
+import { askedFor, credits, fund, ledgerFindings, record, stateOf } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -458,9 +458,9 @@ tampered.forEach(([what, table, change, finding]) => {
         } as const
         yield* record(hold)
         yield* record({ ...hold, id: "end", kind: "post", pendingId: "hold" })
-        assert.deepStrictEqual(yield* differences, [])
+        assert.deepStrictEqual(yield* ledgerFindings, [])
         yield* tamper(table, (sql) => sql`${sql.literal(change)}`)
-        assert.match((yield* differences).join("\n"), finding)
+        assert.match((yield* ledgerFindings).join("\n"), finding)
       })
     )
   })
@@ -488,30 +488,33 @@ layer(testServices())("The check", (it) => {
         amount: credits(4),
         reason: "a call"
       })
-      assert.deepStrictEqual(yield* check, {
-        accounts: 5,
-        transfers: 5,
-        open_pendings: 1,
-        issued: credits(1070),
-        with_agents: credits(996),
-        with_owners: credits(70),
-        in_pools: 0n,
-        gateway_revenue: credits(4),
-        frozen: credits(9),
-        claim_grants: credits(1000),
-        claim_grants_due: 0,
-        plan_credit: 0n,
-        purchases: 0n,
-        refunds: 0n,
-        top_ups: 0n,
-        stakes: 0,
-        open_stakes: 0n,
-        pools_settled: 0,
-        rewards: 0n,
-        gateway_calls: 0,
-        gateway_reserved: 0n,
-        differences: []
-      })
+      assert.deepStrictEqual(
+        { ...(yield* check), differences: yield* ledgerFindings },
+        {
+          accounts: 5,
+          transfers: 5,
+          open_pendings: 1,
+          issued: credits(1070),
+          with_agents: credits(996),
+          with_owners: credits(70),
+          in_pools: 0n,
+          gateway_revenue: credits(4),
+          frozen: credits(9),
+          claim_grants: credits(1000),
+          claim_grants_due: 0,
+          plan_credit: 0n,
+          purchases: 0n,
+          refunds: 0n,
+          top_ups: 0n,
+          stakes: 0,
+          open_stakes: 0n,
+          pools_settled: 0,
+          rewards: 0n,
+          gateway_calls: 0,
+          gateway_reserved: 0n,
+          differences: []
+        }
+      )
     })
   )
 
@@ -522,10 +525,10 @@ layer(testServices())("The check", (it) => {
         grant({ kind: "agent", id: agents[index % 4] ?? "" }, { idempotency_key: `k${index}` })
       )
       const [checks] = yield* Effect.all(
-        [Effect.replicateEffect(check, 8), Effect.all(grants, { concurrency: 8, discard: true })],
+        [Effect.replicateEffect(ledgerFindings, 8), Effect.all(grants, { concurrency: 8, discard: true })],
         { concurrency: "unbounded" }
       )
-      for (const { differences: found } of checks) assert.deepStrictEqual(found, [])
+      for (const found of checks) assert.deepStrictEqual(found, [])
     })
   )
 
@@ -534,7 +537,7 @@ layer(testServices())("The check", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`alter table transfers disable trigger transfers_append_only`)
       yield* asOwner(sql`drop trigger accounts_kept on accounts`)
-      assert.deepStrictEqual(yield* differences, [
+      assert.deepStrictEqual(yield* ledgerFindings, [
         "the trigger accounts_kept of accounts is missing or switched off",
         "the trigger transfers_append_only of transfers is missing or switched off"
       ])
@@ -614,5 +617,45 @@ layer(testServices())("The check of what was given", (it) => {
       )
       assert.strictEqual(found.length, unasked.length + unfounded.length + 3)
     })
+  )
+
+  it.effect(
+    "names credit that was taken or frozen for no reason that is recorded, though all balances are right",
+    () =>
+      Effect.gen(function* () {
+        const agentId = yield* claimedAgent()
+        const agent = `agent:${agentId}`
+        const owner = `owner:${yield* someOperator}`
+        for (const account of [agent, owner]) yield* fund(account, 100)
+        const before = yield* differences
+        const callId = "0190f000-0000-7000-8000-00000000000a"
+        const forged = [
+          ["fee:1", "post", agent, "gateway_revenue"],
+          ["release:1", "post", agent, "gateway_revenue"],
+          ["fee:2", "post", owner, "treasury"],
+          ["return:2", "post", owner, "treasury"],
+          ["fee:3", "pending", agent, "gateway_revenue"],
+          [`stake:${callId}:${agentId}`, "pending", agent, "gateway_revenue"],
+          [`gw:${callId}`, "pending", agent, "gateway_revenue"]
+        ] as const
+        for (const [id, kind, debit, credit] of forged) {
+          yield* record({ id, kind, debit, credit, amount: credits(7), reason: "a fee" })
+        }
+        yield* record({
+          id: "fee:4",
+          kind: "post",
+          debit: agent,
+          credit: "gateway_revenue",
+          amount: credits(7),
+          pendingId: `gw:${callId}`,
+          reason: "a fee"
+        })
+        const found = (yield* differences).filter((line) => !before.includes(line))
+        const named = found.flatMap(
+          (line) => /^transfer (\S+) .* for no reason that is recorded$/.exec(line)?.[1] ?? []
+        )
+        const ids = [...forged.map(([id]) => id), "fee:4"].filter((id) => !id.startsWith("gw:"))
+        assert.deepStrictEqual(named, ids.toSorted())
+      })
   )
 })

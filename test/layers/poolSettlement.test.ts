@@ -5,14 +5,13 @@ import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { binOf } from "../../src/scoring/macro.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { Plan } from "../../src/services/Owners.ts"
 import type { NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
-import { credits, fund, record, stateOf } from "../support/ledger.ts"
+import { credits, fund, ledgerFindings, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerPlay.ts"
 import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
@@ -26,7 +25,7 @@ import { asOwner } from "../support/database.ts"
 const edges = [3, 3.1, 3.2]
 
 const checked = Effect.gen(function* () {
-  assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+  assert.deepStrictEqual(yield* ledgerFindings, [])
 })
 
 const audited = Effect.gen(function* () {

@@ -274,7 +274,7 @@ layer(testServices())("The ledger's check names", (it) => {
       const strangers = [yield* claimedAgent(), yield* provisionalAgent()]
       const ids = strangers.map((id, index) => ({ id: `any:${index}`, credit: `agent:${id}` }))
       yield* record(...ids.map((each) => ({ ...aTransfer, ...each, debit: `owner:${owner}` })))
-      const found = yield* differences
+      const found = (yield* differences).filter((line) => !line.includes("for no reason"))
       assert.lengthOf(found, 2)
       for (const finding of found) assert.match(finding, /^transfer any:. from owner:.* who does not own it$/)
     })

@@ -15,22 +15,25 @@ export const incomeGuards = [
 export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
   const limit = sql.literal(String(mostReported))
 
-  /**
-   * Nothing is given to agents and owners, or out of the treasury, but for the reasons that there are, and each of these is held
-   * against its own records.
-   */
+  /** Credit moves and is frozen for the reasons that there are, each of which is held against its own records. */
   const unfounded = sql`
-    select 'transfer ' || t.id || ' gives ' || t.credit || ' ' || t.amount || ' micro-credits for no reason that is recorded' as finding
+    select 'transfer ' || t.id || case t.kind when 'post' then ' gives ' when 'void' then ' lets go for ' else ' freezes for ' end
+           || t.credit || ' ' || t.amount || ' micro-credits for no reason that is recorded' as finding
       from transfers t
-     where t.kind = 'post'
-       and (t.debit = 'treasury' or (t.credit >= 'agent:' and t.credit < 'agent;') or (t.credit >= 'owner:' and t.credit < 'owner;'))
-       and not case
-             when t.debit = 'treasury' and t.credit >= 'pool:' and t.credit < 'pool;'
-               then t.id = 'fund:' || substr(t.credit, 6)
-             when t.debit = 'treasury' then t.id ~ '^(grant:admin|grant:claim|plan|purchase):'
-             when t.debit >= 'pool:' and t.debit < 'pool;' then t.id ~ '^reward:'
-             else t.debit >= 'owner:' and t.debit < 'owner;'
-           end
+     where case split_part(t.id, ':', 1)
+             when 'grant' then t.id ~ '^grant:(admin|claim):' and (t.kind, t.debit) = ('post', 'treasury')
+             when 'plan' then (t.kind, t.debit) = ('post', 'treasury')
+             when 'purchase' then (t.kind, t.debit) = ('post', 'treasury')
+             when 'refund' then (t.kind, t.credit) = ('post', 'treasury')
+             when 'topup' then t.kind = 'post' and t.debit >= 'owner:' and t.debit < 'owner;'
+             when 'fund' then (t.kind, t.debit, 'fund:' || substr(t.credit, 6)) = ('post', 'treasury', t.id)
+             when 'return' then (t.kind, t.credit, 'return:' || substr(t.debit, 6)) = ('post', 'treasury', t.id)
+             when 'reward' then t.kind = 'post' and t.id = 'reward' || substr(t.debit, 5) || substr(t.credit, 6)
+             when 'stake' then t.kind = 'pending' and t.id = 'stake' || substr(t.credit, 5) || substr(t.debit, 6)
+             when 'release' then t.kind = 'void' and t.id = 'release' || substr(t.pending_id, 6)
+             when 'gw' then (t.kind, t.credit) = ('pending', 'gateway_revenue')
+             when 'cap' then t.kind <> 'pending' and t.id = 'cap:' || t.pending_id and t.credit = 'gateway_revenue'
+           end is not true
      order by 1 limit ${limit}`
 
   /**
