@@ -30,7 +30,7 @@ import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailFiles from "./layers/mail/Files.ts"
 import * as Smtp from "./layers/mail/Smtp.ts"
-import * as Configured from "./layers/gateway/Configured.ts"
+import * as GatewayConfig from "./layers/gateway/GatewayConfig.ts"
 import * as Gateway from "./layers/gateway/Gateway.ts"
 import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/secretFiles.ts"
@@ -217,7 +217,7 @@ const keptLog = Effect.gen(function* () {
 const gatewayFile = ({ gatewayConfig }: Composition) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const { reload } = yield* Configured.Configured
+      const { reload } = yield* GatewayConfig.GatewayConfig
       // Listened to all the time: without a listener the signal ends the process. Of several at once one is enough.
       const hangUps = yield* Queue.sliding<void>(1)
       const listener = () => void Queue.offerUnsafe(hangUps, undefined)
@@ -227,7 +227,7 @@ const gatewayFile = ({ gatewayConfig }: Composition) =>
       )
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(hangUps), reload)))
     })
-  ).pipe(Layer.provideMerge(Configured.layer(gatewayConfig)))
+  ).pipe(Layer.provideMerge(GatewayConfig.layer(gatewayConfig)))
 
 const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"

@@ -1,9 +1,8 @@
-/** Who may call a model, and what an answer is written to. */
-import type { ServerResponse } from "node:http"
+/** Who may call a model, and what is answered to others. */
 import { ByteSize, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { Gateway } from "../services/Gateway.ts"
-import type { Answer, CallError, Recipient, Style } from "../services/Gateway.ts"
+import type { CallError, ErrorAnswer } from "../services/Gateway.ts"
 import { GatewayKeys } from "../services/GatewayKeys.ts"
 import type { KeyHolder } from "../services/GatewayKeys.ts"
 import { Limits } from "../services/Limits.ts"
@@ -65,39 +64,5 @@ export const versionHeaders = (headers: Headers): Readonly<Record<string, string
   }
 }
 
-const sameForAll = [
-  "x-content-type-options",
-  "nosniff",
-  "referrer-policy",
-  "no-referrer",
-  "cache-control",
-  "no-store"
-]
-
-/** Names and values in turn: what Node writes as it stands. */
-const headersOf = (style: Style, requestId: string, contentType: string): Array<string> => {
-  const headers = [...sameForAll, "x-request-id", requestId, "content-type", contentType]
-  if (style === "anthropic") headers.push("request-id", requestId)
-  return headers
-}
-
-/** An error, for those who answer with what the router knows. */
-export const responseOf = ({ body, headers, status }: Answer) =>
+export const responseOf = ({ body, headers, status }: ErrorAnswer) =>
   HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] })
-
-/** Writes to the socket itself: a stream in between would cost more than everything else that is done to a frame. */
-export const recipientOf = (response: ServerResponse, style: Style, requestId: string): Recipient => ({
-  whole: (contentType, bytes) => {
-    if (response.destroyed) return
-    const headers = headersOf(style, requestId, contentType)
-    headers.push("content-length", String(bytes.length))
-    response.writeHead(200, headers)
-    response.end(bytes)
-  },
-  begin: (contentType) => {
-    if (!response.destroyed) response.writeHead(200, headersOf(style, requestId, contentType))
-  },
-  write: (bytes) => response.destroyed || response.write(bytes),
-  whenDrained: (proceed) => void response.once("drain", proceed),
-  abort: () => void response.destroy()
-})

@@ -4,7 +4,7 @@
  * price per token that is the same whoever served.
  */
 import { Context, Effect, Schema } from "effect"
-import type { DateTime } from "effect"
+import type { DateTime, Scope, Stream } from "effect"
 import { Credit } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
 import { errorCode } from "./errors.ts"
@@ -107,18 +107,10 @@ export interface Call {
   readonly versionHeaders: Readonly<Record<string, string>>
 }
 
-/** Who gets the answer. Bytes that it has no room for yet are its own to keep. */
-export interface Recipient {
-  /** All of it at once. */
-  readonly whole: (contentType: string, bytes: Uint8Array) => void
-  /** Once, before the bytes of a stream; nothing else can be answered from then on. */
-  readonly begin: (contentType: string) => void
-  /** False: full. No more is read from the provider until `whenDrained` calls back. */
-  readonly write: (bytes: Uint8Array) => boolean
-  readonly whenDrained: (proceed: () => void) => void
-  /** Breaks the connection, so that what was delivered is not taken for the whole. */
-  readonly abort: () => void
-}
+/** What a provider answered: all of it at once, or as it comes. A stream that fails was not delivered whole. */
+export type Answer =
+  | { readonly stream: false; readonly contentType: string; readonly body: Uint8Array }
+  | { readonly stream: true; readonly contentType: string; readonly body: Stream.Stream<Uint8Array> }
 
 /** What a call is charged by. */
 export const CallRecord = Schema.Struct({
@@ -189,7 +181,7 @@ export interface ModelOffer {
 }
 
 /** An error as it is answered: the whole of it. */
-export interface Answer {
+export interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -212,17 +204,17 @@ export class Gateway extends Context.Service<
      */
     readonly checkCredit: (holder: KeyHolder) => Effect.Effect<void, CreditTooLow | GatewayDisabled>
     /**
-     * Reserves, calls, delivers and settles. What is delivered goes to the recipient; an error means that nothing was.
-     * Interrupted, which is what a client that leaves does, it still settles what was generated.
+     * Reserves, calls and settles; an error means that nothing was delivered. The scope is the client's: when it closes
+     * before the end, the provider is cancelled, and what was generated is still settled.
      */
-    readonly call: (call: Call, recipient: Recipient) => Effect.Effect<void, CallError>
+    readonly call: (call: Call) => Effect.Effect<Answer, CallError, Scope.Scope>
     /** Tokens of a prompt, for a body of the messages style; reaches no provider and costs nothing. */
     readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
     /** An error as clients of that style read it. */
-    readonly refusal: (style: Style, error: CallError, requestId: string) => Answer
+    readonly refusal: (style: Style, error: CallError, requestId: string) => ErrorAnswer
     /** The same of what is no call's error: nothing is at the path, or the instance cannot serve just now. */
-    readonly inStyle: (style: Style, refused: RefusedRequest, requestId: string) => Answer
+    readonly inStyle: (style: Style, refused: RefusedRequest, requestId: string) => ErrorAnswer
   }
 >()("auspex/services/Gateway") {}
 

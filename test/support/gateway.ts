@@ -4,7 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigProvider, Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Configured from "../../src/layers/gateway/Configured.ts"
+import { TestClock } from "effect/testing"
+import * as GatewayConfig from "../../src/layers/gateway/GatewayConfig.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
@@ -121,7 +122,7 @@ const providers = (models: ReadonlyArray<TestModel>, times: Timeouts) =>
   )
 
 const configured = Layer.unwrap(
-  Effect.map(Providers, ({ file }) => Layer.orDie(Configured.layer(Option.some(file))))
+  Effect.map(Providers, ({ file }) => Layer.orDie(GatewayConfig.layer(Option.some(file))))
 ).pipe(Layer.provide(keys))
 
 const gatewayServices = (environment: Readonly<Record<string, string>>) =>
@@ -168,3 +169,12 @@ export const message = (key: string, body: object) =>
     headers: { "x-api-key": key, "anthropic-version": "2023-06-01" },
     json: { messages: hello, max_tokens: 50, ...body }
   })
+
+/** Has the test's time pass as that on the wall does, for providers that hang. */
+export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.raceFirst(
+    asked,
+    Effect.forever(
+      Effect.andThen(TestClock.withLive(Effect.sleep("20 millis")), TestClock.adjust("20 millis"))
+    )
+  )

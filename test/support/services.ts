@@ -1,6 +1,6 @@
 /** Every service on a fresh database: `layer(testServices())("Arenas", (it) => ...)`. */
 import { Layer, Option } from "effect"
-import * as Configured from "../../src/layers/gateway/Configured.ts"
+import * as GatewayConfig from "../../src/layers/gateway/GatewayConfig.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
@@ -13,7 +13,7 @@ import { settings } from "./settings.ts"
 
 /** The gateway over services that were put together: what this file says it serves, or nothing. */
 export const gatewayOf = (file: Option.Option<string> = Option.none()) =>
-  Gateway.layer.pipe(Layer.provideMerge(Layer.orDie(Configured.layer(file))))
+  Gateway.layer.pipe(Layer.provideMerge(Layer.orDie(GatewayConfig.layer(file))))
 
 export const testServices = (environment: Readonly<Record<string, string>> = {}) =>
   gatewayOf().pipe(

@@ -1,6 +1,4 @@
 /** Calls of models, as clients of either style make them: what they get is in that style, errors too. */
-import type { ServerResponse } from "node:http"
-import { NodeHttpServerRequest } from "@effect/platform-node"
 import { ByteSize, DateTime, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BadCall, Gateway, UnknownModel } from "../../services/Gateway.ts"
@@ -8,12 +6,11 @@ import type { CallError, ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { Limits } from "../../services/Limits.ts"
 import { Tokens } from "../../services/Tokens.ts"
-import { alreadySent } from "../alreadySent.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gatewayCredential.ts"
 import { untakenBody } from "../middleware/requestBody.ts"
 import { gatewayPaths, styleSaid } from "../gatewayPaths.ts"
-import { makeAdmission, maxBody, recipientOf, responseOf, versionHeaders } from "../modelCalls.ts"
+import { makeAdmission, maxBody, responseOf, versionHeaders } from "../modelCalls.ts"
 
 const noKey = () =>
   new InvalidGatewayKey({ detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key." })
@@ -41,9 +38,6 @@ const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   )
   return new Uint8Array(bytes)
 })
-
-const nodeResponse = (request: HttpServerRequest.HttpServerRequest) =>
-  NodeHttpServerRequest.toServerResponse(request) as ServerResponse
 
 /** One body that the clients of both styles read. */
 const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
@@ -117,15 +111,14 @@ export const layer = HttpRouter.use(
           const { requestId } = yield* CurrentRequest
           const holder = yield* admission.admit(yield* sentKey(request), request.headers)
           const body = yield* readBody(request)
-          const response = nodeResponse(request)
-          yield* gateway
-            .call(
-              { style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) },
-              recipientOf(response, style, requestId)
-            )
+          const answer = yield* gateway
+            .call({ style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) })
             .pipe(Effect.tapError((error) => admission.countAgain(holder, body, error)))
-          if (!response.writableEnded) response.end()
-          return alreadySent(200)
+          const { contentType } = answer
+          const headers = style === "anthropic" ? { "request-id": requestId } : {}
+          return answer.stream
+            ? HttpServerResponse.stream(answer.body, { contentType, headers })
+            : HttpServerResponse.uint8Array(answer.body, { contentType, headers })
         })
       )
 

@@ -17,7 +17,6 @@ import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
 import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
-import { isAlreadySent } from "../alreadySent.ts"
 import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
@@ -270,9 +269,7 @@ export const layer = HttpRouter.middleware(
           )
           const isPublicRead =
             request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
-          const whole = Effect.succeed(
-            isAlreadySent(response) ? response : finish(response, requestId, isPublicRead)
-          )
+          const whole = Effect.succeed(finish(response, requestId, isPublicRead))
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
             ? whole
             : Effect.andThen(logged(visit, response.status, elapsed), whole)
@@ -280,7 +277,7 @@ export const layer = HttpRouter.middleware(
 
         /** What nothing else counts is counted here. A fault of ours is not whoever asks to wait for. */
         const counted = (answer: HttpServerResponse.HttpServerResponse) =>
-          current.isCounted || isAlreadySent(answer) || answer.status >= 500
+          current.isCounted || answer.status >= 500
             ? finished(answer)
             : Effect.matchEffect(unidentified.take(current.address), {
                 onSuccess: () => finished(answer),

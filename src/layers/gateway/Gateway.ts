@@ -1,24 +1,41 @@
-/** The gateway: lets a call in, reserves, routes, settles, and says what happened in the style it was called in. */
-import { Clock, Duration, Effect, Exit, Latch, Layer, Option, Result, Schedule } from "effect"
-import type { Context } from "effect"
+/** The gateway's service: calls as streams, what keeps and settles their reservations, models and errors. */
+import {
+  Cause,
+  Clock,
+  Deferred,
+  Duration,
+  Effect,
+  Exit,
+  Latch,
+  Layer,
+  Option,
+  Queue,
+  Result,
+  Schedule,
+  Stream
+} from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
-import type { Call, CallError, ModelOffer, Recipient } from "../../services/Gateway.ts"
+import type { Answer, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { hotSpan } from "../hotSpan.ts"
-import { makeCallIds } from "./callIds.ts"
-import { makeConduct } from "./conduct.ts"
+import { badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
+import type { ClientStream } from "./attempt.ts"
 import { modelNamed } from "./configuration.ts"
-import { Configured } from "./Configured.ts"
-import { makeCooldown } from "./cooldown.ts"
-import { Leaving } from "./leaving.ts"
-import { badCall, configuredOnly, leastCost, noGateway, unknownModel } from "./letIn.ts"
+import { makeExecuteCall, promptTokens } from "./executeCall.ts"
+import type { CallResult } from "./fallback.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
 import { inStyle, refusal } from "./refusal.ts"
-import { makeRouting } from "./routing.ts"
 import { admitCount } from "./styles/index.ts"
-import { makeSurroundings } from "./surroundings.ts"
-import { countedPrompt } from "./verdict.ts"
+
+const json = "application/json; charset=utf-8"
+const eventStream = "text/event-stream; charset=utf-8"
+
+/** Pieces of a stream that wait for a client that has no room. */
+const maxQueued = 16
+/** A client that takes nothing for so long has left. */
+const clientTimeout = Duration.minutes(1)
 
 /** How often it is said of long calls that they are under way. */
 const aliveInterval = Duration.minutes(1)
@@ -29,7 +46,7 @@ const again = { schedule: Schedule.spaced("5 seconds"), times: 100 }
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 
 const make = Effect.gen(function* () {
-  const configured = yield* Configured
+  const config = yield* GatewayConfig
   const billing = yield* GatewayBilling
   const scope = yield* Effect.scope
   /** Calls with a reservation, by when they began. */
@@ -58,7 +75,7 @@ const make = Effect.gen(function* () {
     })
 
   /** The answer does not wait for a database that is away; the reservation holds meanwhile. */
-  const settleSurely = (ended: EndedCall) =>
+  const settle = (ended: EndedCall) =>
     Effect.catchCause(settled(ended), (cause) =>
       Effect.logWarning("a call could not be settled: it is tried again", cause).pipe(
         Effect.andThen(
@@ -79,75 +96,59 @@ const make = Effect.gen(function* () {
       return busy.open
     })
 
-  const conduct = makeConduct(makeRouting(makeCooldown()), {
-    newCallId: makeCallIds(),
-    reserve,
-    settleSurely
+  const executeCall = yield* makeExecuteCall({ reserve, settle })
+
+  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked) {
+    const answer = yield* Deferred.make<Answer, CallError>()
+    const bytes = yield* Queue.bounded<Uint8Array, Cause.Done>(maxQueued)
+    const stream: Answer = { stream: true, contentType: eventStream, body: Stream.fromQueue(bytes) }
+    const client: ClientStream = {
+      begin: Effect.asVoid(Deferred.succeed(answer, stream)),
+      write: (chunk) =>
+        Effect.timeoutOrElse(Queue.offer(bytes, chunk), {
+          duration: clientTimeout,
+          orElse: () => Effect.succeed(false)
+        })
+    }
+    const ended = (exit: Exit.Exit<CallResult, CallError>) =>
+      Exit.match(exit, {
+        // Where the answer has begun, a stream that fails breaks the connection: what was delivered is not the whole.
+        onFailure: (cause) =>
+          Effect.andThen(Deferred.failCause(answer, cause), Queue.failCause(bytes, Cause.interrupt())),
+        onSuccess: (result) => {
+          if (result.result === "whole") {
+            return Deferred.succeed(answer, { stream: false, contentType: json, body: result.answer.bytes })
+          }
+          return result.result === "unread" ? Queue.failCause(bytes, Cause.interrupt()) : Queue.end(bytes)
+        }
+      })
+    // Its client leaves by closing the scope.
+    yield* executeCall(asked, client).pipe(
+      hotSpan("Gateway.call"),
+      Effect.onExit((exit) => Effect.asVoid(ended(exit))),
+      Effect.ignoreCause,
+      Effect.forkScoped
+    )
+    return yield* Deferred.await(answer)
   })
 
-  const surroundings = makeSurroundings()
-  /** Under way. */
-  let calls = 0
-  const none = yield* Latch.make(true)
-  // They are settled before there is nobody to do it.
-  yield* Effect.addFinalizer(() => none.await)
-
-  const begin = (
-    asked: Call,
-    recipient: Recipient,
-    within: Context.Context<never>,
-    ended: (exit: Exit.Exit<void, CallError>) => void
-  ) => {
-    const lent = configured.lend()
-    if (Option.isNone(lent)) {
-      ended(Exit.fail(noGateway()))
-      return () => {}
-    }
-    const leaving = new Leaving()
-    calls += 1
-    none.closeUnsafe()
-    const end = (exit: Exit.Exit<void, CallError>) => {
-      lent.value.giveBack()
-      calls -= 1
-      if (calls === 0) none.openUnsafe()
-      ended(exit)
-    }
-    const around = surroundings(within, asked.requestId)
-    void conduct(lent.value.inForce, asked, recipient, around, leaving).then(end, (defect) =>
-      end(Exit.die(defect))
-    )
-    return () => leaving.leave()
-  }
-
-  const call: Gateway["Service"]["call"] = (asked, recipient) =>
-    Effect.withFiber<void, CallError>(({ context: within }) =>
-      Effect.callback((resume) => {
-        const whenLeft = Latch.makeUnsafe(false)
-        const leave = begin(asked, recipient, within, (exit) => {
-          whenLeft.openUnsafe()
-          resume(exit)
-        })
-        return Effect.andThen(Effect.sync(leave), whenLeft.await)
-      })
-    ).pipe(hotSpan("Gateway.call"))
-
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {
-    const { configuration } = yield* configuredOnly(configured.current)
+    const { configuration } = yield* configuredOnly(config.current)
     const read = admitCount("anthropic", body)
     if (Result.isFailure(read)) return yield* badCall(read.failure)
     const named = modelNamed(configuration, read.success.model)
     if (named === undefined) return yield* unknownModel(read.success.model)
-    return yield* countedPrompt(read.success, named.model.imageTokens)
+    return yield* promptTokens(read.success, named.model.imageTokens)
   })
 
   const checkCredit: Gateway["Service"]["checkCredit"] = Effect.fn("Gateway.checkCredit")(function* (holder) {
-    const { configuration } = yield* configuredOnly(configured.current)
-    const least = leastCost(configuration)
+    const { configuration } = yield* configuredOnly(config.current)
+    const least = minCost(configuration)
     if (least > 0n) yield* billing.covers(holder, least)
   })
 
   const models = Effect.map(
-    configured.current,
+    config.current,
     Option.match({
       onNone: (): ReadonlyArray<ModelOffer> => [],
       onSome: ({ configuration, since }) =>

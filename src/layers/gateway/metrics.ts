@@ -1,6 +1,5 @@
 /** What operators see of the gateway: by provider, model, route and outcome, none of which a client can make up. */
-import { Metric } from "effect"
-import type { Context } from "effect"
+import { Effect, Metric } from "effect"
 
 type Attributes = Record<string, string>
 
@@ -34,11 +33,7 @@ const tokens = (attributes: Attributes) =>
 
 const tokensOfKind = (model: string, kind: "prompt" | "completion") => tokens({ model, kind })
 
-/**
- * Metrics are made once with their attributes: given to them with each update these would be written as text each time,
- * which costs more than counting. They are found by words that are there already, for a text that is put together for it
- * would cost as much.
- */
+/** Metrics are made once with their attributes: those that come with an update are written as text each time. */
 const kept = <Key, Made>(make: (key: Key) => Made) => {
   const known = new Map<Key, Made>()
   return (key: Key): Made => {
@@ -64,34 +59,28 @@ const callsOf = kept((model: string) => ({
   completion: tokensOfKind(model, "completion")
 }))
 
-export const countAttempt = (
-  attributes: {
-    readonly provider: string
-    readonly model: string
-    readonly route: string
-    readonly outcome: string
-  },
-  context: Context.Context<never>
-): void => {
+export const countAttempt = (attributes: {
+  readonly provider: string
+  readonly model: string
+  readonly route: string
+  readonly outcome: string
+}): Effect.Effect<void> => {
   const { model, outcome, provider, route } = attributes
-  attemptsOf(provider)(model)(route)(outcome).updateUnsafe(1, context)
+  return Metric.update(attemptsOf(provider)(model)(route)(outcome), 1)
 }
 
-export const countCall = (
-  call: {
-    readonly model: string
-    readonly outcome: string
-    readonly latencyMs: number
-    readonly firstByteMs: number | null
-    readonly prompt: number
-    readonly completion: number
-  },
-  context: Context.Context<never>
-): void => {
-  const { firstByteMs, latencyMs, outcome } = call
+export const countCall = Effect.fnUntraced(function* (call: {
+  readonly model: string
+  readonly outcome: string
+  readonly latencyMs: number
+  readonly firstByteMs: number | null
+  readonly prompt: number
+  readonly completion: number
+}) {
+  const { completion, firstByteMs, latencyMs, outcome, prompt } = call
   const calls = callsOf(call.model)
-  calls.duration(outcome).updateUnsafe(latencyMs / 1000, context)
-  if (firstByteMs !== null) calls.firstByte.updateUnsafe(firstByteMs / 1000, context)
-  if (call.prompt > 0) calls.prompt.updateUnsafe(call.prompt, context)
-  if (call.completion > 0) calls.completion.updateUnsafe(call.completion, context)
-}
+  yield* Metric.update(calls.duration(outcome), latencyMs / 1000)
+  if (firstByteMs !== null) yield* Metric.update(calls.firstByte, firstByteMs / 1000)
+  if (prompt > 0) yield* Metric.update(calls.prompt, prompt)
+  if (completion > 0) yield* Metric.update(calls.completion, completion)
+})

@@ -1,6 +1,6 @@
 /** Errors as the clients of a style read them, with the headers that their libraries act on. */
 import { Match } from "effect"
-import type { Answer, CallError, RefusedRequest, Style } from "../../services/Gateway.ts"
+import type { CallError, ErrorAnswer, RefusedRequest, Style } from "../../services/Gateway.ts"
 import { errorBody } from "./styles/index.ts"
 
 const bodyStatus = {
@@ -42,7 +42,7 @@ export const inStyle = (
   style: Style,
   { code, detail, headers, param = null, status }: RefusedRequest & { readonly param?: string | null },
   requestId: string
-): Answer => ({
+): ErrorAnswer => ({
   status,
   headers: {
     ...headersOf(style, requestId),
@@ -52,7 +52,7 @@ export const inStyle = (
   body: errorBody(style, { status, message: detail, code, param, requestId })
 })
 
-export const refusal = (style: Style, error: CallError, requestId: string): Answer => {
+export const refusal = (style: Style, error: CallError, requestId: string): ErrorAnswer => {
   const { code, detail } = error
   const status = statusOf(error)
   const headers = {

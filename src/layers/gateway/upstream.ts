@@ -1,23 +1,29 @@
 /**
- * Connections to providers: a pool each, kept alive between calls. By undici's `dispatch`, which costs a fraction of what
+ * Connections to providers: a pool each, kept alive between calls. By undici's `request`, which costs a fraction of what
  * `fetch` does. Of ours nothing but the provider's own key and what its style asks for crosses; of a provider's headers
  * nothing but what is read here.
  */
+import type { Readable } from "node:stream"
 import { Redacted } from "effect"
 import { Pool } from "undici"
-import type { Dispatcher } from "undici"
 import type { ProviderSetting } from "./configuration.ts"
+
+export interface UpstreamRequest {
+  readonly body: Uint8Array | string
+  readonly stream: boolean
+  readonly versionHeaders: Readonly<Record<string, string>>
+}
+
+export interface UpstreamResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly body: Readable
+}
 
 export interface Upstream {
   readonly provider: ProviderSetting
-  readonly dispatch: (
-    request: {
-      readonly body: Uint8Array | string
-      readonly stream: boolean
-      readonly versionHeaders: Readonly<Record<string, string>>
-    },
-    handler: Dispatcher.DispatchHandler
-  ) => void
+  /** Resolves with the headers. The signal ends whatever is left of the exchange. */
+  readonly send: (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>
   /** Once the calls under way have ended. */
   readonly close: () => void
 }
@@ -46,7 +52,7 @@ export const connect = (provider: ProviderSetting): Upstream => {
   const pool = new Pool(baseUrl.origin, {
     pipelining: 1,
     connect: { timeout: connectTimeout },
-    // Times are kept by the exchange, which knows what it waits for.
+    // Times are kept by the attempt, which knows what it waits for.
     headersTimeout: 0,
     bodyTimeout: 0
   })
@@ -61,8 +67,20 @@ export const connect = (provider: ProviderSetting): Upstream => {
     baseUrl.pathname.replace(/\/+$/, "") + (style === "openai" ? "/chat/completions" : "/v1/messages")
   return {
     provider,
-    dispatch: ({ body, stream, versionHeaders }, handler) => {
-      pool.dispatch({ path, method: "POST", headers: headersFor(stream, versionHeaders), body }, handler)
+    send: async ({ stream, versionHeaders, ...request }, signal) => {
+      const headers = headersFor(stream, versionHeaders)
+      const {
+        body,
+        headers: answered,
+        statusCode
+      } = await pool.request({
+        path,
+        method: "POST",
+        headers,
+        body: request.body,
+        signal
+      })
+      return { status: statusCode, headers: answered, body }
     },
     close: () => {
       pool.close().catch(() => {})

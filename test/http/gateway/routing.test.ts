@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Configured } from "../../../src/layers/gateway/Configured.ts"
-import { canary, chat, gatewayServer, message, Providers, spender } from "../../support/gateway.ts"
+import { GatewayConfig } from "../../../src/layers/gateway/GatewayConfig.ts"
+import { canary, chat, gatewayServer, inTime, message, Providers, spender } from "../../support/gateway.ts"
 import type { TestModel, TestRoute } from "../../support/gateway.ts"
 import { stateOf } from "../../support/ledger.ts"
 import { get, member } from "../../support/server.ts"
@@ -107,7 +107,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     (fault) =>
       Effect.gen(function* () {
         const { key } = yield* spender()
-        const answer = yield* chat(key, { model: named(fault) })
+        const answer = yield* inTime(chat(key, { model: named(fault) }))
         assert.strictEqual(answer.status, 200, answer.text)
         assert.strictEqual(member(answer.json, "choices", 0, "message", "content"), answerText)
         assert.deepStrictEqual(yield* servedBy(key), { provider: "west", attempts: 2 })
@@ -119,7 +119,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     (fault) =>
       Effect.gen(function* () {
         const { key } = yield* spender()
-        const answer = yield* chat(key, { model: named(fault), stream: true })
+        const answer = yield* inTime(chat(key, { model: named(fault), stream: true }))
         assert.strictEqual(answer.status, 200, answer.text)
         assert.notInclude(answer.text, '"error"')
         assert.strictEqual(answer.text.split('"role"').length, 2)
@@ -153,7 +153,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     (model) =>
       Effect.gen(function* () {
         const { key, agentId } = yield* spender()
-        const answer = yield* chat(key, { model, stream: true })
+        const answer = yield* inTime(chat(key, { model, stream: true }))
         assert.strictEqual(answer.status, 200)
         assert.include(answer.text, '"quick "')
         assert.include(answer.text, "stream_failed")
@@ -248,7 +248,7 @@ layer(gatewayServer(models))("Routing", (it) => {
   it.effect("calls that had begun when the configuration was read again end as they would have", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
-      const { reload } = yield* Configured
+      const { reload } = yield* GatewayConfig
       const { north } = yield* Providers
       const before = north.received.length
       const calling = yield* Effect.forkChild(chat(key, { model: "late-refusal" }))

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Logger, Option, Redacted, Result } from "effect"
-import { candidates } from "../../../src/layers/gateway/candidates.ts"
-import { Configured, layer as configured } from "../../../src/layers/gateway/Configured.ts"
+import { candidates } from "../../../src/layers/gateway/fallback.ts"
+import { GatewayConfig, layer as configured } from "../../../src/layers/gateway/GatewayConfig.ts"
 import { modelNamed, parseConfiguration } from "../../../src/layers/gateway/configuration.ts"
 import { costOf, priceOf } from "../../../src/scoring/tokenPrices.ts"
 
@@ -145,7 +145,7 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     const logger = Logger.map(Logger.formatJson, (line) => void logged.push(line))
     writeFileSync(path, file)
     return Effect.gen(function* () {
-      const { current, reload } = yield* Configured
+      const { current, reload } = yield* GatewayConfig
       const models = Effect.map(current, (found) => [...Option.getOrThrow(found).configuration.models.keys()])
       assert.deepStrictEqual(yield* models, ["swift-1", "north/odd"])
       writeFileSync(path, file.replace("name: swift-1", "name: swift-2"))

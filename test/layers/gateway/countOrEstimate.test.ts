@@ -1,7 +1,7 @@
 /** Tokens of a call of a provider that reports no usage, where they cannot be counted either. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { counted } from "../../../src/layers/gateway/counted.ts"
+import { countOrEstimate } from "../../../src/layers/gateway/executeCall.ts"
 import { countText, roughCount } from "../../../src/layers/gateway/styles/index.ts"
 
 const text = "What the model said, in twelve tokens or so: naïve, 日本語."
@@ -9,7 +9,7 @@ const text = "What the model said, in twelve tokens or so: naïve, 日本語."
 describe("The tokens of a call", () => {
   it.effect("are counted where they can be", () =>
     Effect.gen(function* () {
-      const count = yield* counted(
+      const count = yield* countOrEstimate(
         () => countText(text),
         () => roughCount(text)
       )
@@ -25,7 +25,7 @@ describe("The tokens of a call", () => {
           throw new Error("at once")
         }
       ]) {
-        const count = yield* counted(broken, () => roughCount(text))
+        const count = yield* countOrEstimate(broken, () => roughCount(text))
         assert.strictEqual(count, Math.ceil(Buffer.byteLength(text) / 4))
       }
     })

@@ -1,6 +1,7 @@
 /** The configuration in force, with the connections to its providers; read at the start, and again when asked to. */
 import { readFile } from "node:fs/promises"
 import { Config, Context, Data, DateTime, Effect, Layer, Option, Result } from "effect"
+import type { Scope } from "effect"
 import { parseConfiguration } from "./configuration.ts"
 import type { Configuration } from "./configuration.ts"
 import { connect } from "./upstream.ts"
@@ -11,30 +12,24 @@ export class GatewayConfigUnusable extends Data.TaggedError("GatewayConfigUnusab
   readonly message: string
 }> {}
 
-export interface InForce {
+/** The configuration at one moment: what a call uses from its beginning to its end, whatever is read meanwhile. */
+export interface Snapshot {
   readonly configuration: Configuration
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly since: DateTime.Utc
 }
 
-/** What a call uses from its beginning to its end, whatever is read meanwhile. */
-export interface Lent {
-  readonly inForce: InForce
-  /** Once for each time that it was lent. */
-  readonly giveBack: () => void
-}
-
-export class Configured extends Context.Service<
-  Configured,
+export class GatewayConfig extends Context.Service<
+  GatewayConfig,
   {
     /** None: this instance has no gateway. */
-    readonly current: Effect.Effect<Option.Option<InForce>>
-    /** The same for a call: its connections stay open until it is given back. */
-    readonly lend: () => Option.Option<Lent>
+    readonly current: Effect.Effect<Option.Option<Snapshot>>
+    /** The same for a call: its connections stay open as long as the scope. */
+    readonly acquire: Effect.Effect<Option.Option<Snapshot>, never, Scope.Scope>
     /** Reads the file again; what is wrong with it is logged, and the old one stays in force. */
     readonly reload: Effect.Effect<void>
   }
->()("auspex/layers/gateway/Configured") {}
+>()("auspex/layers/gateway/GatewayConfig") {}
 
 const unusable = (path: string, why: string) =>
   new GatewayConfigUnusable({ message: `AUSPEX_GATEWAY_CONFIG: ${path} cannot be used: ${why}.` })
@@ -58,34 +53,31 @@ const read = Effect.fnUntraced(function* (path: string) {
   if (Result.isFailure(parsed)) return yield* unusable(path, parsed.failure.join("; "))
   const configuration = parsed.success
   const upstreams = new Map([...configuration.providers.values()].map((each) => [each.name, connect(each)]))
-  const inForce: InForce = { configuration, upstreams, since: yield* DateTime.now }
-  return inForce
+  const snapshot: Snapshot = { configuration, upstreams, since: yield* DateTime.now }
+  return snapshot
 })
 
-/** In force until it is retired; its connections are closed when no call uses them any more. */
-const lending = (inForce: InForce) => {
+/** Counts the calls that use a snapshot: once it is retired, its connections are closed when the last one has ended. */
+const counted = (snapshot: Snapshot) => {
   let calls = 0
   let isRetired = false
-  const closeUnused = () => {
-    if (isRetired && calls === 0) for (const upstream of inForce.upstreams.values()) upstream.close()
-  }
-  const lent: Lent = {
-    inForce,
-    giveBack: () => {
-      calls -= 1
-      closeUnused()
-    }
-  }
+  const closeUnused = Effect.sync(() => {
+    if (isRetired && calls === 0) for (const upstream of snapshot.upstreams.values()) upstream.close()
+  })
   return {
-    inForce,
-    lend: (): Lent => {
+    snapshot,
+    acquire: () => {
       calls += 1
-      return lent
+      return snapshot
     },
-    retire: () => {
+    release: Effect.suspend(() => {
+      calls -= 1
+      return closeUnused
+    }),
+    retire: Effect.suspend(() => {
       isRetired = true
-      closeUnused()
-    }
+      return closeUnused
+    })
   }
 }
 
@@ -93,14 +85,14 @@ const fromFile = (path: string) =>
   Effect.gen(function* () {
     // Keys come from where they came from at the start.
     const context = yield* Effect.context<never>()
-    let current = lending(yield* read(path))
-    yield* Effect.addFinalizer(() => Effect.sync(() => current.retire()))
+    let current = counted(yield* read(path))
+    yield* Effect.addFinalizer(() => current.retire)
     const reload = read(path).pipe(
       Effect.provideContext(context),
-      Effect.map((next) => {
+      Effect.flatMap((next) => {
         const before = current
-        current = lending(next)
-        before.retire()
+        current = counted(next)
+        return before.retire
       }),
       Effect.tap(() => Effect.logInfo("the gateway's configuration was read again")),
       Effect.catch((error) =>
@@ -110,22 +102,26 @@ const fromFile = (path: string) =>
       ),
       Effect.asVoid
     )
-    return Configured.of({
-      current: Effect.sync(() => Option.some(current.inForce)),
-      // Counted in the same step in which it is taken, so that no reload comes between.
-      lend: () => Option.some(current.lend()),
+    const acquire = Effect.acquireRelease(
+      // Acquire and count in one step, so that no reload closes the snapshot in between.
+      Effect.sync(() => ({ used: current, snapshot: current.acquire() })),
+      ({ used }) => used.release
+    )
+    return GatewayConfig.of({
+      current: Effect.sync(() => Option.some(current.snapshot)),
+      acquire: Effect.map(acquire, ({ snapshot }) => Option.some(snapshot)),
       reload
     })
   })
 
 /** Without a file there is no gateway. */
-export const layer = (path: Option.Option<string>): Layer.Layer<Configured, GatewayConfigUnusable> =>
+export const layer = (path: Option.Option<string>): Layer.Layer<GatewayConfig, GatewayConfigUnusable> =>
   Option.match(path, {
     onNone: () =>
-      Layer.succeed(Configured, {
+      Layer.succeed(GatewayConfig, {
         current: Effect.succeedNone,
-        lend: Option.none,
+        acquire: Effect.succeedNone,
         reload: Effect.void
       }),
-    onSome: (file) => Layer.effect(Configured, fromFile(file))
+    onSome: (file) => Layer.effect(GatewayConfig, fromFile(file))
   })

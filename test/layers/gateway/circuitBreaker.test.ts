@@ -1,7 +1,7 @@
 /** When a route is left alone, and when it is not. */
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { makeCooldown } from "../../../src/layers/gateway/cooldown.ts"
+import { makeCircuitBreaker } from "../../../src/layers/gateway/circuitBreaker.ts"
 import type { RouteSetting } from "../../../src/layers/gateway/configuration.ts"
 
 const route: RouteSetting = {
@@ -27,26 +27,26 @@ describe("A route cools down", () => {
       [undefined, 30_000],
       [7000, 7000]
     ] as const) {
-      const cooldown = makeCooldown()
+      const circuitBreaker = makeCircuitBreaker()
       for (let failure = 0; failure < 3; failure++) {
-        assert.isFalse(cooldown.isCooling(route, 0))
-        cooldown.failed(route, 0, said)
+        assert.isFalse(circuitBreaker.isOpen(route, 0))
+        circuitBreaker.failed(route, 0, said)
       }
-      assert.isTrue(cooldown.isCooling(route, millis - 1))
-      assert.isFalse(cooldown.isCooling(route, millis))
-      cooldown.begin(route, millis)
-      assert.isTrue(cooldown.isCooling(route, millis))
-      cooldown.succeeded(route)
-      assert.isFalse(cooldown.isCooling(route, millis))
+      assert.isTrue(circuitBreaker.isOpen(route, millis - 1))
+      assert.isFalse(circuitBreaker.isOpen(route, millis))
+      circuitBreaker.begin(route, millis)
+      assert.isTrue(circuitBreaker.isOpen(route, millis))
+      circuitBreaker.succeeded(route)
+      assert.isFalse(circuitBreaker.isOpen(route, millis))
     }
   })
 
   it("not after failures with an answer between them", () => {
-    const cooldown = makeCooldown()
+    const circuitBreaker = makeCircuitBreaker()
     for (const failed of [true, true, false, true, true]) {
-      if (failed) cooldown.failed(route, 0, undefined)
-      else cooldown.succeeded(route)
+      if (failed) circuitBreaker.failed(route, 0, undefined)
+      else circuitBreaker.succeeded(route)
     }
-    assert.isFalse(cooldown.isCooling(route, 0))
+    assert.isFalse(circuitBreaker.isOpen(route, 0))
   })
 })

@@ -1,0 +1,56 @@
+/**
+ * Which routes are left alone for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
+ * said); then one trial call decides." Kept per instance: what one of them meets says little about another's network.
+ */
+import type { RouteSetting } from "./configuration.ts"
+
+const failureThreshold = 3
+const openMillis = 30_000
+const maxOpenMillis = 3_600_000
+/** A half-open probe that neither failed nor succeeded, as when its client left, leaves room for another after so long. */
+const probeMillis = 30_000
+
+interface Circuit {
+  failures: number
+  /** In milliseconds; 0: closed. */
+  openUntil: number
+  /** When a call was let through to see whether the route is back. */
+  probeSince: number
+}
+
+export const routeId = ({ model, provider }: RouteSetting): string => `${provider.name}/${model}`
+
+export const makeCircuitBreaker = () => {
+  /** Routes that failed last. */
+  const circuits = new Map<string, Circuit>()
+
+  return {
+    /** Whether the route goes to the end just now. */
+    isOpen: (route: RouteSetting, now: number): boolean => {
+      const circuit = circuits.get(routeId(route))
+      if (circuit === undefined || circuit.openUntil === 0) return false
+      return now < circuit.openUntil || now - circuit.probeSince < probeMillis
+    },
+    /** A call is made by it: the first after its time is over is the probe. */
+    begin: (route: RouteSetting, now: number): void => {
+      const circuit = circuits.get(routeId(route))
+      if (circuit !== undefined && circuit.openUntil !== 0 && now >= circuit.openUntil)
+        circuit.probeSince = now
+    },
+    succeeded: (route: RouteSetting): void => {
+      circuits.delete(routeId(route))
+    },
+    failed: (route: RouteSetting, now: number, retryAfterMillis: number | undefined): void => {
+      const id = routeId(route)
+      const circuit = circuits.get(id) ?? { failures: 0, openUntil: 0, probeSince: Number.NEGATIVE_INFINITY }
+      circuit.failures += 1
+      if (circuit.failures >= failureThreshold) {
+        circuit.openUntil = now + Math.min(retryAfterMillis ?? openMillis, maxOpenMillis)
+        circuit.probeSince = Number.NEGATIVE_INFINITY
+      }
+      circuits.set(id, circuit)
+    }
+  }
+}
+
+export type CircuitBreaker = ReturnType<typeof makeCircuitBreaker>

@@ -1,0 +1,184 @@
+/** One call from its admission to its settlement: admit, reserve, ask providers, settle whatever the client does. */
+import { Cause, Clock, Effect, Exit, Option } from "effect"
+import type { Scope } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { costOf } from "../../scoring/tokenPrices.ts"
+import type { Call, CallError } from "../../services/Gateway.ts"
+import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
+import { admitCall, configuredOnly } from "./admitCall.ts"
+import type { AdmittedCall } from "./admitCall.ts"
+import type { CallState, ClientStream } from "./attempt.ts"
+import { makeCircuitBreaker } from "./circuitBreaker.ts"
+import { fallback } from "./fallback.ts"
+import type { CallResult } from "./fallback.ts"
+import { GatewayConfig } from "./GatewayConfig.ts"
+import { countCall } from "./metrics.ts"
+import { statusOf } from "./refusal.ts"
+import { countPrompt, countText, roughCount, roughPrompt, streamError } from "./styles/index.ts"
+import type { Admitted, Usage } from "./styles/types.ts"
+
+/** Where calls are paid. */
+interface Billing {
+  readonly reserve: (open: OpenCall) => Effect.Effect<void, CallError>
+  /** The call is charged in the end, also where the database is away just now. */
+  readonly settle: (ended: EndedCall) => Effect.Effect<void>
+}
+
+export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }: Billing) {
+  const config = yield* GatewayConfig
+  const random = yield* SecureRandom.SecureRandom
+  const circuitBreaker = makeCircuitBreaker()
+
+  /** A failure means that nothing was delivered; an interruption, that the client has left. */
+  return Effect.fnUntraced(function* (
+    call: Call,
+    client: ClientStream
+  ): Effect.fn.Return<CallResult, CallError, Scope.Scope> {
+    const snapshot = yield* configuredOnly(config.acquire)
+    const admittedCall = yield* admitCall(snapshot, call.style, call.body)
+    const { admitted, maxCost, model } = admittedCall
+    yield* Effect.annotateCurrentSpan({ "gateway.model": model.name, "gateway.style": call.style })
+    const open: OpenCall = {
+      callId: yield* random.uuidV7(),
+      holder: call.holder,
+      requestId: call.requestId,
+      model: admitted.model,
+      style: call.style,
+      stream: admitted.stream,
+      reserved: maxCost,
+      createdAt: yield* Clock.currentTimeMillis
+    }
+    const state: CallState = {
+      provider: null,
+      attempts: 0,
+      began: false,
+      firstByteAt: undefined,
+      sent: false,
+      reader: undefined
+    }
+    const result = yield* Effect.acquireUseRelease(
+      maxCost > 0n ? reserve(open) : Effect.void,
+      () => fallback(circuitBreaker, call, admittedCall, state, client),
+      (_, exit) =>
+        Effect.gen(function* () {
+          const usage = yield* billableUsage(admittedCall, state, exit)
+          const ended = endedCall(admittedCall, open, state, usage, yield* Clock.currentTimeMillis)
+          const outcome = ended.error ?? "ok"
+          yield* countCall({ ...ended, ...usage.usage, model: model.name, outcome })
+          yield* settle(ended)
+        })
+    )
+    if (result.result === "broken") yield* client.write(brokenStream(call))
+    return result
+  }, Effect.scoped)
+})
+
+const brokenStream = (call: Call) =>
+  streamError(call.style, {
+    status: 502,
+    message: "The provider failed in the middle of the answer: nothing was charged.",
+    code: "stream_failed",
+    param: null,
+    requestId: call.requestId
+  })
+
+/** What a call is charged and recorded with. */
+interface BillableUsage {
+  readonly status: number
+  readonly error: string | null
+  readonly usage: Usage
+  /** Counted here, because the provider did not report it. */
+  readonly estimated: boolean
+}
+
+/** The ledger counts no further; a provider that reports more has lost count. */
+const maxCost = 9_223_372_036_854_775_807n
+
+const endedCall = (
+  { model }: AdmittedCall,
+  open: OpenCall,
+  { attempts, firstByteAt, provider }: CallState,
+  { error, estimated, status, usage }: BillableUsage,
+  now: number
+): EndedCall => {
+  const since = open.createdAt
+  const cost = costOf(model.price, usage)
+  return {
+    ...open,
+    provider,
+    promptTokens: usage.prompt,
+    completionTokens: usage.completion,
+    cost: cost > maxCost ? maxCost : cost,
+    status,
+    error,
+    latencyMs: now - since,
+    firstByteMs: firstByteAt === undefined ? null : firstByteAt - since,
+    attempts,
+    estimated
+  }
+}
+
+const failed = (status: number, error: string): BillableUsage => ({
+  status,
+  error,
+  usage: { prompt: 0, completion: 0 },
+  estimated: false
+})
+
+const billableUsage = Effect.fnUntraced(function* (
+  admittedCall: AdmittedCall,
+  state: CallState,
+  exit: Exit.Exit<CallResult, CallError>
+) {
+  if (Exit.isSuccess(exit) && exit.value.result !== "unread") {
+    if (exit.value.result === "broken") return failed(200, "stream_failed")
+    return { status: 200, error: null, ...(yield* generatedUsage(admittedCall, state, exit.value)) }
+  }
+  if (Exit.isFailure(exit) && !Cause.hasInterrupts(exit.cause)) {
+    const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+    return error === undefined ? failed(500, "internal_error") : failed(statusOf(error), error.code)
+  }
+  // "A client that disconnects is billed for what was generated."
+  if (!state.sent) return failed(499, "client_left")
+  return { status: 499, error: "client_left", ...(yield* generatedUsage(admittedCall, state, undefined)) }
+})
+
+/** What was generated, as the provider reports it, or else counted. */
+const generatedUsage = Effect.fnUntraced(function* (
+  { admitted, model }: AdmittedCall,
+  { reader }: CallState,
+  result: CallResult | undefined
+) {
+  const answer = result?.result === "whole" ? result.answer : undefined
+  const reported = answer === undefined ? reader?.usage() : answer.usage
+  if (reported !== undefined) return { usage: reported, estimated: false }
+  const generated = answer?.generated ?? reader?.generated() ?? ""
+  const usage: Usage = {
+    prompt: reader?.promptTokens() ?? (yield* promptTokens(admitted, model.imageTokens)),
+    completion: yield* countOrEstimate(
+      () => countText(generated),
+      () => roughCount(generated)
+    )
+  }
+  return { usage, estimated: true }
+})
+
+export const promptTokens = (admitted: Admitted, imageTokens: number) =>
+  Effect.map(
+    countOrEstimate(
+      () => countPrompt(admitted),
+      () => roughPrompt(admitted)
+    ),
+    (tokens) => tokens + admitted.images * imageTokens
+  )
+
+/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
+export const countOrEstimate = (count: () => Promise<number>, estimate: () => number) =>
+  Effect.tryPromise(count).pipe(
+    Effect.catch((error) =>
+      Effect.as(
+        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
+        estimate()
+      )
+    )
+  )
