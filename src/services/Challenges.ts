@@ -1,6 +1,6 @@
 /** What a directional challenge is, in every answer that shows one, and what challenges of every type share. */
 import { Schema } from "effect"
-import { errorCode } from "./errors.ts"
+import { errorCode, NotFound } from "./errors.ts"
 import { ChallengeId, EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp } from "./text.ts"
@@ -123,6 +123,10 @@ export const Receipt = Schema.Struct({
   body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" }),
   leaf_index: LogPlace.fields.leaf_index
 }).annotate({ identifier: "Receipt" })
+
+/** 404: no challenge has this id; it is cut, for it is whatever the caller sent. */
+export const unknownChallenge = (id: string): NotFound =>
+  new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
 
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */
 export class DuplicatePrediction extends Schema.Error<DuplicatePrediction>("DuplicatePrediction")(

@@ -5,16 +5,21 @@ import { makeMacroArena } from "./arenas/macro.ts"
 import { makeRecordPrediction } from "./arenas/predictions.ts"
 import { makePriceEventArena } from "./arenas/priceEvents.ts"
 import { makeReads } from "./arenas/reads.ts"
+import { makeManualSettlement } from "./scoring/manualSettlement.ts"
 
 const make = Effect.gen(function* () {
   const record = yield* makeRecordPrediction
   const { arena: directional, publishDue } = yield* makeDirectionalArena(record)
+  const macro = yield* makeMacroArena(record)
+  const priceEvents = yield* makePriceEventArena(record)
+  const ends = yield* makeManualSettlement({ macro, priceEvents })
+  const reads = yield* makeReads
   return Arenas.of({
     directional,
-    macro: yield* makeMacroArena(record),
-    priceEvents: yield* makePriceEventArena(record),
+    macro: { ...macro, ...ends.macro },
+    priceEvents: { ...priceEvents, ...ends.priceEvents },
     publishDue,
-    ...(yield* makeReads)
+    ...reads
   })
 })
 

@@ -4,7 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { resolutionCriteria, resolutionCriteriaChinese } from "../../../scoring/resolutionCriteria.ts"
 import type { ChallengeFilter, DirectionalArena } from "../../../services/Arenas.ts"
-import { Challenge, ChallengeState, TargetPaused } from "../../../services/Challenges.ts"
+import { Challenge, ChallengeState, TargetPaused, unknownChallenge } from "../../../services/Challenges.ts"
 import type { NewChallenge } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
@@ -23,7 +23,6 @@ import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import type { RecordPrediction } from "./predictions.ts"
 import { decimal, many, maybe, one, orDefect, run } from "../query.ts"
 import { iso } from "../wire.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const PrintedDecimals = Schema.Struct({

@@ -1,8 +1,8 @@
 /** The macro arena: challenges on a figure that will be published, and forecasts of it. */
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { ChallengeState } from "../../../services/Challenges.ts"
+import { unknownChallenge } from "../../../services/Challenges.ts"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
@@ -12,56 +12,15 @@ import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { hasStatus } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
-import { MacroRow, scoringScale, selectMacro, shown } from "./macroRows.ts"
+import { MacroRow, selectMacro, shown } from "./macroRows.ts"
 import { makeMacroTerms } from "./macroTerms.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
-import { makeVoidChallenge } from "./voidChallenge.ts"
 import { funding } from "../credits/poolTransfers.ts"
 import { makeTransfers } from "../credits/transfers.ts"
 import { hotSpan } from "../../hotSpan.ts"
 import type { RecordPrediction } from "./predictions.ts"
-import { decimal, many, maybe, transaction } from "../query.ts"
-import { makeSettleMacro } from "../scoring/macroSettlement.ts"
+import { many, maybe, transaction } from "../query.ts"
 
-const Ending = Schema.Struct({
-  id: Schema.String,
-  deadline: Schema.DateTimeUtcFromDate,
-  cancel_at: Schema.DateTimeUtcFromDate
-})
-
-/** Of a series whose forecasters know it within one: nothing that was ever published came near. */
-const maxScalesAway = 100
-
-const Compared = Schema.Struct({
-  decimal_step: Schema.NullOr(Schema.String),
-  is_off_step: Schema.NullOr(Schema.Boolean),
-  scales_away: Schema.Finite
-})
-
-/**
- * Whether a published value looks mistyped: what a challenge is settled by pays out its pool for good. Only of challenges that are not settled and have forecasts: the first prints of earlier periods may be anything.
- */
-const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
-  const compared = maybe(Compared)
-  return Effect.fnUntraced(function* (id: string, actualValue: number) {
-    const value = sql`${decimal(actualValue)}::numeric`
-    const found = yield* compared(sql`
-      select trim_scale(c.decimal_step)::text as decimal_step, mod(${value}, c.decimal_step) <> 0 as is_off_step,
-             (greatest(c.bin_edges[1] - ${value}, ${value} - c.bin_edges[cardinality(c.bin_edges)])
-              / ${scoringScale(sql)})::float8 as scales_away
-        from challenges c
-       where c.id = ${id}::uuid and c.type = 'macro' and c.resolved_at is null and c.cancelled_at is null
-         and exists (select from predictions p where p.challenge_id = c.id)`)
-    if (Option.isNone(found)) return undefined
-    const { decimal_step, is_off_step, scales_away } = found.value
-    if (is_off_step === true) return `${actualValue} is no multiple of the decimal step, ${decimal_step}`
-    if (scales_away > maxScalesAway) {
-      return `${actualValue} lies more than ${maxScalesAway} reference scales beyond the outermost edges of the bins`
-    }
-    return undefined
-  })
-}
-
+/** Without what ends a challenge, which is settlement (scoring/manualSettlement.ts). */
 export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("macro challenges")
@@ -70,12 +29,8 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   const random = yield* SecureRandom.SecureRandom
   const challenges = many(MacroRow)
   const challenge = maybe(MacroRow)
-  const ending = maybe(Ending)
-  const settleMacro = yield* makeSettleMacro
   const termsOf = yield* makeMacroTerms
   const transfers = yield* makeTransfers
-  const doubtsAbout = makeValueSanityChecks(sql)
-  const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
 
   const get: MacroArena["get"] = Effect.fn("MacroArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -174,64 +129,5 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
     return yield* Effect.orDie(get(id))
   })
 
-  /** The challenge that an admin wants to end, once its deadline has passed, and void if it waited for too long. */
-  const ended = Effect.fnUntraced(function* (id: string) {
-    const now = yield* DateTime.now
-    const found = isUuid(id)
-      ? yield* ending(
-          sql`select id::text, deadline, cancel_at from challenges where id = ${id}::uuid and type = 'macro'`
-        )
-      : Option.none()
-    if (Option.isNone(found)) return yield* unknownChallenge(id)
-    if (DateTime.isLessThan(now, found.value.deadline)) {
-      return yield* new ChallengeState({
-        detail: `The challenge is open: nothing is settled or voided before its deadline, ${DateTime.formatIso(found.value.deadline)}.`
-      })
-    }
-    if (DateTime.isGreaterThanOrEqualTo(now, found.value.cancel_at)) {
-      yield* voidWithoutValue(found.value)
-    }
-    return found.value.id
-  })
-
-  const resolve: MacroArena["resolve"] = Effect.fn("MacroArena.resolve")(function* (
-    challengeId,
-    actualValue,
-    { confirm = false } = {}
-  ) {
-    const id = yield* ended(challengeId)
-    const doubt = confirm ? undefined : yield* doubtsAbout(id, actualValue)
-    if (doubt !== undefined) {
-      return yield* InvalidRequest.of("actual_value", `${doubt}; with confirm true it is taken all the same`)
-    }
-    const settled = yield* settleMacro(id, actualValue)
-    if (settled) {
-      yield* Effect.logInfo("a macro challenge was settled").pipe(
-        Effect.annotateLogs({ challenge_id: id, actual_value: actualValue })
-      )
-    }
-    const current = yield* get(id)
-    if (settled || current.actual_value === actualValue) return current
-    return yield* new ChallengeState({
-      detail:
-        current.actual_value === null
-          ? `The challenge is ${current.status}; only one that is closed can be resolved.`
-          : `The challenge was resolved with ${current.actual_value}; another value is an amendment.`
-    })
-  })
-
-  const voided: MacroArena["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
-    const id = yield* ended(challengeId)
-    const done = yield* voidChallenge("macro", id, reason)
-    const current = yield* get(id)
-    if (!done) {
-      return yield* new ChallengeState({
-        detail: `The challenge is ${current.status}; only one that is closed can be voided.`
-      })
-    }
-    return current
-  })
-
-  const arena: MacroArena = { get, list, predict, create, resolve, void: voided }
-  return arena
+  return { get, list, predict, create }
 })

@@ -7,7 +7,7 @@ import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../../scoring/paper.ts"
 import type { DirectionalArena, Submission } from "../../../services/Arenas.ts"
-import { PaperPosition, PaperSignal } from "../../../services/Challenges.ts"
+import { PaperPosition, PaperSignal, unknownChallenge } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { PredictionId } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/Limits.ts"
@@ -18,7 +18,6 @@ import { Settings } from "../../../services/Settings.ts"
 import { at, decimal, many, maybe, orDefect } from "../query.ts"
 import { iso } from "../wire.ts"
 import { cancelledChallenge } from "./predictions.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
 

@@ -18,7 +18,8 @@ import {
   ChallengeCancelled,
   ChallengeClosed,
   DuplicatePrediction,
-  ProvisionalLimit
+  ProvisionalLimit,
+  unknownChallenge
 } from "../../../services/Challenges.ts"
 import type { ChallengeType, Direction, Receipt } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
@@ -32,7 +33,6 @@ import { queueId } from "../log/queueId.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, decimal, orDefect, rowsOf } from "../query.ts"
 import { scoringScale } from "./macroRows.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
 
 /** What a prediction says: a direction with its confidence, or a normal distribution. */
 export type PredictionForm =

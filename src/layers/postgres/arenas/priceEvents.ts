@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { countedDays } from "../../../scoring/priceEvents.ts"
-import { ChallengeState } from "../../../services/Challenges.ts"
+import { unknownChallenge } from "../../../services/Challenges.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
@@ -18,11 +18,7 @@ import { maxReferenceScales } from "./predictions.ts"
 import type { PredictionForm, RecordPrediction } from "./predictions.ts"
 import { iso } from "../wire.ts"
 import { makePriceEventTerms } from "./priceEventTerms.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
-import { makeVoidChallenge } from "./voidChallenge.ts"
 import { many, maybe } from "../query.ts"
-
-const Ending = Schema.Struct({ id: Schema.String, deadline: Schema.DateTimeUtcFromDate })
 
 /** Questions `c`; the caller adds conditions, order and limit. */
 const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
@@ -95,6 +91,7 @@ const formFor = (
 
 const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
 
+/** Without what ends a question, which is settlement (scoring/manualSettlement.ts). */
 export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("price events")
@@ -102,10 +99,8 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
   const random = yield* SecureRandom.SecureRandom
   const questions = many(PriceEvent)
   const question = maybe(PriceEvent)
-  const ending = maybe(Ending)
   const asked = maybe(Asked)
   const termsOf = yield* makePriceEventTerms
-  const { voidChallenge } = yield* makeVoidChallenge
 
   const get: PriceEventArena["get"] = Effect.fn("PriceEventArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -196,29 +191,5 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
     return yield* Effect.orDie(get(id))
   })
 
-  const voided: PriceEventArena["void"] = Effect.fn("PriceEventArena.void")(function* (challengeId, reason) {
-    const found = isUuid(challengeId)
-      ? yield* ending(
-          sql`select id::text, deadline from challenges where id = ${challengeId}::uuid and type = 'price_event'`
-        )
-      : Option.none()
-    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { deadline, id } = found.value
-    if (DateTime.isLessThan(yield* DateTime.now, deadline)) {
-      return yield* new ChallengeState({
-        detail: `The challenge is open: nothing is settled or voided before its deadline, ${DateTime.formatIso(deadline)}.`
-      })
-    }
-    const done = yield* voidChallenge("price_event", id, reason)
-    const current = yield* get(id)
-    if (!done) {
-      return yield* new ChallengeState({
-        detail: `The challenge is ${current.status}; only one that is closed can be voided.`
-      })
-    }
-    return current
-  })
-
-  const arena: PriceEventArena = { get, list, predict, create, void: voided }
-  return arena
+  return { get, list, predict, create }
 })

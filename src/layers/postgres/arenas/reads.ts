@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { Receipt } from "../../../services/Challenges.ts"
+import { Receipt, unknownChallenge } from "../../../services/Challenges.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -14,7 +14,6 @@ import { many, maybe } from "../query.ts"
 import { iso } from "../wire.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
-import { unknownChallenge } from "./unknownChallenge.ts"
 
 const {
   bin: _bin,

@@ -54,7 +54,7 @@ export const auditChain = Effect.gen(function* () {
         from unnest(fields) with ordinality as f (field, place)
     $$`
 
-  // src/layers/postgres/log/audit/adminAudit.ts reads the same fields.
+  // src/layers/postgres/logAudit/adminAudit.ts reads the same fields.
   const fields = {
     call: (row: string) => `
       array['call', ${row}.id::text, (extract(epoch from ${row}.at) * 1000000)::bigint::text, ${row}.action, ${row}.path,

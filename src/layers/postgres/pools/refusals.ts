@@ -1,9 +1,8 @@
 /** Why a stake is not taken, and what would be, in words and figures. */
 import { DateTime } from "effect"
-import { ChallengeCancelled, ChallengeClosed } from "../../../services/Challenges.ts"
+import { ChallengeCancelled, ChallengeClosed, unknownChallenge } from "../../../services/Challenges.ts"
 import { creditsOf } from "../../../services/Credits.ts"
 import { StakeRefused } from "../../../services/Pools.ts"
-import { unknownChallenge } from "../arenas/unknownChallenge.ts"
 import type { StakeItem } from "./statements.ts"
 import type { StakeOutcome } from "./takeStakes.ts"
 

@@ -1,9 +1,9 @@
 /** Signed tree heads: what each note says, who signed it, and the keys that the log had. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, maybe } from "../../query.ts"
-import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../../note.ts"
-import type { Verifier } from "../../../note.ts"
+import { many, maybe } from "../query.ts"
+import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../note.ts"
+import type { Verifier } from "../../note.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 import type { Rotation } from "./tree.ts"

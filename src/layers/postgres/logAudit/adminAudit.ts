@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { mostDifferences } from "../../../../services/LogAudit.ts"
-import { column, many, maybe } from "../../query.ts"
+import { mostDifferences } from "../../../services/LogAudit.ts"
+import { column, many, maybe } from "../query.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 

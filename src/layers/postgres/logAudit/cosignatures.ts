@@ -1,10 +1,10 @@
 /** What witnesses signed of the checkpoints. */
 import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Settings } from "../../../../services/Settings.ts"
-import { cosignatureOf, parseWitnessKey } from "../../../witness/cosignature.ts"
-import { many } from "../../query.ts"
-import { parseNote } from "../../../note.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
+import { many } from "../query.ts"
+import { parseNote } from "../../note.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 

@@ -4,9 +4,9 @@ import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/recorded.ts"
 import { at, orDefect, run } from "../query.ts"
-import { makeSettlePool } from "../scoring/poolSettlement.ts"
-import { makeSettling } from "../scoring/settling.ts"
-import { closeChallenges } from "./lifecycle.ts"
+import { makeSettlePool } from "./poolSettlement.ts"
+import { makeSettling } from "./settling.ts"
+import { closeChallenges } from "../arenas/lifecycle.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

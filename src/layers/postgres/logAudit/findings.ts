@@ -1,5 +1,5 @@
 /** What an audit finds: all differences are counted, the first are named. */
-import { mostDifferences } from "../../../../services/LogAudit.ts"
+import { mostDifferences } from "../../../services/LogAudit.ts"
 
 export class Findings {
   readonly #lines: Array<string> = []
