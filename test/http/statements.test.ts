@@ -495,7 +495,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/challenges/:challenge_id/amend": {
-    statements: 17,
+    statements: 16,
     // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()
@@ -521,7 +521,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 31,
+    statements: 30,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -537,7 +537,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    16,
+    15,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -550,7 +550,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/price-events/challenges/:challenge_id/void": made(
-    12,
+    11,
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       yield* TestClock.adjust("2 hours")
@@ -577,7 +577,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 18,
+    statements: 17,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
