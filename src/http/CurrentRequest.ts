@@ -15,19 +15,3 @@ export const countedRequest = Effect.map(CurrentRequest, (request) => {
   request.isCounted = true
   return request
 })
-
-/** The address is read when it is asked for: most requests count by something else. */
-export class RequestUnderWay {
-  readonly requestId: string
-  readonly #readAddress: () => string
-  isCounted = false
-
-  constructor(requestId: string, readAddress: () => string) {
-    this.requestId = requestId
-    this.#readAddress = readAddress
-  }
-
-  get address(): string {
-    return this.#readAddress()
-  }
-}

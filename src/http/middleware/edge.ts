@@ -17,7 +17,7 @@ import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
 import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
-import { CurrentRequest, RequestUnderWay } from "../CurrentRequest.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
 import { withoutSecrets } from "../discretion.ts"
 import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
 import { responseOf } from "../modelCalls.ts"
@@ -258,7 +258,7 @@ export const layer = HttpRouter.middleware(
         const route = known?.path ?? "none"
         const peer = Option.getOrUndefined(request.remoteAddress)
         const forwardedFor = request.headers["x-forwarded-for"]
-        const current = new RequestUnderWay(requestId, () => countedAddress(peer, forwardedFor))
+        const current = { requestId, address: countedAddress(peer, forwardedFor), isCounted: false }
 
         const finished = (answer: HttpServerResponse.HttpServerResponse) => {
           const response = route === tokenPath ? asOAuth(answer, request) : answer

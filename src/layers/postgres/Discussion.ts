@@ -1,9 +1,12 @@
-/** Posts, replies and likes, each written with the counts that it moves by one statement. */
-import { DateTime, Effect, Layer } from "effect"
+/**
+ * Posts, replies and likes. What their statements look at (events, and comments) is never deleted or moved, so nothing has to
+ * be locked.
+ */
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Discussion } from "../../services/Discussion.ts"
-import type { LikeOf, NewPost } from "../../services/Discussion.ts"
+import type { NewPost } from "../../services/Discussion.ts"
 import { CommentId, EventId, isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
 import { redactSecrets } from "../../services/ownSecrets.ts"
@@ -11,8 +14,6 @@ import { Settings } from "../../services/Settings.ts"
 import { hotSpan } from "../hotSpan.ts"
 import { tokenHeaders } from "../tokenKeys.ts"
 import { makeInteractionContext } from "./discussion/context.ts"
-import { giveLikes, LikeOutcome, takeLikes } from "./discussion/likes.ts"
-import { PostOutcome, recordPosts } from "./discussion/posts.ts"
 import { makeReads } from "./discussion/reads.ts"
 import {
   ownPost,
@@ -21,13 +22,21 @@ import {
   unknownEvent,
   unknownPost
 } from "./discussion/refusals.ts"
-import { one, run } from "./query.ts"
+import { at, one, run } from "./query.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
   /** `null`: that of the parent. */
   readonly news_id: EventId | null
 }
+
+const PostOutcome = Schema.Struct({
+  outcome: Schema.Literals(["posted", "unknown_event", "unknown_parent", "reply_to_reply", "other_event"]),
+  /** The event that it is of, where that is known. */
+  event_id: Schema.NullOr(EventId)
+})
+
+const LikeOutcome = Schema.Struct({ outcome: Schema.Literals(["liked", "unknown", "own_post"]) })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -44,19 +53,31 @@ const make = Effect.gen(function* () {
     const id = CommentId.make(yield* random.uuidV7())
     const content = redactSecrets(draft.content, headers)
     const space = draft.space_id ?? null
-    const { event_id, outcome } = yield* postOutcome(
-      recordPosts(sql, [
-        {
-          id,
-          agentId: draft.agentId,
-          eventId: draft.news_id,
-          parentId,
-          space,
-          content,
-          createdAt
-        }
-      ])
-    )
+    const { event_id, outcome } = yield* postOutcome(sql`
+      with item as (
+        select ${id}::uuid as id, ${draft.agentId}::uuid as agent_id, ${draft.news_id}::text as event_id,
+               ${parentId}::uuid as parent_id
+      ),
+      decided as (
+        select i.id, i.agent_id, coalesce(i.event_id, p.event_id) as event_id, i.parent_id,
+               case
+                 when i.event_id is not null and e.id is null then 'unknown_event'
+                 when i.parent_id is null then 'posted'
+                 when p.event_id is null then 'unknown_parent'
+                 when p.is_reply then 'reply_to_reply'
+                 when p.event_id <> i.event_id then 'other_event'
+                 else 'posted'
+               end as outcome
+          from item i
+          left join events e on e.id = i.event_id
+          left join comments p on p.id = i.parent_id
+      ),
+      written as (
+        insert into comments (id, agent_id, event_id, parent_id, space, content, created_at)
+        select id, agent_id, event_id, parent_id, ${space}, ${content}, ${at(createdAt)}
+          from decided where outcome = 'posted'
+      )
+      select outcome, event_id from decided`)
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
     yield* Effect.annotateCurrentSpan({ "post.outcome": outcome })
     if (outcome === "unknown_event") return yield* unknownEvent(draft.news_id ?? "")
@@ -88,20 +109,41 @@ const make = Effect.gen(function* () {
       hotSpan("Discussion.reply")
     )
 
-  const itemOf = Effect.fnUntraced(function* ({ agentId, id, kind }: LikeOf) {
-    const createdAt = yield* DateTime.now
-    return { id: yield* random.uuidV7(), agentId, kind, commentId: id, createdAt }
-  })
-
-  const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* (wanted) {
-    if (!isUuid(wanted.id)) return yield* unknownPost(wanted.kind, wanted.id)
-    const { outcome } = yield* likeOutcome(giveLikes(sql, [yield* itemOf(wanted)]))
-    if (outcome === "unknown") return yield* unknownPost(wanted.kind, wanted.id)
+  const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
+    if (!isUuid(id)) return yield* unknownPost(kind, id)
+    const likedAt = yield* DateTime.now
+    const { outcome } = yield* likeOutcome(sql`
+      with item as (
+        select ${yield* random.uuidV7()}::uuid as id, ${id}::uuid as comment_id, ${agentId}::uuid as agent_id,
+               ${kind === "reply"}::boolean as is_reply
+      ),
+      decided as (
+        select i.id, i.comment_id, i.agent_id, c.agent_id as author_id,
+               case
+                 when c.agent_id is null then 'unknown'
+                 when c.agent_id = i.agent_id then 'own_post'
+                 else 'liked'
+               end as outcome
+          from item i
+          left join comments c on c.id = i.comment_id and c.is_reply = i.is_reply
+      ),
+      given as (
+        insert into comment_likes (comment_id, agent_id, author_id, id, created_at)
+        select comment_id, agent_id, author_id, id, ${at(likedAt)} from decided where outcome = 'liked'
+        on conflict on constraint comment_likes_once do nothing
+      )
+      select outcome from decided`)
+    if (outcome === "unknown") return yield* unknownPost(kind, id)
     if (outcome === "own_post") return yield* ownPost()
   }, hotSpan("Discussion.like"))
 
-  const unlike: Discussion["Service"]["unlike"] = Effect.fnUntraced(function* (wanted) {
-    if (isUuid(wanted.id)) yield* run(takeLikes(sql, [yield* itemOf(wanted)]))
+  const unlike: Discussion["Service"]["unlike"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
+    if (!isUuid(id)) return
+    yield* run(sql`
+      delete from comment_likes l
+       using comments c
+       where l.comment_id = ${id}::uuid and l.agent_id = ${agentId}::uuid
+         and c.id = l.comment_id and c.is_reply = ${kind === "reply"}`)
   }, hotSpan("Discussion.unlike"))
 
   return Discussion.of({
