@@ -1,16 +1,17 @@
-/** What one round of one contender came to. */
+/** What one round of one contender measured, and how rounds are compared. */
+import { Console, Effect } from "effect"
+
 export interface Measurement {
   readonly requests: number
   readonly perSecond: number
   /** Milliseconds. */
-  readonly mean: number
   readonly p50: number
   readonly p99: number
-  readonly longest: number
-  /** Microseconds of processor time a request; null where they cannot be known, or there is no such process. */
+  /** Median milliseconds to the first byte of the body. */
+  readonly firstByte: number
+  /** Microseconds of processor time a request; null where it cannot be known or there is no such process. */
   readonly serverMicros: number | null
   readonly postgresMicros: number | null
-  readonly generatorMicros: number | null
 }
 
 export const median = (values: ReadonlyArray<number>): number => {
@@ -20,69 +21,56 @@ export const median = (values: ReadonlyArray<number>): number => {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + high) / 2 : high
 }
 
-const medianOrNull = (values: ReadonlyArray<number | null>): number | null => {
-  const known = values.filter((value) => value !== null)
+export const quantile = (values: ReadonlyArray<number>, share: number): number => {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+type Rounds = ReadonlyArray<Measurement>
+
+/** The median over the rounds; null where a round does not know it. */
+export const medianOf = (rounds: Rounds, figure: keyof Measurement): number | null => {
+  const known = rounds.map((round) => round[figure]).filter((value) => value !== null)
   return known.length === 0 ? null : median(known)
 }
 
-/** Each figure's median over the rounds. */
-export const medians = (rounds: ReadonlyArray<Measurement>): Measurement => ({
-  requests: rounds.reduce((sum, round) => sum + round.requests, 0),
-  perSecond: median(rounds.map((round) => round.perSecond)),
-  mean: median(rounds.map((round) => round.mean)),
-  p50: median(rounds.map((round) => round.p50)),
-  p99: median(rounds.map((round) => round.p99)),
-  longest: Math.max(...rounds.map((round) => round.longest)),
-  serverMicros: medianOrNull(rounds.map((round) => round.serverMicros)),
-  postgresMicros: medianOrNull(rounds.map((round) => round.postgresMicros)),
-  generatorMicros: medianOrNull(rounds.map((round) => round.generatorMicros))
-})
-
-const ratios = (
-  ones: ReadonlyArray<Measurement>,
-  others: ReadonlyArray<Measurement>,
-  figure: (round: Measurement) => number
-): ReadonlyArray<number> =>
-  ones.flatMap((one, round) => {
-    const other = others[round]
-    return other === undefined ? [] : [figure(one) / figure(other)]
-  })
-
-/** The median over the rounds of one's figure divided by the other's in the same round. */
+/** The median of one's value divided by the other's in the same round; null where either did not run. */
 export const ratio = (
-  ones: ReadonlyArray<Measurement>,
-  others: ReadonlyArray<Measurement>,
-  figure: (round: Measurement) => number
+  ones: Rounds | undefined,
+  others: Rounds | undefined,
+  figure: "perSecond" | "p99" | "firstByte"
 ): number | null => {
-  const each = ratios(ones, others, figure)
+  const each = (ones ?? []).flatMap((one, round) => {
+    const other = others?.[round]
+    return other === undefined ? [] : [one[figure] / other[figure]]
+  })
   return each.length === 0 ? null : median(each)
 }
 
-/**
- * Between which two values the median lies with at least 95 % certainty, whatever the distribution: as many of the
- * sorted values lie outside on each side as tosses of a fair coin may come out at most (binomial). null for fewer than six.
- */
-const medianBetween = (values: ReadonlyArray<number>): readonly [low: number, high: number] | null => {
-  const count = values.length
-  let probability = 0.5 ** count
-  let outside = 0
-  for (let below = probability; below <= 0.025; below += probability) {
-    outside += 1
-    probability *= (count - outside + 1) / outside
-  }
-  const sorted = [...values].sort((one, other) => one - other)
-  const [low, high] = [sorted[outside - 1], sorted[count - outside]]
-  return low === undefined || high === undefined ? null : [low, high]
+/** All rounds of one load, by contender. */
+export interface Case {
+  readonly load: string
+  readonly connections: number
+  readonly rounds: Readonly<Record<string, Rounds>>
 }
 
-/** Between which values that ratio lies. */
-export const ratioBetween = (
-  ones: ReadonlyArray<Measurement>,
-  others: ReadonlyArray<Measurement>,
-  figure: (round: Measurement) => number
-) => medianBetween(ratios(ones, others, figure))
-
-/** The mean of all requests of all rounds. */
-export const meanOfAll = (rounds: ReadonlyArray<Measurement>): number =>
-  rounds.reduce((sum, { mean, requests }) => sum + mean * requests, 0) /
-  rounds.reduce((sum, { requests }) => sum + requests, 0)
+/** Runs the contenders in turn, round after round, so that a disturbance of the machine meets all of them alike. */
+export const inTurn = Effect.fnUntraced(function* <E, R>(
+  load: string,
+  connections: number,
+  rounds: number,
+  contenders: Readonly<Record<string, Effect.Effect<Measurement, E, R>>>
+) {
+  const measured: Record<string, Array<Measurement>> = {}
+  for (let round = 1; round <= rounds; round++) {
+    const said: Array<string> = []
+    for (const [name, run] of Object.entries(contenders)) {
+      const measurement = yield* run
+      measured[name] = [...(measured[name] ?? []), measurement]
+      said.push(`${name} ${Math.round(measurement.perSecond)}/s p99 ${measurement.p99.toFixed(1)} ms`)
+    }
+    yield* Console.log(`  ${load}, ${connections} connections, round ${round}: ${said.join("; ")}`)
+  }
+  const result: Case = { load, connections, rounds: measured }
+  return result
+})

@@ -1,106 +1,74 @@
-/** The command line, and how long everything takes. */
+/** The command line. */
 import { parseArgs } from "node:util"
 
-/** What is run when nothing is said; the others take minutes of their own. */
-const usualScenarios = ["predict", "leaderboard", "settlement"] as const
-export const scenarios = [
-  ...usualScenarios,
-  "stakes",
-  "pool-settlement",
-  "log",
-  "growth",
-  "feed",
-  "gateway"
-] as const
+export const scenarios = ["predict", "log", "settlement", "gateway", "growth"] as const
 export type Scenario = (typeof scenarios)[number]
 
-export interface Plan {
-  readonly connections: ReadonlyArray<number>
-  /** Each contender in turn, so often. */
+export interface Sizes {
+  /** Of each contender. */
   readonly rounds: number
-  /** Of a round: at first not counted, then counted. */
+  /** Not counted, at the beginning of a round. */
   readonly rampSeconds: number
   readonly seconds: number
   /** A server that has just started is slower for a while. */
   readonly warmSeconds: number
-  /** Predictions on one challenge that is settled. */
-  readonly settled: ReadonlyArray<number>
-  /** Stakes in a pool that is settled. */
-  readonly staked: number
-  /** Entries that wait, of which the rate of sequencing is measured. */
-  readonly sequenced: number
-  /** Agents, and comments that they wrote, among which a page of the feed is read. */
-  readonly feedAgents: number
-  readonly feedComments: number
+  /** Predictions on the one challenge that is settled. */
+  readonly settled: number
   /** Predictions in the databases that reads are measured on. */
   readonly grown: ReadonlyArray<number>
-  /** Calls of models during which the gateway's memory is looked at. */
-  readonly endured: number
 }
 
-const usual: Plan = {
-  connections: [32, 64],
+const usual: Sizes = {
   rounds: 3,
   rampSeconds: 0.5,
-  seconds: 1.25,
+  seconds: 1.5,
   warmSeconds: 5,
-  settled: [100_000, 1_000_000],
-  staked: 100_000,
-  sequenced: 300_000,
-  grown: [10_000, 100_000, 1_000_000],
-  feedAgents: 100_000,
-  feedComments: 2_000_000,
-  endured: 100_000
+  settled: 1_000_000,
+  grown: [10_000, 100_000, 1_000_000]
 }
 
-const quick: Plan = {
+const quick: Sizes = {
   ...usual,
   rounds: 1,
   warmSeconds: 2,
-  settled: [100_000],
-  staked: 20_000,
-  sequenced: 100_000,
-  grown: [10_000, 100_000],
-  feedComments: 200_000,
-  endured: 20_000
+  settled: 100_000,
+  grown: [10_000, 100_000]
 }
 
 export interface Options {
-  readonly plan: Plan
-  readonly only: ReadonlyArray<Scenario>
+  readonly chosen: ReadonlyArray<Scenario>
+  readonly sizes: Sizes
   readonly json: string | undefined
-  readonly profile: string | undefined
-  readonly plans: string | undefined
 }
 
-export const help = `npm run bench -- [SCENARIO] [options]
+export const help = `npm run bench -- [SCENARIO...] [options]
 
-  --quick              one short round each, 100 000 settled, about two minutes
-  --only SCENARIO      predict, leaderboard, settlement, or one that is run only when it is asked for:
-                       stakes (on one pool, and on 100), pool-settlement (a pool of 100 000 stakes), log
-                       (predicting with the public log and without it), growth (what every read costs at
-                       10 000, 100 000 and 1 000 000 predictions), feed (a page of the feed among
-                       100 000 agents and 2 000 000 comments), gateway (calls of models: directly,
-                       through a bare proxy, through Portkey's gateway, and through ours); may be repeated
+Scenarios, all of them unless some are named:
+  predict       predictions, beside Fastify + pg and the statement alone by pgbench
+  log           what keeping the public log adds to the processor time of a prediction
+  settlement    one challenge that everybody predicted, beside the bare statements, and others' requests meanwhile
+  gateway       model calls: directly, through a bare proxy, through Portkey's gateway and through ours
+  growth        what each read costs as the tables grow; its plans are written to .auspex/bench
+
+  --quick              one round each, 100 000 settled, reads at 10 000 and 100 000
   --rounds N           rounds of each contender (${usual.rounds})
-  --seconds N          counted seconds of each round (${usual.seconds})
-  --connections N,N    ${usual.connections.join(",")}
-  --json FILE          writes every round and all ratios
-  --plans FILE         writes the plans of every read at the largest size as Markdown (with --only growth)
-  --profile FOLDER     instead: a .cpuprofile of the server under predict load, and of the plain one under leaderboard
-                       load, with its summary
+  --settled N          predictions on the settled challenge (${usual.settled})
+  --grown N,N          predictions in the databases of growth (${usual.grown.join(",")})
+  --json FILE          writes everything that was measured
   --help`
 
-const number = (name: string, text: string | undefined, otherwise: number): number => {
-  if (text === undefined) return otherwise
+const number = (name: string, text: string): number => {
   const value = Number(text)
   if (!(value > 0)) throw new Error(`--${name} takes a number above 0, not ${text}`)
   return value
 }
 
+const integers = (name: string, text: string): ReadonlyArray<number> =>
+  text.split(",").map((each) => Math.round(number(name, each)))
+
 const scenario = (text: string): Scenario => {
   const found = scenarios.find((name) => name === text)
-  if (found === undefined) throw new Error(`--only takes ${scenarios.join(", ")}, not ${text}`)
+  if (found === undefined) throw new Error(`there is no scenario ${text}: ${scenarios.join(", ")}`)
   return found
 }
 
@@ -111,31 +79,23 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
     allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
-      only: { type: "string", multiple: true },
       rounds: { type: "string" },
-      seconds: { type: "string" },
-      connections: { type: "string" },
+      settled: { type: "string" },
+      grown: { type: "string" },
       json: { type: "string" },
-      profile: { type: "string" },
-      plans: { type: "string" },
       help: { type: "boolean", default: false }
     }
   })
   if (values.help) return undefined
-  const named = [...positionals, ...(values.only ?? [])].map(scenario)
-  const base = values.quick ? quick : usual
+  const { grown, rounds, settled } = values
   return {
-    plan: {
-      ...base,
-      rounds: Math.round(number("rounds", values.rounds, base.rounds)),
-      seconds: number("seconds", values.seconds, base.seconds),
-      connections:
-        values.connections?.split(",").map((each) => Math.round(number("connections", each, 1))) ??
-        base.connections
+    chosen: positionals.length === 0 ? scenarios : positionals.map(scenario),
+    sizes: {
+      ...(values.quick ? quick : usual),
+      ...(rounds !== undefined && { rounds: Math.round(number("rounds", rounds)) }),
+      ...(settled !== undefined && { settled: Math.round(number("settled", settled)) }),
+      ...(grown !== undefined && { grown: integers("grown", grown) })
     },
-    only: named.length === 0 ? usualScenarios : named,
-    json: values.json,
-    profile: values.profile,
-    plans: values.plans
+    json: values.json
   }
 }

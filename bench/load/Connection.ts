@@ -1,28 +1,31 @@
 /**
- * One kept-alive HTTP/1.1 connection that sends a prepared request and reads the answer's status, and nothing more:
- * the generator shares the machine with what it measures, so it must cost little.
+ * One kept-alive HTTP/1.1 connection that sends a prepared request and finds the end of its answer. It understands no
+ * more of HTTP than that: the generator shares the machine with what it measures.
  */
 import { connect } from "node:net"
 import type { Socket } from "node:net"
 
 export interface Answer {
   readonly status: number
-  readonly bytes: number
-  /** The beginning of the body, decoded only when asked for. */
-  readonly body: () => string
+  /** When the first byte of the body came. */
+  readonly firstAt: number
+  /** The beginning of head and body, for the message of a failure. */
+  readonly text: string
 }
 
 const lengthOf = /\r\ncontent-length: *(\d+)/i
+const lastChunk = "0\r\n\r\n"
 
 export class Connection {
   readonly number: number
   readonly #socket: Socket
-  readonly #answered: (connection: Connection, answer: Answer) => void
-  #pieces: Array<Buffer> = []
+  #head = ""
+  #headEnd = -1
+  /** Bytes of the body; infinite while it is chunked. */
+  #length = 0
   #received = 0
-  #expected = 0
-  #headEnd = 0
-  #status = 0
+  #firstAt = 0
+  #tail = ""
 
   constructor(
     options: { readonly number: number; readonly port: number },
@@ -30,17 +33,21 @@ export class Connection {
     broken: (reason: string) => void
   ) {
     this.number = options.number
-    this.#answered = answered
     this.#socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true })
     this.#socket.on("data", (chunk: Buffer) => {
-      const fault = this.#take(chunk)
-      if (fault !== undefined) broken(fault)
+      if (this.#take(chunk)) answered(this, this.#answer())
+      else if (this.#received > this.#length) broken("more bytes than one answer has")
     })
     this.#socket.on("error", (error) => broken(error.message))
     this.#socket.on("end", () => broken("the server closed the connection"))
   }
 
   send(request: string): void {
+    this.#head = ""
+    this.#headEnd = -1
+    this.#received = 0
+    this.#firstAt = 0
+    this.#tail = ""
     this.#socket.write(request, "latin1")
   }
 
@@ -49,28 +56,30 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  #take(chunk: Buffer): string | undefined {
-    if (this.#received === 0) {
-      const head = chunk.toString("latin1", 0, Math.min(chunk.length, 4096))
-      const end = head.indexOf("\r\n\r\n")
-      const length = lengthOf.exec(head)?.[1]
-      if (end < 0 || length === undefined) return `an answer without Content-Length: ${head.slice(0, 400)}`
-      this.#status = Number(head.slice(9, 12))
-      this.#headEnd = end + 4
-      this.#expected = this.#headEnd + Number(length)
+  #answer(): Answer {
+    return {
+      status: Number(this.#head.slice(9, 12)),
+      firstAt: this.#firstAt,
+      text: this.#head.slice(0, 1000)
     }
-    this.#pieces.push(chunk)
-    this.#received += chunk.length
-    if (this.#received < this.#expected) return undefined
-    if (this.#received > this.#expected) return "more bytes than one answer has"
-    const [pieces, from, status, bytes] = [this.#pieces, this.#headEnd, this.#status, this.#received]
-    this.#pieces = []
-    this.#received = 0
-    this.#answered(this, {
-      status,
-      bytes,
-      body: () => Buffer.concat(pieces).toString("utf8", from, from + 1000)
-    })
-    return undefined
+  }
+
+  /** Whether the answer is complete. */
+  #take(chunk: Buffer): boolean {
+    let body = chunk
+    if (this.#headEnd < 0) {
+      const before = this.#head.length
+      this.#head += chunk.toString("latin1", 0, 4096)
+      this.#headEnd = this.#head.indexOf("\r\n\r\n")
+      if (this.#headEnd < 0) return false
+      const length = lengthOf.exec(this.#head.slice(0, this.#headEnd))?.[1]
+      this.#length = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
+      body = chunk.subarray(this.#headEnd + 4 - before)
+    }
+    if (body.length > 0 && this.#firstAt === 0) this.#firstAt = performance.now()
+    this.#received += body.length
+    if (this.#length !== Number.POSITIVE_INFINITY) return this.#received === this.#length
+    this.#tail = (this.#tail + body.toString("latin1", Math.max(0, body.length - 5))).slice(-5)
+    return this.#tail === lastChunk
   }
 }

@@ -1,17 +1,18 @@
 /** A process of its own that sends requests as fast as they are answered, or at a given rate, and times them. */
-import { agentCount, challengeId, directions, pairAt, reasoning, stakerCount, tokenOf } from "../world.ts"
-import type { Pairs } from "../world.ts"
+import { challengeId } from "../../test/support/growth/identifiers.ts"
+import { quantile } from "../measurement.ts"
+import { agentCount, directions, pairAt, reasoning, tokenOf } from "../world.ts"
 import { Connection } from "./Connection.ts"
 import type { Answer } from "./Connection.ts"
-import type { Job, Order, Outcome, Report } from "./job.ts"
+import type { Job, Order, Outcome, Report, Requests } from "./job.ts"
 
-/** A request that is never answered is a failure, too. */
-const patienceMillis = 15_000
+/** A request without an answer after this time is a failure. */
+const maxWaitMillis = 15_000
 
 const tell = (report: Report) => process.send?.(report)
 
 const tokens = new Map<number, string>()
-const tokenOnce = (agent: number): string => {
+const tokenFor = (agent: number): string => {
   const known = tokens.get(agent)
   if (known !== undefined) return known
   const made = tokenOf(agent)
@@ -19,49 +20,63 @@ const tokenOnce = (agent: number): string => {
   return made
 }
 
+const post = (port: number, path: string, headers: ReadonlyArray<string>, body: string): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    "Content-Type: application/json",
+    ...headers,
+    `Content-Length: ${body.length}`,
+    "",
+    body
+  ].join("\r\n")
+
 const predictions = directions.flatMap((direction) =>
   ["0.5", "0.62", "0.7125", "0.9"].map(
     (confidence) => `{"direction":"${direction}","confidence":${confidence},"reasoning":"${reasoning}"}`
   )
 )
 
-const stakeBody = '{"predicted_value":3.15,"amount":50}'
+const question = "Say something about foxes and rivers, in about fifty words, please. ".repeat(6)
 
-const postRequest = (port: number, agent: number, path: string, body: string): string =>
-  `POST /api/v1/eval/${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n` +
-  `Authorization: Bearer ${tokenOnce(agent)}\r\nContent-Type: application/json\r\n` +
-  `Content-Length: ${body.length}\r\n\r\n${body}`
+/** The request with this index on this connection. */
+type Composer = (index: number, connection: number) => string
 
-const predictRequest = (port: number, pairs: Pairs, index: number): string => {
-  const { agent, challenge } = pairAt(pairs, index)
-  const body = predictions[index % predictions.length] ?? ""
-  return postRequest(port, agent, `challenges/${challengeId(challenge)}/predict`, body)
-}
-
-const stakeRequest = (port: number, pairs: Pairs, index: number): string => {
-  const { agent, challenge } = pairAt(pairs, index)
-  return postRequest(port, agent, `macro/challenges/${challengeId(challenge)}/stake`, stakeBody)
-}
-
-const getRequest = (port: number, path: string, connection: number): string =>
-  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Forwarded-For: 10.0.${connection >> 8}.${connection & 255}\r\n\r\n`
-
-const requestOf = ({ port, requests }: Job, index: number, connection: number): string => {
-  switch (requests.kind) {
-    case "predict":
-      return predictRequest(port, requests.pairs, requests.first + index)
-    case "stake":
-      return stakeRequest(port, requests.pairs, requests.first + index)
-    case "get":
-      return getRequest(port, requests.path, connection)
+const predictComposer = (port: number, { challenges, from }: Requests & { kind: "predict" }): Composer => {
+  // Signed before the clock runs.
+  for (let agent = 0; agent < agentCount; agent++) tokenFor(agent)
+  return (index) => {
+    const { agent, challenge } = pairAt(challenges, from + index)
+    return post(
+      port,
+      `/api/v1/eval/challenges/${challengeId(challenge)}/predict`,
+      [`Authorization: Bearer ${tokenFor(agent)}`],
+      predictions[(from + index) % predictions.length] ?? ""
+    )
   }
 }
 
-const quantile = (sorted: Float64Array, share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+const callComposer = (port: number, call: Requests & { kind: "call" }): Composer => {
+  const body = JSON.stringify({
+    model: call.model,
+    messages: [
+      { role: "system", content: "You are a helpful assistant." },
+      { role: "user", content: question }
+    ],
+    temperature: 0.7,
+    max_tokens: 100,
+    ...(call.stream && { stream: true, stream_options: { include_usage: true } })
+  })
+  const requests = call.headers.map((headers) => post(port, call.path, headers, body))
+  return (_, connection) => requests[connection % requests.length] ?? ""
+}
+
+const composerOf = ({ port, requests }: Job): Composer =>
+  requests.kind === "predict" ? predictComposer(port, requests) : callComposer(port, requests)
 
 class Run {
   readonly #job: Job
+  readonly #compose: Composer
   readonly #expected: number
   readonly #connections: Array<Connection> = []
   /** When the request of each connection was due; NaN while it has none. */
@@ -69,27 +84,24 @@ class Run {
   readonly #idle: Array<Connection> = []
   readonly #queue: Array<number> = []
   readonly #took: Array<number> = []
+  readonly #firstBytes: Array<number> = []
   readonly #done: (outcome: Outcome) => void
   #begun = 0
   #ended = 0
   #sent = 0
-  #underWay = 0
+  #inFlight = 0
   #failures = 0
   #firstFailure: string | null = null
   #isStopping = false
   #isFinished = false
-  #patience: NodeJS.Timeout | undefined
+  #timeout: NodeJS.Timeout | undefined
 
   constructor(job: Job, done: (outcome: Outcome) => void) {
     this.#job = job
     this.#done = done
-    this.#expected = job.requests.kind === "get" ? 200 : 201
+    this.#compose = composerOf(job)
+    this.#expected = job.requests.kind === "predict" ? 201 : 200
     this.#due = new Float64Array(job.connections).fill(Number.NaN)
-    // Signed before the clock runs.
-    if (job.requests.kind !== "get") {
-      const most = job.requests.kind === "predict" ? agentCount : stakerCount
-      for (let agent = 0; agent < most; agent++) tokenOnce(agent)
-    }
     for (let number = 0; number < job.connections; number++) {
       this.#connections.push(
         new Connection({ number, port: job.port }, this.#answered, (reason) => this.#fail(reason))
@@ -113,8 +125,8 @@ class Run {
     this.#isStopping = true
     this.#ended = performance.now()
     tell({ is: "ended" })
-    this.#patience = setTimeout(() => this.#fail("a request was not answered in time"), patienceMillis)
-    if (this.#underWay === 0) this.#finish()
+    this.#timeout = setTimeout(() => this.#fail("a request was not answered in time"), maxWaitMillis)
+    if (this.#inFlight === 0) this.#finish()
   }
 
   #pace(rate: number): void {
@@ -122,10 +134,7 @@ class Run {
     const started = performance.now()
     let due = 0
     const timer = setInterval(() => {
-      if (this.#isStopping) {
-        clearInterval(timer)
-        return
-      }
+      if (this.#isStopping) return clearInterval(timer)
       const now = performance.now()
       for (const until = ((now - started) / 1000) * rate; due < until; due++) this.#queue.push(now)
       while (this.#queue.length > 0 && this.#idle.length > 0) {
@@ -137,23 +146,27 @@ class Run {
 
   #send(connection: Connection, due: number): void {
     const index = this.#sent++
-    this.#underWay += 1
+    this.#inFlight += 1
     this.#due[connection.number] = due
-    connection.send(requestOf(this.#job, index, connection.number))
+    connection.send(this.#compose(index, connection.number))
   }
 
-  readonly #answered = (connection: Connection, answer: Answer) => {
+  readonly #answered = (connection: Connection, { firstAt, status, text }: Answer) => {
     const now = performance.now()
-    this.#underWay -= 1
-    if (answer.status !== this.#expected) this.#note(`${answer.status} ${answer.body()}`)
+    this.#inFlight -= 1
+    if (status !== this.#expected) this.#note(text)
     if (this.#isStopping) {
-      if (this.#underWay === 0) this.#finish()
+      if (this.#inFlight === 0) this.#finish()
       return
     }
-    if (this.#begun > 0) this.#took.push(now - (this.#due[connection.number] ?? now))
-    const waiting = this.#job.rate === null ? now : this.#queue.shift()
-    if (waiting === undefined) this.#idle.push(connection)
-    else this.#send(connection, waiting)
+    const due = this.#due[connection.number] ?? now
+    if (this.#begun > 0) {
+      this.#took.push(now - due)
+      this.#firstBytes.push(firstAt - due)
+    }
+    const next = this.#job.rate === null ? now : this.#queue.shift()
+    if (next === undefined) this.#idle.push(connection)
+    else this.#send(connection, next)
   }
 
   #note(reason: string): void {
@@ -161,26 +174,25 @@ class Run {
     this.#firstFailure ??= reason
   }
 
-  /** A connection that breaks ends the run: its request will not be answered. */
+  /** A broken connection ends the run: its request will not be answered. */
   #fail(reason: string): void {
+    if (this.#isFinished) return
     this.#note(reason)
-    if (!this.#isStopping) this.stop()
+    this.stop()
     this.#finish()
   }
 
   #finish(): void {
     if (this.#isFinished) return
     this.#isFinished = true
-    clearTimeout(this.#patience)
+    clearTimeout(this.#timeout)
     for (const connection of this.#connections) connection.close()
-    const took = Float64Array.from(this.#took).sort()
     this.#done({
-      requests: took.length,
+      requests: this.#took.length,
       seconds: (this.#ended - this.#begun) / 1000,
-      mean: took.reduce((sum, each) => sum + each, 0) / Math.max(1, took.length),
-      p50: quantile(took, 0.5),
-      p99: quantile(took, 0.99),
-      longest: took.at(-1) ?? 0,
+      p50: quantile(this.#took, 0.5),
+      p99: quantile(this.#took, 0.99),
+      firstByte: quantile(this.#firstBytes, 0.5),
       sent: this.#sent,
       failures: this.#failures,
       firstFailure: this.#firstFailure
@@ -190,18 +202,14 @@ class Run {
 
 let current: Run | undefined
 process.on("message", (order: Order) => {
-  if (order.do === "stop") {
-    current?.stop()
-    return
-  }
+  if (order.do === "stop") return current?.stop()
   current = new Run(order.job, (outcome) => {
-    if (current === undefined) return
     current = undefined
     tell({ is: "done", outcome })
   })
   current.start()
 })
-// Whoever started it is gone.
+// The bench has ended without saying so.
 process.on("disconnect", () => process.exit(0))
 // Ctrl-C is for the bench, which then ends this process.
 process.on("SIGINT", () => {})

@@ -1,13 +1,17 @@
-/** What the generator is asked to do, and what it answers; plain data that travels between processes. */
-import type { Pairs } from "../world.ts"
+/** What the generator is asked to do and what it answers: plain data that travels between processes. */
+import type { Challenges } from "../world.ts"
 
 export type Requests =
-  /** Predictions of fresh pairs, from `first` on. */
-  | { readonly kind: "predict"; readonly pairs: Pairs; readonly first: number }
-  /** Stakes of fresh pairs, all of one amount on one bin, so that each is at most half of it. */
-  | { readonly kind: "stake"; readonly pairs: Pairs; readonly first: number }
-  /** The same page again and again, from a different address on every connection. */
-  | { readonly kind: "get"; readonly path: string }
+  /** Predictions of pairs, from the pair number `from` on. */
+  | { readonly kind: "predict"; readonly challenges: Challenges; readonly from: number }
+  /** Chat completions; connection n sends the headers of `headers[n % length]`. */
+  | {
+      readonly kind: "call"
+      readonly path: string
+      readonly headers: ReadonlyArray<ReadonlyArray<string>>
+      readonly model: string
+      readonly stream: boolean
+    }
 
 export interface Job {
   readonly port: number
@@ -16,18 +20,17 @@ export interface Job {
   readonly rampSeconds: number
   readonly seconds: number
   readonly requests: Requests
-  /** Requests a second, sent at their time whatever became of those before; without it, one after the other. */
+  /** Requests a second, sent at their time whatever became of those before; null: each after the answer to the last. */
   readonly rate: number | null
 }
 
 export interface Outcome {
-  /** Counted ones: answered within the measured seconds. */
+  /** Answered within the measured seconds. */
   readonly requests: number
   readonly seconds: number
-  readonly mean: number
   readonly p50: number
   readonly p99: number
-  readonly longest: number
+  readonly firstByte: number
   /** All that were sent, also before and after the measured seconds. */
   readonly sent: number
   readonly failures: number
@@ -39,7 +42,8 @@ export type Order = { readonly do: "run"; readonly job: Job } | { readonly do: "
 
 export type Report =
   | { readonly is: "ready" }
-  /** The measured seconds begin, or have ended: the moments to read the processors' time. */
+  /** The measured seconds begin or end: the moments to read the processor times. */
   | { readonly is: "begun" }
   | { readonly is: "ended" }
   | { readonly is: "done"; readonly outcome: Outcome }
+  | { readonly is: "died" }

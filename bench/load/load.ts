@@ -1,4 +1,4 @@
-/** The generator as the bench uses it: one job at a time, with the processor time that the job cost. */
+/** The generator as the scenarios use it: one job at a time, with the processor time that the job cost. */
 import { Effect, Queue } from "effect"
 import { BenchFailed, module_, remains } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
@@ -7,42 +7,26 @@ import type { Measurement } from "../measurement.ts"
 import type { Job, Order, Outcome, Report } from "./job.ts"
 
 export interface Measured extends Measurement {
-  /** All that were sent, each of which has been answered as it must. */
+  /** All that were sent, each of which has been answered with the expected status. */
   readonly sent: number
 }
 
-const difference = (from: number | null, to: number | null, requests: number): number | null =>
+const perRequest = (from: number | null, to: number | null, requests: number): number | null =>
   from === null || to === null ? null : (to - from) / requests
 
 /** A process that generates load, ended with the scope. */
 export const generator = (postgres: number) =>
   Effect.gen(function* () {
-    const { child, pid } = yield* module_(new URL("./generator.ts", import.meta.url))
+    const { child, written } = yield* module_(new URL("./generator.ts", import.meta.url))
     const reports = yield* Queue.unbounded<Report>()
     child.on("message", (report: Report) => Queue.offerUnsafe(reports, report))
-    child.on("exit", () =>
-      Queue.offerUnsafe(reports, {
-        is: "done",
-        outcome: {
-          requests: 0,
-          seconds: 0,
-          mean: 0,
-          p50: 0,
-          p99: 0,
-          longest: 0,
-          sent: 0,
-          failures: 1,
-          firstFailure: "the generator ended"
-        }
-      })
-    )
+    child.on("exit", () => Queue.offerUnsafe(reports, { is: "died" }))
     yield* Queue.take(reports)
 
     const order = (order: Order) => Effect.sync(() => child.send(order))
     const used = (server: Server) => ({
       server: usedByProcess(server.pid),
-      postgres: usedByPostgres(postgres),
-      generator: usedByProcess(pid)
+      postgres: usedByPostgres(postgres)
     })
 
     /** Runs a job against a server to its end; fails when a single request did. */
@@ -54,25 +38,25 @@ export const generator = (postgres: number) =>
         const report = yield* Queue.take(reports)
         if (report.is === "begun") from = used(server)
         if (report.is === "ended") to = used(server)
+        if (report.is === "died")
+          return yield* new BenchFailed({ message: `the generator died: ${written()}` })
         if (report.is === "done") outcome = report.outcome
       }
-      if (outcome.failures > 0) {
+      const { failures, firstByte, firstFailure, p50, p99, requests, seconds, sent } = outcome
+      if (failures > 0) {
         return yield* new BenchFailed({
-          message: `${outcome.failures} of ${outcome.sent} requests failed; the first: ${outcome.firstFailure ?? ""}\n${remains(server)}`
+          message: `${failures} of ${sent} requests failed; the first: ${firstFailure ?? ""}\n${remains(server)}`
         })
       }
-      const { longest, mean, p50, p99, requests, seconds, sent } = outcome
       const measured: Measured = {
         requests,
         perSecond: requests / seconds,
-        mean,
         p50,
         p99,
-        longest,
+        firstByte,
         sent,
-        serverMicros: difference(from.server, to.server, requests),
-        postgresMicros: difference(from.postgres, to.postgres, requests),
-        generatorMicros: difference(from.generator, to.generator, requests)
+        serverMicros: perRequest(from.server, to.server, requests),
+        postgresMicros: perRequest(from.postgres, to.postgres, requests)
       }
       return measured
     })

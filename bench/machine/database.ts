@@ -1,6 +1,5 @@
 /** One embedded PostgreSQL for the whole bench, exactly as production starts it, and a database for each scenario. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -9,24 +8,18 @@ import { superuser } from "../../src/layers/embedded/Cluster.ts"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { site } from "../world.ts"
+import { temporaryFolder } from "./processes.ts"
 
 export interface Postgres {
   readonly url: Redacted.Redacted
   readonly pid: number
-  readonly remarks: ReadonlyArray<string>
 }
 
 /** Started in a temporary directory, which is removed at the end. */
 export const start = Effect.gen(function* () {
-  const directory = yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      const made = mkdtempSync(join(tmpdir(), "auspex-bench-"))
-      // PostgreSQL's account must be able to pass, when root runs the bench.
-      chmodSync(made, 0o755)
-      return made
-    }),
-    (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
-  )
+  const directory = yield* temporaryFolder
+  // PostgreSQL's account must be able to pass, when root runs the bench.
+  chmodSync(directory, 0o755)
   // Before the server starts, so that it runs after the server has stopped.
   let elsewhere: string | undefined
   yield* Effect.addFinalizer(() =>
@@ -41,12 +34,12 @@ export const start = Effect.gen(function* () {
   })
   if (running.relocatedFrom !== null) elsewhere = dirname(running.clusterDir)
   // The bench makes databases, fills them and looks into their plans, so it is the owner of all.
-  const postgres: Postgres = { url: running.ownerUrl, pid: running.pid, remarks: running.remarks }
+  const postgres: Postgres = { url: running.ownerUrl, pid: running.pid }
   return postgres
 })
 
-/** For what the bench itself asks of a database, which may take its time. */
-export const patient = (url: string) =>
+/** A small pool for what the bench itself asks of a database. */
+export const seeding = (url: string) =>
   PgClient.layer({
     url: Redacted.make(url),
     maxConnections: 2,
@@ -60,7 +53,7 @@ export const checkpoint = (postgres: Postgres) => {
   url.username = superuser
   return Effect.gen(function* () {
     yield* (yield* SqlClient.SqlClient)`checkpoint`
-  }).pipe(Effect.provide(patient(url.href)))
+  }).pipe(Effect.provide(seeding(url.href)))
 }
 
 /** A new migrated database. */
@@ -69,7 +62,7 @@ export const create = Effect.fnUntraced(function* (postgres: Postgres, name: str
   yield* Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`create database ${sql(name)}`
-  }).pipe(Effect.provide(patient(maintenance)))
+  }).pipe(Effect.provide(seeding(maintenance)))
   const url = new URL(maintenance)
   url.pathname = `/${name}`
   yield* Database.migrate(site).pipe(Effect.provide(Database.client(Redacted.make(url.href))))

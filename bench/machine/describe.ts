@@ -1,38 +1,31 @@
-/** What the figures were measured on. */
+/** The machine that is measured on, and what is measured. */
 import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
 import { cpus, loadavg, platform, release, totalmem } from "node:os"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { project } from "./processes.ts"
 
-const versionOf = (name: string): string => {
-  const found: unknown = JSON.parse(readFileSync(`${project}node_modules/${name}/package.json`, "utf8"))
-  return typeof found === "object" && found !== null && "version" in found ? String(found.version) : "?"
-}
+const Setting = Schema.Struct({
+  name: Schema.String,
+  setting: Schema.String,
+  unit: Schema.NullOr(Schema.String)
+})
 
-const revision = (): string => {
-  try {
-    const head = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: project, stdio: "pipe" })
-    const changes = execFileSync("git", ["status", "--porcelain", "--", "src"], {
-      cwd: project,
-      stdio: "pipe"
-    })
-    return head.toString().trim() + (changes.length > 0 ? " with changes in src" : "")
-  } catch {
-    return "unknown"
-  }
-}
+const git = (...args: ReadonlyArray<string>) =>
+  execFileSync("git", args, { cwd: project, stdio: "pipe" }).toString().trim()
+
+const revision = Effect.try(
+  () =>
+    git("rev-parse", "--short", "HEAD") +
+    (git("status", "--porcelain", "--", "src") === "" ? "" : " with changes in src")
+).pipe(Effect.orElseSucceed(() => "unknown"))
 
 export const describe = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const settings = yield* sql<{ name: string; setting: string; unit: string | null }>`
+  const rows = yield* sql`
     select name, setting, unit from pg_settings
-     where name in ('server_version', 'fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size')`
-  const value = (name: string) => {
-    const found = settings.find((each) => each.name === name)
-    return `${found?.setting ?? "?"}${found?.unit === null || found === undefined ? "" : ` x ${found.unit}`}`
-  }
+     where name in ('server_version', 'fsync', 'synchronous_commit', 'shared_buffers', 'max_wal_size') order by name`
+  const settings = yield* Schema.decodeUnknownEffect(Schema.Array(Setting))(rows)
   return {
     cores: cpus().length,
     processor: cpus()[0]?.model.trim() ?? "unknown",
@@ -40,16 +33,10 @@ export const describe = Effect.gen(function* () {
     system: `${platform()} ${release()}`,
     loadBefore: loadavg()[0] ?? 0,
     node: process.version,
-    effect: versionOf("effect"),
-    sqlPg: versionOf("@effect/sql-pg"),
-    fastify: versionOf("fastify"),
-    pg: versionOf("pg"),
-    postgres: value("server_version"),
-    fsync: value("fsync"),
-    synchronousCommit: value("synchronous_commit"),
-    sharedBuffers: value("shared_buffers"),
-    maxWalSize: value("max_wal_size"),
-    revision: revision()
+    postgres: Object.fromEntries(
+      settings.map(({ name, setting, unit }) => [name, unit === null ? setting : `${setting} x ${unit}`])
+    ),
+    revision: yield* revision
   }
 })
 export type Machine = Effect.Success<typeof describe>

@@ -1,7 +1,10 @@
 /** Processes of the bench: each is ended by its pid when the scope ends, whatever the reason. */
 import { fork, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Data, Effect, Schedule } from "effect"
 import { serverEnvironment } from "../world.ts"
@@ -10,6 +13,12 @@ import { serverEnvironment } from "../world.ts"
 export class BenchFailed extends Data.TaggedError("BenchFailed")<{ readonly message: string }> {}
 
 export const project = fileURLToPath(new URL("../../", import.meta.url))
+
+/** An empty folder, removed at the end of the scope. */
+export const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-bench-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
 
@@ -64,14 +73,6 @@ export const program = (
     })
   )
 
-/**
- * Has one processor busy with nothing, in a session of its own like the server process of a settlement: what others
- * notice of it is the machine's doing.
- */
-export const busyLoop = started(() =>
-  spawn(process.execPath, ["--eval", "for (;;) {}"], { detached: true, stdio: "ignore" })
-)
-
 /** A module of the bench that talks to it by messages. */
 export const module_ = (path: URL, args: ReadonlyArray<string> = []) =>
   started(() => fork(path, args, { cwd: project, env: { PATH: "/usr/bin:/bin" }, silent: true }))
@@ -110,44 +111,47 @@ export interface Server {
   readonly process: Started
 }
 
-/** The settings of the contender `plain`. */
-export const plain = { AUSPEX_LARGEST_BATCH: "1", AUSPEX_PUBLIC_CACHE: "off" }
-
 /** The real server, as operators start it. */
 export const auspex = Effect.fnUntraced(function* (
   databaseUrl: string,
-  nodeArguments: ReadonlyArray<string> = [],
   environment: Readonly<Record<string, string>> = {}
 ) {
   const port = yield* freePort
-  const process_ = yield* program(process.execPath, [...nodeArguments, "src/main.ts"], {
+  const process_ = yield* program(process.execPath, ["src/main.ts"], {
     ...serverEnvironment(databaseUrl, port),
     ...environment
   })
-  yield* Effect.gen(function* () {
-    if (hasEnded(process_.child)) {
-      return yield* new BenchFailed({ message: `the server did not start: ${process_.written()}` })
-    }
-    if (!(yield* isReady(port))) return yield* Effect.fail("not yet" as const)
-  }).pipe(
-    Effect.retry({
+  yield* isReady(port).pipe(
+    Effect.repeat({
+      until: (ready) => ready || hasEnded(process_.child),
       schedule: Schedule.spaced("50 millis"),
-      times: 600,
-      while: (error) => error === "not yet"
-    }),
-    Effect.mapError((error) =>
-      error === "not yet"
-        ? new BenchFailed({ message: `the server is not ready: ${process_.written()}` })
-        : error
-    )
+      times: 600
+    })
   )
+  if (!(yield* isReady(port))) {
+    return yield* new BenchFailed({ message: `the server did not start: ${process_.written()}` })
+  }
   const server: Server = { pid: process_.pid, port, process: process_ }
+  return server
+})
+
+/** A module of the bench that listens on a port of its own; some are told first what they need to know. */
+export const listening = Effect.fnUntraced(function* (
+  file: URL,
+  { args = [], message }: { readonly args?: ReadonlyArray<string>; readonly message?: object } = {}
+) {
+  const started = yield* module_(file, args)
+  const port = yield* Effect.callback<number, BenchFailed>((resume) => {
+    started.child.once("message", (report: { readonly port: number }) => resume(Effect.succeed(report.port)))
+    started.child.once("exit", () =>
+      resume(new BenchFailed({ message: `${file.pathname} did not start: ${started.written()}` }))
+    )
+    if (message !== undefined) started.child.send(message)
+  })
+  const server: Server = { pid: started.pid, port, process: started }
   return server
 })
 
 /** What there is to say of a server that did not answer. */
 export const remains = ({ process: { child, written } }: Server): string =>
   `${hasEnded(child) ? `the server has ended (${child.exitCode ?? child.signalCode})` : "the server runs"}; it wrote: ${written()}`
-
-/** Ends a server early and waits for it, so that it writes what it writes at its end. */
-export const stopped = ({ process: { child } }: Server) => stop(child)

@@ -1,179 +1,173 @@
 /**
- * What the language-model gateway adds to a call: a provider called directly, through a bare proxy, through Portkey, and
- * through us, with money off and on. Contenders take turns, so that what the machine does meanwhile meets all alike.
+ * Model calls: a provider called directly, through a bare proxy, through Portkey's gateway and through ours, with money
+ * off and on.
  */
-import { readFileSync } from "node:fs"
-import { Console, Effect, Option } from "effect"
-import { caller } from "../gateway/calls.ts"
-import type { Caller, CallMeasurement } from "../gateway/calls.ts"
-import type { CallJob } from "../gateway/job.ts"
-import { ledgerAlone } from "../gateway/ledger.ts"
-import { portkey } from "../gateway/portkey.ts"
-import { callers, environment, listening, seedCallers } from "../gateway/world.ts"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { makeGatewayKey, sha256 } from "../../src/layers/secrets.ts"
+import { agents } from "../../test/support/growth/agents.ts"
+import { agentId, ownerId } from "../../test/support/growth/identifiers.ts"
 import * as Database from "../machine/database.ts"
-import type { Postgres } from "../machine/database.ts"
-import { auspex } from "../machine/processes.ts"
+import { auspex, listening, temporaryFolder } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
-import type { Plan } from "../options.ts"
+import type { Bench } from "../main.ts"
+import { inTurn, ratio } from "../measurement.ts"
+import type { Case } from "../measurement.ts"
+import { casesTable } from "../report.ts"
+import type { Aim, Result } from "../report.ts"
+import { portkey } from "../yardsticks/portkey.ts"
 
-export const gatewayContenders = ["direct", "proxy", "portkey", "free", "paid"] as const
-export type GatewayContender = (typeof gatewayContenders)[number]
+/** One caller a connection, each with an agent, a key and credit of its own. */
+const callers = 64
+const loads = [
+  { name: "plain", stream: false, connections: 16 },
+  { name: "plain", stream: false, connections: 64 },
+  { name: "stream", stream: true, connections: 16 }
+] as const
 
-interface Load {
-  readonly name: string
-  readonly stream: boolean
-  readonly padding: number
-  readonly connections: number
-}
+/** `free` costs nothing and so reserves nothing. */
+const configuration = (port: number) => `providers:
+  - { name: north, style: openai, base_url: "http://127.0.0.1:${port}/v1", api_key_env: NORTH_KEY }
+models:
+  - name: free
+    price: { input: 0, output: 0 }
+    max_output_tokens: 1000
+    routes: [{ provider: north, model: swift-1-0613 }]
+  - name: paid
+    price: { input: 0.000001, output: 0.000002 }
+    max_output_tokens: 1000
+    routes: [{ provider: north, model: swift-1-0613 }]
+`
 
-export interface GatewayCase {
-  readonly load: string
-  readonly connections: number
-  readonly rounds: Partial<Record<GatewayContender, ReadonlyArray<CallMeasurement>>>
-}
+const configurationFile = (port: number) =>
+  Effect.map(temporaryFolder, (folder) => {
+    const file = join(folder, "gateway.yaml")
+    writeFileSync(file, configuration(port))
+    return file
+  })
 
-export interface Endurance {
-  readonly calls: number
-  /** Resident memory in MB: after a tenth of the calls, after half of them, and at the end. */
-  readonly memory: ReadonlyArray<number>
-}
-
-export interface Gatewayed {
-  readonly cases: ReadonlyArray<GatewayCase>
-  /** Reservations and settlements alone, in the bench's own process: calls/s in the rounds of so many connections. */
-  readonly ledger: ReadonlyArray<{
-    readonly connections: number
-    readonly perSecond: ReadonlyArray<number>
-  }>
-  readonly endurance: Endurance
-}
-
-const promptPadding = 200_000
-
-/** All are warmed longer than elsewhere: V8 still compiles a service of many functions when it is done with a proxy. */
-const warmings = 3
-
-const loads: ReadonlyArray<Load> = [
-  ...[1, 16, 64].map((connections) => ({ name: "plain", stream: false, padding: 0, connections })),
-  ...[1, 16, 64].map((connections) => ({ name: "stream", stream: true, padding: 0, connections })),
-  { name: "prompt of 200 KB", stream: false, padding: promptPadding, connections: 16 }
-]
+/** Agents with credit whose owners pay; answers their keys. */
+const seedCallers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* agents(callers)
+  yield* sql`
+    insert into transfers (id, kind, debit, credit, amount, reason, at)
+    select 'bench:' || id, 'post', 'treasury', 'agent:' || id, 1000000000000, 'bench', now() from agents order by id`
+  yield* sql`update operators set plan = 'pro'`
+  yield* sql`update agents set credit_arena_enabled = true`
+  const keys = Array.from({ length: callers }, () => makeGatewayKey())
+  for (const [number, { key, prefix }] of keys.entries()) {
+    yield* sql`
+      insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
+      values (uuidv7(), ${agentId(number)}::uuid, ${ownerId(number)}::uuid, 'bench', ${prefix}, ${sha256(key)}, now())`
+  }
+  yield* sql`vacuum (analyze)`
+  return keys.map(({ key }) => key)
+})
 
 interface Target {
   readonly server: Server
   readonly path: string
-  readonly headers: CallJob["headers"]
+  readonly headers: ReadonlyArray<ReadonlyArray<string>>
   readonly model: string
 }
 
-const residentMegabytes = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? Number.NaN) / 1024
-
-const targets = Effect.fnUntraced(function* (postgres: Postgres) {
-  const provider = yield* listening(new URL("../gateway/provider.ts", import.meta.url))
-  const proxy = yield* listening(new URL("../gateway/proxy.ts", import.meta.url), String(provider.port))
+const targets = Effect.fnUntraced(function* ({ postgres }: Bench) {
+  const provider = yield* listening(new URL("../yardsticks/provider.ts", import.meta.url))
+  const proxy = yield* listening(new URL("../yardsticks/proxy.ts", import.meta.url), {
+    args: [String(provider.port)]
+  })
   const other = yield* portkey
   const url = yield* Database.create(postgres, "bench_gateway")
-  const keys = yield* seedCallers.pipe(Effect.provide(Database.patient(url)))
-  const server = yield* auspex(url, [], yield* environment(provider.port))
+  const keys = yield* seedCallers.pipe(Effect.provide(Database.seeding(url)))
+  const server = yield* auspex(url, {
+    AUSPEX_GATEWAY_CONFIG: yield* configurationFile(provider.port),
+    NORTH_KEY: "provider-key"
+  })
+  const plain = { path: "/v1/chat/completions", headers: [["Authorization: Bearer none"]], model: "free" }
   const ours = {
     server,
     path: "/api/v1/llm/v1/chat/completions",
     headers: keys.map((key) => [`Authorization: Bearer ${key}`])
   }
-  const plain = { path: "/v1/chat/completions", headers: [["Authorization: Bearer none"]], model: "free" }
-  const all: Partial<Record<GatewayContender, Target>> = {
+  const portkeyHeaders = [
+    "Authorization: Bearer none",
+    "x-portkey-provider: openai",
+    `x-portkey-custom-host: http://127.0.0.1:${provider.port}/v1`
+  ]
+  const all: Readonly<Record<string, Target>> = {
     direct: { ...plain, server: provider },
     proxy: { ...plain, server: proxy },
-    ...(Option.isSome(other) && {
-      portkey: {
-        ...plain,
-        server: other.value,
-        headers: [
-          [
-            "Authorization: Bearer none",
-            "x-portkey-provider: openai",
-            `x-portkey-custom-host: http://127.0.0.1:${provider.port}/v1`
-          ]
-        ]
-      }
-    }),
+    ...(Option.isSome(other) && { portkey: { ...plain, server: other.value, headers: [portkeyHeaders] } }),
     free: { ...ours, model: "free" },
     paid: { ...ours, model: "paid" }
   }
-  return { all, server, url }
+  return all
 })
 
-const jobOf = (target: Target, load: Load, plan: Plan, seconds: number): CallJob => ({
-  port: target.server.port,
-  path: target.path,
-  headers: target.headers,
-  model: target.model,
-  stream: load.stream,
-  padding: load.padding,
-  connections: load.connections,
-  rampSeconds: plan.rampSeconds,
-  seconds,
-  calls: null
-})
-
-/** The same call so many times, with a look at the memory. */
-const endure = Effect.fnUntraced(function* (call: Caller, target: Target, calls: number) {
-  const memory: Array<number> = []
-  const load = { name: "plain", stream: false, padding: 0, connections: callers }
-  for (const part of [0.1, 0.4, 0.5]) {
-    const job: CallJob = {
-      port: target.server.port,
-      path: target.path,
-      headers: target.headers,
-      model: target.model,
-      ...load,
-      rampSeconds: 0,
-      seconds: 0,
-      calls: Math.round(calls * part)
-    }
-    yield* call(job, target.server)
-    memory.push(residentMegabytes(target.server.pid))
+const aimsOf = ({ connections, load, rounds }: Case): ReadonlyArray<Aim> => {
+  const { free, paid, portkey: other, proxy } = rounds
+  const what = `gateway ${load}, ${connections}:`
+  if (load === "stream") {
+    const firstByte = ratio(paid, other, "firstByte")
+    return [{ what: `${what} first byte to Portkey's`, ratio: firstByte, bound: "at most", aim: 0.4 }]
   }
-  const endurance: Endurance = { calls, memory }
-  return endurance
-})
+  const perSecond = (ones: typeof free, others: typeof free) => ratio(ones, others, "perSecond")
+  const aims: ReadonlyArray<Aim> = [
+    {
+      what: `${what} money off, calls/s to the proxy`,
+      ratio: perSecond(free, proxy),
+      bound: "at least",
+      aim: 0.25
+    },
+    {
+      what: `${what} money off, calls/s to Portkey`,
+      ratio: perSecond(free, other),
+      bound: "at least",
+      aim: 2
+    }
+  ]
+  if (connections !== callers) return aims
+  return [
+    ...aims,
+    {
+      what: `${what} money on, calls/s to Portkey`,
+      ratio: perSecond(paid, other),
+      bound: "at least",
+      aim: 1.2
+    }
+  ]
+}
 
-export const gateway = Effect.fnUntraced(function* (postgres: Postgres, plan: Plan) {
-  const { all, url } = yield* targets(postgres)
-  const call = yield* caller(postgres.pid)
+export const gateway = Effect.fnUntraced(function* (bench: Bench) {
+  const { rampSeconds, rounds, seconds, warmSeconds } = bench.sizes
+  const all = yield* targets(bench)
+  const call = (target: Target, load: (typeof loads)[number], counted: number) => {
+    const { headers, model, path, server } = target
+    const { connections, stream } = load
+    const requests = { kind: "call", path, headers, model, stream } as const
+    const job = { port: server.port, connections, rampSeconds, seconds: counted, requests, rate: null }
+    return bench.load.run(job, server)
+  }
   for (const target of Object.values(all)) {
-    for (const load of [loads[1], loads[4]]) {
-      if (load !== undefined)
-        yield* call(jobOf(target, load, plan, warmings * plan.warmSeconds), target.server)
-    }
+    yield* call(target, loads[0], warmSeconds)
+    yield* call(target, loads[2], warmSeconds / 2)
   }
-  yield* ledgerAlone(url, 16, plan.warmSeconds)
-  const cases: Array<GatewayCase> = []
-  const ledger: Array<Gatewayed["ledger"][number]> = []
+  const cases: Array<Case> = []
   for (const load of loads) {
-    const rounds: Partial<Record<GatewayContender, Array<CallMeasurement>>> = {}
-    const alone: Array<number> = []
-    for (let round = 1; round <= plan.rounds; round++) {
-      const said: Array<string> = []
-      for (const name of gatewayContenders) {
-        const target = all[name]
-        if (target === undefined) continue
-        const measured = yield* call(jobOf(target, load, plan, plan.seconds), target.server)
-        rounds[name] = [...(rounds[name] ?? []), measured]
-        said.push(`${name} ${Math.round(measured.perSecond)}/s first ${measured.first50.toFixed(2)} ms`)
-      }
-      if (load.name === "plain") alone.push(yield* ledgerAlone(url, load.connections, plan.seconds))
-      yield* Console.log(
-        `  gateway ${load.name}, ${load.connections} connections, round ${round}: ${said.join("; ")}`
-      )
-    }
-    cases.push({ load: load.name, connections: load.connections, rounds })
-    if (alone.length > 0) ledger.push({ connections: load.connections, perSecond: alone })
+    const contenders = Object.entries(all).map(
+      ([name, target]) => [name, call(target, load, seconds)] as const
+    )
+    cases.push(yield* inTurn(load.name, load.connections, rounds, Object.fromEntries(contenders)))
   }
-  const enduring = all.paid
-  const endurance =
-    enduring === undefined ? { calls: 0, memory: [] } : yield* endure(call, enduring, plan.endured)
-  const result: Gatewayed = { cases, ledger, endurance }
+  const result: Result = {
+    scenario: "gateway (free: money off; paid: money on)",
+    tables: [casesTable(cases)],
+    aims: cases.flatMap(aimsOf),
+    remarks: "portkey" in all ? [] : ["@portkey-ai/gateway is left out: npm could not install it"],
+    measured: cases
+  }
   return result
 }, Effect.scoped)

@@ -1,23 +1,22 @@
 /**
  * The plans of every read, as the service's sessions make them once for all values, on tables that have grown: what
- * `npm run bench -- --only growth` measures at a million predictions stays flat only while these hold.
+ * `npm run bench -- growth` measures at a million predictions stays flat only while these hold.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { readsOf } from "../../bench/growth/reads.ts"
-import type { Read } from "../../bench/growth/reads.ts"
-import { seed, sizeOf } from "../../bench/growth/seed.ts"
-import { titleOf } from "../../bench/growth/table.ts"
-import { executions, nodesOf } from "../../bench/statements/explain.ts"
-import { sentBy } from "../../bench/statements/record.ts"
-import type { PlanNode } from "../../bench/statements/explain.ts"
-import type { Recorded } from "../../bench/statements/record.ts"
 import { pagePaths } from "../../src/http/browser/paths.ts"
 import { logPaths } from "../../src/http/routes.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { many } from "../../src/layers/postgres/query.ts"
 import { freshDatabase, ownersUrl } from "../support/database.ts"
+import { executions, nodesOf } from "../support/growth/explain.ts"
+import type { PlanNode } from "../support/growth/explain.ts"
+import { readsOf, titleOf } from "../support/growth/reads.ts"
+import type { Read } from "../support/growth/reads.ts"
+import { seed, sizeOf } from "../support/growth/seed.ts"
+import { sentBy } from "../support/growth/statements.ts"
+import type { Recorded } from "../support/growth/statements.ts"
 import { routes } from "../support/routes.ts"
 
 /** Smaller tables are read whole, which is the fastest way. */

@@ -29,7 +29,6 @@ import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
 import { ScopeNotSubscribed } from "../../../services/PriceEvents.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { queueId } from "../log/queueId.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, decimal, orDefect, rowsOf } from "../query.ts"
 import { scoringScale } from "./macroRows.ts"
@@ -197,13 +196,15 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
         from (select * from sealed offset 0) s
       offset 0
     ),
+    -- The sequencer tells by transactions which ids may still appear, so this one must have its number before it takes an
+    -- id. It has: it has locked the challenge.
     written as (
       insert into predictions
         (challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
          received_at, deadline, salt, body, commit, entry, queue_id)
       select challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
              received_at, deadline, salt_bytes, body, commit, log_commit_entry(challenge_id, commit),
-             ${sql.literal(queueId)}
+             nextval('log_pending_id_seq')
         from committed
        order by challenge_id, agent_id
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing

@@ -4,14 +4,14 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Seed from "../seed.ts"
+import { agents } from "./agents.ts"
 import { checkedAtTheEnd } from "./foreignKeys.ts"
 import { discussions } from "./discussion.ts"
 import { gatewayCalls } from "./gateway.ts"
 import { credit, purchases } from "./money.ts"
 import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
-import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "../world.ts"
+import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "./identifiers.ts"
 
 /** Open challenges, and as many that wait for their price, whatever the size. */
 const openNow = 30
@@ -319,7 +319,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
     yield* say(`  ${size.predictions}: ${name} in ${((epochMillis() - from) / 1000).toFixed(1)} s`)
   })
   const filled = Effect.gen(function* () {
-    yield* step("agents", Seed.agents(size.agents - 1))
+    yield* step("agents", agents(size.agents - 1))
     yield* step("events and challenges", challenges(size))
     yield* step("prices", prices(size))
     yield* step("pools", pools(size))

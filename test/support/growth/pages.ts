@@ -1,9 +1,9 @@
 /** The pages that are read: the first of a list, and those that begin after an item further down. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { cursorsOf } from "../../src/layers/Cursors.ts"
-import type { Page } from "../../src/services/paging.ts"
-import { tokenSecret } from "../world.ts"
+import { cursorsOf } from "../../../src/layers/Cursors.ts"
+import type { Page } from "../../../src/services/paging.ts"
+import { testTokenSecret } from "../settings.ts"
 
 export const pageSize = 20
 /** So many items before its end the last page of a list begins: room enough for a full one. */
@@ -11,7 +11,7 @@ export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
 
-const cursors = cursorsOf({ tokenSecret: Redacted.make(tokenSecret), tokenSecretPrevious: Option.none() })
+const cursors = cursorsOf({ tokenSecret: Redacted.make(testTokenSecret), tokenSecretPrevious: Option.none() })
 const keyOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
 /** An item of a list. */

@@ -4,35 +4,35 @@
  */
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { ActionHistory } from "../../src/services/ActionHistory.ts"
-import { AgentScopes } from "../../src/services/AgentScopes.ts"
-import { Archive } from "../../src/services/Archive.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
-import type { ChallengeFilter } from "../../src/services/Arenas.ts"
-import { Audit } from "../../src/services/Audit.ts"
-import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
-import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
-import { Charts } from "../../src/services/Charts.ts"
-import type { Credits } from "../../src/services/Credits.ts"
-import type { Discussion } from "../../src/services/Discussion.ts"
-import { Events } from "../../src/services/Events.ts"
-import type { EventFilter } from "../../src/services/Events.ts"
-import type { Feed } from "../../src/services/Feed.ts"
-import type { GatewayUsage } from "../../src/services/Gateway.ts"
-import type { GatewayKeys } from "../../src/services/GatewayKeys.ts"
-import type { Follows } from "../../src/services/Follows.ts"
-import { AgentId, EventId } from "../../src/services/identifiers.ts"
-import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
-import type { Page } from "../../src/services/paging.ts"
-import type { Payments } from "../../src/services/Payments.ts"
-import type { Prices } from "../../src/services/Prices.ts"
-import type { Profiles } from "../../src/services/Profiles.ts"
-import { Registry } from "../../src/services/Registry.ts"
-import { Pools } from "../../src/services/Pools.ts"
-import type { Schedules } from "../../src/services/Schedules.ts"
-import { Scoring } from "../../src/services/Scoring.ts"
-import { Targets } from "../../src/services/Targets.ts"
-import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import type { ActionHistory } from "../../../src/services/ActionHistory.ts"
+import { AgentScopes } from "../../../src/services/AgentScopes.ts"
+import { Archive } from "../../../src/services/Archive.ts"
+import { Arenas } from "../../../src/services/Arenas.ts"
+import type { ChallengeFilter } from "../../../src/services/Arenas.ts"
+import { Audit } from "../../../src/services/Audit.ts"
+import { ChallengeDirectory } from "../../../src/services/ChallengeDirectory.ts"
+import type { DirectoryFilter } from "../../../src/services/ChallengeDirectory.ts"
+import { Charts } from "../../../src/services/Charts.ts"
+import type { Credits } from "../../../src/services/Credits.ts"
+import type { Discussion } from "../../../src/services/Discussion.ts"
+import { Events } from "../../../src/services/Events.ts"
+import type { EventFilter } from "../../../src/services/Events.ts"
+import type { Feed } from "../../../src/services/Feed.ts"
+import type { GatewayUsage } from "../../../src/services/Gateway.ts"
+import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
+import type { Follows } from "../../../src/services/Follows.ts"
+import { AgentId, EventId } from "../../../src/services/identifiers.ts"
+import { LogTimeStamps } from "../../../src/services/LogTimeStamps.ts"
+import type { Page } from "../../../src/services/paging.ts"
+import type { Payments } from "../../../src/services/Payments.ts"
+import type { Prices } from "../../../src/services/Prices.ts"
+import type { Profiles } from "../../../src/services/Profiles.ts"
+import { Registry } from "../../../src/services/Registry.ts"
+import { Pools } from "../../../src/services/Pools.ts"
+import type { Schedules } from "../../../src/services/Schedules.ts"
+import { Scoring } from "../../../src/services/Scoring.ts"
+import { Targets } from "../../../src/services/Targets.ts"
+import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
@@ -84,6 +84,12 @@ export interface Read {
 export interface Deep extends Item {
   readonly page: string
 }
+
+/** What a read is called in messages and tables. */
+export const titleOf = ({ asked, page, route }: Read): string =>
+  [route.replace(/^GET \/api\/v1/, ""), asked, page === "first" ? "" : `${page} page`]
+    .filter((part) => part !== "")
+    .join(", ")
 
 /** A read of this path: its first page, and those that begin further down. */
 export type Add = (

@@ -1,10 +1,9 @@
-/** How PostgreSQL runs a recorded statement under the plan that serves all values, as the service's sessions do. */
-import { PgTypes } from "@effect/sql-pg"
+/** How PostgreSQL runs a recorded statement under the generic plan that the service's sessions use. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { plannerSettings } from "../../src/layers/postgres/Database.ts"
-import type { Recorded } from "./record.ts"
-import { typeOf } from "./roles.ts"
+import { plannerSettings } from "../../../src/layers/postgres/Database.ts"
+import { typeOf, valueOf } from "./statements.ts"
+import type { Recorded } from "./statements.ts"
 
 /** What we read of a node of a plan; the rest stands in the text. */
 export interface PlanNode {
@@ -56,8 +55,6 @@ const sentType = (param: unknown): string => {
   if (param instanceof Date) return "timestamptz"
   return Array.isArray(param) ? "text[]" : "unknown"
 }
-
-const valueOf = (param: unknown): unknown => (PgTypes.isParameter(param) ? param.value : param)
 
 /** The statement is prepared in the transaction and explained by `execute`, since only that uses the generic plan. */
 const prepared = <A, E, R>({ params, text }: Recorded, use: (execute: string) => Effect.Effect<A, E, R>) =>

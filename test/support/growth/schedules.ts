@@ -1,9 +1,9 @@
 /** What schedules have made for years, and what they read whenever they look for what is due. */
 import { Effect, References } from "effect"
 import { SqlClient } from "effect/sql"
-import { Prices } from "../../src/services/Prices.ts"
-import { Schedules } from "../../src/services/Schedules.ts"
-import { challengePrefix, uuidText } from "../world.ts"
+import { Prices } from "../../../src/services/Prices.ts"
+import { Schedules } from "../../../src/services/Schedules.ts"
+import { challengePrefix, uuidText } from "./identifiers.ts"
 import type { Read } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
