@@ -1,6 +1,6 @@
 /** What a directional challenge is, in every answer that shows one, and what challenges of every type share. */
 import { Schema } from "effect"
-import { errorCode, NotFound } from "./errors.ts"
+import { apiError, NotFound } from "./errors.ts"
 import { ChallengeId, EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp } from "./text.ts"
@@ -129,52 +129,22 @@ export const unknownChallenge = (id: string): NotFound =>
   new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
 
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */
-export class DuplicatePrediction extends Schema.Error<DuplicatePrediction>("DuplicatePrediction")(
-  { detail: Schema.String, code: errorCode("duplicate_prediction") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "DuplicatePrediction"
-}
+export class DuplicatePrediction extends apiError("DuplicatePrediction", 400, "duplicate_prediction") {}
 
 /** 400: a cancelled challenge takes no submission, live or paper-trade. */
-export class ChallengeCancelled extends Schema.Error<ChallengeCancelled>("ChallengeCancelled")(
-  { detail: Schema.String, code: errorCode("challenge_cancelled") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ChallengeCancelled"
-}
+export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "challenge_cancelled") {}
 
 /** 400: nothing is taken after the deadline, of the types that have no paper trading. */
-export class ChallengeClosed extends Schema.Error<ChallengeClosed>("ChallengeClosed")(
-  { detail: Schema.String, code: errorCode("challenge_closed") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ChallengeClosed"
-}
+export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge_closed") {}
 
 /** 400: what an admin asked for does not fit the state of the challenge. */
-export class ChallengeState extends Schema.Error<ChallengeState>("ChallengeState")(
-  { detail: Schema.String, code: errorCode("challenge_state") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "ChallengeState"
-}
+export class ChallengeState extends apiError("ChallengeState", 400, "challenge_state") {}
 
 /** 403: the provisional agent has used its predictions. */
-export class ProvisionalLimit extends Schema.Error<ProvisionalLimit>("ProvisionalLimit")(
-  { detail: Schema.String, code: errorCode("provisional_limit") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "ProvisionalLimit"
-}
+export class ProvisionalLimit extends apiError("ProvisionalLimit", 403, "provisional_limit") {}
 
 /** 400: no challenge is created on a paused target. */
-export class TargetPaused extends Schema.Error<TargetPaused>("TargetPaused")(
-  { detail: Schema.String, code: errorCode("target_paused") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "TargetPaused"
-}
+export class TargetPaused extends apiError("TargetPaused", 400, "target_paused") {}
 
 /** The virtual position that a paper-trade signal took; an agent has one at a time on a challenge. */
 export const PaperPosition = Schema.Struct({

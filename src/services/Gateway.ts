@@ -7,7 +7,7 @@ import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
 import { Credit } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
-import { errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { InvalidRequest } from "./errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import { GatewayKeyId } from "./GatewayKeys.ts"
@@ -20,70 +20,40 @@ export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
 /** 400, or 413 or 415: the body is none that can be sent on. `param` names the member. */
-export class BadCall extends Schema.Error<BadCall>("BadCall")(
-  {
-    detail: Schema.String,
-    code: Schema.Literals([
-      "invalid_request",
-      "too_many_values",
-      "payload_too_large",
-      "unsupported_media_type"
-    ]).pipe(Schema.withConstructorDefault(Effect.succeed("invalid_request" as const))),
-    param: Schema.NullOr(Schema.String)
-  },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "BadCall"
-}
+export class BadCall extends apiErrorWith("BadCall", 400, {
+  code: Schema.Literals([
+    "invalid_request",
+    "too_many_values",
+    "payload_too_large",
+    "unsupported_media_type"
+  ]).pipe(Schema.withConstructorDefault(Effect.succeed("invalid_request" as const))),
+  param: Schema.NullOr(Schema.String)
+}) {}
 
 /** 400 for a call, 404 where a model is asked for by its path: no such model is configured. */
-export class UnknownModel extends Schema.Error<UnknownModel>("UnknownModel")(
-  {
-    detail: Schema.String,
-    code: errorCode("unknown_model"),
-    status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
-  },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "UnknownModel"
-}
+export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
+  code: errorCode("unknown_model"),
+  status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
+}) {}
 
 /** 402: the agent's available credit, or what is left of the key's limit, does not cover the largest possible cost. */
-export class CreditTooLow extends Schema.Error<CreditTooLow>("CreditTooLow")(
-  { detail: Schema.String, code: errorCode("insufficient_credit") },
-  { httpApiStatus: 402 }
-) {
-  readonly _tag = "CreditTooLow"
-}
+export class CreditTooLow extends apiError("CreditTooLow", 402, "insufficient_credit") {}
 
 /** 429: every provider of the model is busy. Seconds until one may not be. */
-export class UpstreamsBusy extends Schema.Error<UpstreamsBusy>("UpstreamsBusy")(
-  { detail: Schema.String, code: errorCode("upstreams_busy"), retry_after: Schema.Int },
-  { httpApiStatus: 429 }
-) {
-  readonly _tag = "UpstreamsBusy"
-}
+export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
+  code: errorCode("upstreams_busy"),
+  retry_after: Schema.Int
+}) {}
 
 /** 502: no provider of the model answered. */
-export class UpstreamsFailed extends Schema.Error<UpstreamsFailed>("UpstreamsFailed")(
-  { detail: Schema.String, code: errorCode("upstreams_failed") },
-  { httpApiStatus: 502 }
-) {
-  readonly _tag = "UpstreamsFailed"
-}
+export class UpstreamsFailed extends apiError("UpstreamsFailed", 502, "upstreams_failed") {}
 
 /** A provider's own refusal of the request (400, 413 or 422), without what names the provider. */
-export class RefusedUpstream extends Schema.Error<RefusedUpstream>("RefusedUpstream")(
-  {
-    detail: Schema.String,
-    code: errorCode("invalid_request"),
-    status: Schema.Literals([400, 413, 422]),
-    param: Schema.NullOr(Schema.String)
-  },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "RefusedUpstream"
-}
+export class RefusedUpstream extends apiErrorWith("RefusedUpstream", 400, {
+  code: errorCode("invalid_request"),
+  status: Schema.Literals([400, 413, 422]),
+  param: Schema.NullOr(Schema.String)
+}) {}
 
 /** Whatever ends a call before anything is delivered. */
 export type CallError =

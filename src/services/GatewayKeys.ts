@@ -6,7 +6,7 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { Credit, CreditAmount } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
@@ -66,28 +66,13 @@ export type GatewayKey = typeof GatewayKey.Type
 export const GatewayKeyList = pageSchema(GatewayKey)
 
 /** 403: the gateway may be used by claimed agents only, with credit_arena_enabled, whose owner is on a paid plan. */
-export class GatewayDisabled extends Schema.Error<GatewayDisabled>("GatewayDisabled")(
-  { detail: Schema.String, code: errorCode("gateway_disabled") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "GatewayDisabled"
-}
+export class GatewayDisabled extends apiError("GatewayDisabled", 403, "gateway_disabled") {}
 
 /** 400: the agent has as many live keys as it may have. */
-export class GatewayKeyLimitReached extends Schema.Error<GatewayKeyLimitReached>("GatewayKeyLimitReached")(
-  { detail: Schema.String, code: errorCode("gateway_key_limit") },
-  { httpApiStatus: 400 }
-) {
-  readonly _tag = "GatewayKeyLimitReached"
-}
+export class GatewayKeyLimitReached extends apiError("GatewayKeyLimitReached", 400, "gateway_key_limit") {}
 
 /** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
-export class InvalidGatewayKey extends Schema.Error<InvalidGatewayKey>("InvalidGatewayKey")(
-  { detail: Schema.String, code: errorCode("invalid_api_key") },
-  { httpApiStatus: 401 }
-) {
-  readonly _tag = "InvalidGatewayKey"
-}
+export class InvalidGatewayKey extends apiError("InvalidGatewayKey", 401, "invalid_api_key") {}
 
 /** A key that may be used now. */
 export interface KeyHolder {

@@ -13,7 +13,7 @@ import type {
   ProvisionalLimit
 } from "./Challenges.ts"
 import { PredictionValues, Receipt } from "./Challenges.ts"
-import { errorCode } from "./errors.ts"
+import { apiError } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
@@ -121,12 +121,7 @@ export const PriceEventAnswer = Schema.Struct({
 export type PriceEventAnswer = typeof PriceEventAnswer.Type
 
 /** 403: "the asset scope (e.g. BTC) must be subscribed". */
-export class ScopeNotSubscribed extends Schema.Error<ScopeNotSubscribed>("ScopeNotSubscribed")(
-  { detail: Schema.String, code: errorCode("scope_not_subscribed") },
-  { httpApiStatus: 403 }
-) {
-  readonly _tag = "ScopeNotSubscribed"
-}
+export class ScopeNotSubscribed extends apiError("ScopeNotSubscribed", 403, "scope_not_subscribed") {}
 
 export interface PriceEventSubmission {
   readonly agentId: AgentId
