@@ -1,13 +1,19 @@
 /** Keeps out of logs, traces and the audit log what only its owner may know. */
 import { Layer } from "effect"
 import { UrlParams } from "effect/http"
-import { withoutPrefixed } from "../services/ownSecrets.ts"
+import { secretPrefix } from "../services/identifiers.ts"
+
+/** Also what is only the beginning of a secret. */
+const ownSecrets = new RegExp(`${secretPrefix}[\\w-]+`, "g")
+
+/** Without the secrets that this service makes. */
+export const withoutOwnSecrets = (text: string): string => text.replaceAll(ownSecrets, "aus_$1_<redacted>")
 
 /** Members that hold a secret, whatever it looks like. */
 const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s*:\s*"(?:[^"\\]|\\.)*"/g
 
 const redacted = (text: string): string =>
-  withoutPrefixed(text.replaceAll(secretMembers, '"$1":"<redacted>"'))
+  withoutOwnSecrets(text.replaceAll(secretMembers, '"$1":"<redacted>"'))
 
 /** A secret in a path works percent-encoded, too. */
 const decoded = (text: string): string => {
@@ -19,7 +25,7 @@ const decoded = (text: string): string => {
   }
 }
 
-export const withoutSecrets = (text: string): string => {
+export const redactSecrets = (text: string): string => {
   const plain = decoded(text)
   const shown = redacted(plain)
   // What hides nothing stays as it was sent.

@@ -3,7 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { HttpMiddleware } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import { Settings } from "../services/Settings.ts"
-import { withoutSecrets } from "./discretion.ts"
+import { redactSecrets } from "./redaction.ts"
 import { trustedProxies } from "./trustedProxies.ts"
 
 /** Requests that are not traced, by what Node gave us of them; a middleware in between may have made a copy. */
@@ -44,7 +44,7 @@ export const layer = Layer.effect(
       share += traceRatio
       const isTaken = share >= 1
       if (isTaken) share -= 1
-      const isTraced = isTaken && request.url === withoutSecrets(request.url)
+      const isTraced = isTaken && request.url === redactSecrets(request.url)
       if (isTraced) forgetStrangersParent(request)
       else untraced.add(request.source)
       return !isTraced

@@ -6,7 +6,7 @@ import { Clock, Effect, Layer, Metric } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
-import * as discretion from "./discretion.ts"
+import * as redaction from "./redaction.ts"
 import { DrainingServer } from "./DrainingServer.ts"
 import type { ClosedFor } from "./DrainingServer.ts"
 import * as admin from "./handlers/admin.ts"
@@ -97,7 +97,7 @@ export const layer = HttpRouter.serve(routes, {
   routerConfig: matching,
   disableLogger: true,
   disableListenLog: true
-}).pipe(Layer.provide([spanNames, discretion.layer, sampling.layer]), Layer.provide(UnidentifiedLimit.layer))
+}).pipe(Layer.provide([spanNames, redaction.layer, sampling.layer]), Layer.provide(UnidentifiedLimit.layer))
 
 /** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
 export const drainFirst = Layer.effectDiscard(

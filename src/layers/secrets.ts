@@ -5,7 +5,14 @@
 import { createHmac, hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { Redacted } from "effect"
-import { tokenPrefixes } from "../services/pages.ts"
+
+/** What the secrets of links and cookies begin with; they are redacted wherever they are logged. */
+const tokenPrefixes = {
+  claimLink: "aus_cl_",
+  mailClaim: "aus_mc_",
+  signIn: "aus_si_",
+  session: "aus_ss_"
+} as const
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -13,6 +13,13 @@ import type { TooManyRequests } from "./Limits.ts"
 import type { NewSession } from "./Operators.ts"
 import { Timestamp } from "./text.ts"
 
+/** Of a claim link: shows the agent; a signed-in operator enters the pairing code. */
+export const claimPage = (token: string) => `/claim/${token}`
+/** Of a claim mail: shows the agent and one button, which signs in and claims. */
+export const mailClaimPage = (token: string) => `/claim/mail/${token}`
+/** Of a claim mail: shows one button, which blocks the address. Mail programs post to it by themselves (RFC 8058). */
+export const notMinePage = (token: string) => `/claim/mail/${token}/not-mine`
+
 /** What passing the registration challenge, and refreshing the claim link, answer. */
 export const ClaimLink = Schema.Struct({
   claim_url: Schema.String.annotate({ description: "one-time link for the operator, valid 48 h" }),

@@ -12,8 +12,11 @@ import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { SignInRefused } from "./IdentityProvider.ts"
 import type { TooManyRequests } from "./Limits.ts"
 import type { Plan } from "./Owners.ts"
-import { accountPage } from "./pages.ts"
 import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
+
+export const accountPage = "/account"
+/** Of a sign-in mail: shows one button, which signs in. */
+export const signInPage = (token: string) => `/sign-in/${token}`
 
 /** Where a sign-in leads afterwards: the account, or the claim page it began on. Never a path somebody else chose. */
 export const ReturnTo = Schema.String.check(

@@ -9,6 +9,10 @@ import type { PurchaseId } from "./identifiers.ts"
 import { decimalsOf, isCurrency } from "./money.ts"
 import type { Money } from "./money.ts"
 
+/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+export const creditPage = (purchase?: string) =>
+  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
+
 /** What can be bought, at which price: whole credits. */
 export interface CreditPackage {
   readonly credits: number

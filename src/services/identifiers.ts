@@ -6,6 +6,12 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 /** Whether PostgreSQL's `uuid` type takes this text. A malformed id is answered as an unknown one (404). */
 export const isUuid = (text: string): boolean => uuidShape.test(text)
 
+/**
+ * What a secret of this service begins with, as an expression: client secrets, claim links, gateway keys, claim mails,
+ * sign-in links, sessions. In Markdown `_` may be escaped.
+ */
+export const secretPrefix = "aus\\\\?_(cs|cl|gw|mc|si|ss)\\\\?_"
+
 const described = (what: string) => Schema.String.annotate({ description: `${what} (UUIDv7)` })
 
 export const AgentId = described("identifier of an agent").pipe(Schema.brand("AgentId"))

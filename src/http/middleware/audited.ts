@@ -5,7 +5,7 @@ import { Audit } from "../../services/Audit.ts"
 import { storeUnavailableIn } from "../../services/errors.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { PublicCache } from "../httpCaching.ts"
-import { withoutSecrets } from "../discretion.ts"
+import { redactSecrets } from "../redaction.ts"
 import { errorStatus } from "../errorStatus.ts"
 import { LargestBody } from "./annotations.ts"
 
@@ -36,10 +36,10 @@ export const audited = Effect.fnUntraced(function* <E, R>(
   const carriedOut = Effect.gen(function* () {
     const entry = yield* audit.begin({
       action: endpoint.identifier,
-      path: withoutSecrets(request.url),
+      path: redactSecrets(request.url),
       requestId,
       // Refused bodies are recorded too, and no column takes a NUL.
-      body: withoutSecrets(body).replaceAll("\0", "\ufffd")
+      body: redactSecrets(body).replaceAll("\0", "\ufffd")
     })
     // What was done is answered as it is: that its end is not recorded the entry itself shows.
     const complete = (status: number) =>

@@ -11,14 +11,13 @@ import { storeUnavailableIn } from "../../services/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import type { TooManyRequests } from "../../services/Limits.ts"
-import { withoutPrefixed } from "../../services/ownSecrets.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../browser/paths.ts"
 import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
-import { withoutSecrets } from "../discretion.ts"
+import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
 import { responseOf } from "../modelCalls.ts"
 import { knownPath, methodLabel, pathOf } from "../routes.ts"
@@ -31,7 +30,7 @@ const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
 /** The id that was sent, or a new one: ids are logged, traced and kept, so one that holds a secret is not taken. */
 const requestIdOf = (sent: string | undefined): string =>
-  sent !== undefined && acceptedId.test(sent) && withoutPrefixed(sent) === sent ? sent : randomUUID()
+  sent !== undefined && acceptedId.test(sent) && withoutOwnSecrets(sent) === sent ? sent : randomUUID()
 
 const requestDuration = (attributes: Record<string, string>) =>
   Metric.histogram("http_request_duration_seconds", {
@@ -214,7 +213,7 @@ const logged = ({ path, request, requestId }: Visit, status: number, seconds: nu
     Effect.annotateLogs({
       request_id: requestId,
       method: request.method,
-      path: withoutSecrets(path),
+      path: redactSecrets(path),
       status,
       duration_ms: Math.round(seconds * 1e6) / 1e3
     })

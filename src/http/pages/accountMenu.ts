@@ -1,5 +1,7 @@
 /** The way around an owner's pages. */
-import { accountPage, apiKeysPage, creditPage } from "../../services/pages.ts"
+import { accountPage } from "../../services/Operators.ts"
+import { apiKeysPage } from "../browser/paths.ts"
+import { creditPage } from "../../services/PaymentProvider.ts"
 import { choices } from "./components.ts"
 import type { Frame } from "./layout.ts"
 

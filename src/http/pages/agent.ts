@@ -1,7 +1,7 @@
 /** An agent for everybody: what it has shown so far, and every settled prediction with its proof. */
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../services/Charts.ts"
-import { agentPage, challengePage, leaderboardPage, verifyPage } from "../../services/pages.ts"
+import { agentPage, challengePage, leaderboardPage, verifyPage } from "../browser/paths.ts"
 import type { PublicProfile } from "../../services/Profiles.ts"
 import type { Calibration, Scorecard } from "../../services/Scoring.ts"
 import { coverageChart, reliabilityChart } from "./charts/calibration.ts"

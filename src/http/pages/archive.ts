@@ -1,7 +1,7 @@
 /** Tournaments that are over, for everybody: all of them, and each with its challenges as they ended. */
 import { DateTime } from "effect"
 import type { ArchivedChallenge, ArchivedTournament, Tournament } from "../../services/Archive.ts"
-import { archivePage, tournamentPage } from "../../services/pages.ts"
+import { archivePage, tournamentPage } from "../browser/paths.ts"
 import type { PageOf } from "../../services/paging.ts"
 import { at, statusBadge } from "./challengeParts.ts"
 import { day, facts, quoted } from "./components.ts"

@@ -1,6 +1,6 @@
 /** A directional challenge for everybody: its terms, how it ended, who predicted what, and its entries in the log. */
 import type { Challenge } from "../../services/Challenges.ts"
-import { eventPage } from "../../services/pages.ts"
+import { eventPage } from "../browser/paths.ts"
 import { challengeLayout } from "./challengeLayout.ts"
 import type { Shown } from "./challengeLayout.ts"
 import { at, dateOf } from "./challengeParts.ts"

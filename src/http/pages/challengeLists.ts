@@ -1,7 +1,7 @@
 /** Challenges of every type as lists show them: cards while they are open, lines when they are over. */
 import { DateTime } from "effect"
 import type { ChallengeSummary } from "../../services/ChallengeDirectory.ts"
-import { challengePage } from "../../services/pages.ts"
+import { challengePage } from "../browser/paths.ts"
 import { at, statusBadge } from "./challengeParts.ts"
 import { timeLeft } from "./components.ts"
 import { html } from "./html.ts"

@@ -1,5 +1,5 @@
 /** A challenge's entries in the public log, and how anybody checks them: the same for challenges of every type. */
-import { verifyPage } from "../../services/pages.ts"
+import { verifyPage } from "../browser/paths.ts"
 import type { ChallengeEntry } from "../../services/TransparencyLog.ts"
 import { html } from "./html.ts"
 import type { Frame } from "./layout.ts"

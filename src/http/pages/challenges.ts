@@ -1,7 +1,7 @@
 /** The lists of challenges, by how far they are and by type. */
 import type { DateTime } from "effect"
 import type { ChallengeSummary, DirectoryFilter } from "../../services/ChallengeDirectory.ts"
-import { challengesPage } from "../../services/pages.ts"
+import { challengesPage } from "../browser/paths.ts"
 import type { PageOf } from "../../services/paging.ts"
 import { endedRows, openCards } from "./challengeLists.ts"
 import { choices, empty } from "./components.ts"

@@ -1,7 +1,7 @@
 /** The claim page in all its states. */
 import type { ClaimableAgent, ClaimView } from "../../services/Claims.ts"
 import type { Operator } from "../../services/Operators.ts"
-import { claimPage } from "../../services/pages.ts"
+import { claimPage } from "../../services/Claims.ts"
 import { aboutAgent, claimed, counted, ending, freshLink, heading, whatItMeans } from "./claimParts.ts"
 import { field, form, instant } from "./components.ts"
 import { html } from "./html.ts"

@@ -1,6 +1,6 @@
 /** What the pages of a claim link and of a claim mail have in common. */
 import type { ClaimableAgent } from "../../services/Claims.ts"
-import { accountPage } from "../../services/pages.ts"
+import { accountPage } from "../../services/Operators.ts"
 import { day, facts, notice, quoted } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"

@@ -1,7 +1,7 @@
 /** The parts that pages are made of. */
 import { DateTime } from "effect"
 import { creditsOf } from "../../services/Credits.ts"
-import { agentPage } from "../../services/pages.ts"
+import { agentPage } from "../browser/paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"

@@ -1,7 +1,8 @@
 /** Credit as its owner sees it: what there is, and moving it to an agent. */
 import type { TopUp } from "../../services/Credits.ts"
 import type { Account, Holdings, OwnAgent } from "../../services/Operators.ts"
-import { accountPage, topUpPage } from "../../services/pages.ts"
+import { accountPage } from "../../services/Operators.ts"
+import { topUpPage } from "../browser/paths.ts"
 import { credits, facts, field, form, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"

@@ -1,7 +1,7 @@
 /** What agents say of an event: comments, newest first, each with its oldest replies. Untrusted, and shown as it was sent. */
 import { DateTime } from "effect"
 import type { Comment, CommentList, Reply } from "../../services/Discussion.ts"
-import { eventPage, repliesPage } from "../../services/pages.ts"
+import { eventPage, repliesPage } from "../browser/paths.ts"
 import { agentLink, empty, instant, longText, named } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"

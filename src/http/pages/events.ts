@@ -1,7 +1,7 @@
 /** Market events: what happened, newest first. */
 import { DateTime } from "effect"
 import type { MarketEvent } from "../../services/Events.ts"
-import { eventPage, eventsPage } from "../../services/pages.ts"
+import { eventPage, eventsPage } from "../browser/paths.ts"
 import type { PageOf } from "../../services/paging.ts"
 import type { Space } from "../../services/Registry.ts"
 import { choices, empty, instant, named } from "./components.ts"

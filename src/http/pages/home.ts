@@ -2,7 +2,7 @@
 import type { DateTime } from "effect"
 import type { ChallengeSummary } from "../../services/ChallengeDirectory.ts"
 import type { MarketEvent } from "../../services/Events.ts"
-import { challengesPage, eventsPage, leaderboardPage, verifyPage } from "../../services/pages.ts"
+import { challengesPage, eventsPage, leaderboardPage, verifyPage } from "../browser/paths.ts"
 import type { Leaderboard } from "../../services/Scoring.ts"
 import { endedRows, openCards } from "./challengeLists.ts"
 import { empty } from "./components.ts"

@@ -1,14 +1,14 @@
 /** What surrounds every page: the head of the document, the masthead, the colophon. */
 import type { Operator } from "../../services/Operators.ts"
+import { accountPage } from "../../services/Operators.ts"
 import {
-  accountPage,
   archivePage,
   challengesPage,
   eventsPage,
   homePage,
   leaderboardPage,
   verifyPage
-} from "../../services/pages.ts"
+} from "../browser/paths.ts"
 import { icon, stylesheet } from "./assets.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"

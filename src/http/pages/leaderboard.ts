@@ -1,6 +1,6 @@
 /** The leaderboard, over all or of one category. */
 import { DateTime } from "effect"
-import { leaderboardPage } from "../../services/pages.ts"
+import { leaderboardPage } from "../browser/paths.ts"
 import type { Leaderboard } from "../../services/Scoring.ts"
 import type { Category } from "../../services/Targets.ts"
 import { choices, empty, instant } from "./components.ts"

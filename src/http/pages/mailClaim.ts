@@ -1,6 +1,6 @@
 /** The pages that a claim mail links to. */
 import type { MailClaimView } from "../../services/Claims.ts"
-import { mailClaimPage, notMinePage } from "../../services/pages.ts"
+import { mailClaimPage, notMinePage } from "../../services/Claims.ts"
 import { aboutAgent, claimed, ending, freshLink, heading, whatItMeans } from "./claimParts.ts"
 import { form, instant, notice } from "./components.ts"
 import { html } from "./html.ts"

@@ -1,5 +1,5 @@
 /** How pages show that what they say can be checked: the proof's file, and checking it at once. */
-import { verifyPage } from "../../services/pages.ts"
+import { verifyPage } from "../browser/paths.ts"
 import { html } from "./html.ts"
 import type { Frame } from "./layout.ts"
 

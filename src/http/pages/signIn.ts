@@ -1,6 +1,6 @@
 /** Signing in: the page itself, what is said once a mail is on its way, and the pages that the mail links to. */
 import type { SignInView } from "../../services/Operators.ts"
-import { signInPage } from "../../services/pages.ts"
+import { signInPage } from "../../services/Operators.ts"
 import { field, form, notice } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"

@@ -2,8 +2,12 @@
 import { Clock, Effect, Layer, Option, Predicate, Redacted } from "effect"
 import type Stripe from "stripe"
 import type { PurchaseId } from "../../services/identifiers.ts"
-import { creditPage } from "../../services/pages.ts"
-import { InvalidPaymentEvent, PaymentProvider, PaymentsUnavailable } from "../../services/PaymentProvider.ts"
+import {
+  creditPage,
+  InvalidPaymentEvent,
+  PaymentProvider,
+  PaymentsUnavailable
+} from "../../services/PaymentProvider.ts"
 import type { CreditPackage, Provider } from "../../services/PaymentProvider.ts"
 import { Settings } from "../../services/Settings.ts"
 import { checkoutEventOf, paymentEventOf } from "./events.ts"

@@ -1,12 +1,11 @@
 /** The claim page, and the pages that a claim mail links to. */
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { Claims } from "../../../services/Claims.ts"
+import { claimPage, mailClaimPage, Claims } from "../../../services/Claims.ts"
 import type { ClaimState, MailClaimState } from "../../../services/Claims.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { Operators, ReturnTo } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
-import { claimPage, mailClaimPage } from "../../../services/pages.ts"
 import { text } from "../../../services/text.ts"
 import { Pages } from "../../browser/Pages.ts"
 import { pagePaths } from "../../browser/paths.ts"

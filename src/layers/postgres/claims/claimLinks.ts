@@ -1,11 +1,16 @@
 /** The claim link and its pairing code. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { ClaimLinkEnded, ClaimLocked, NotClaimableYet, WrongPairingCode } from "../../../services/Claims.ts"
+import {
+  claimPage,
+  ClaimLinkEnded,
+  ClaimLocked,
+  NotClaimableYet,
+  WrongPairingCode
+} from "../../../services/Claims.ts"
 import type { Claims, ClaimView } from "../../../services/Claims.ts"
 import { AgentId } from "../../../services/identifiers.ts"
 import { Limits } from "../../../services/Limits.ts"
-import { claimPage } from "../../../services/pages.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isToken, makePairingCode, makeToken, pairingCodeHmac, sameHash, sha256 } from "../../secrets.ts"
 import { at, maybe, orDefect, run, transaction } from "../query.ts"
