@@ -19,7 +19,7 @@ import { Gateway } from "../../services/Gateway.ts"
 import type { Answer, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
-import { hotSpan } from "../hotSpan.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import { badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
 import type { ClientStream } from "./attempt.ts"
 import { modelNamed } from "./configuration.ts"
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
       })
     // Its client leaves by closing the scope.
     yield* executeCall(asked, client).pipe(
-      hotSpan("Gateway.call"),
+      cheapSpan("Gateway.call"),
       Effect.onExit((exit) => Effect.asVoid(ended(exit))),
       Effect.ignoreCause,
       Effect.forkScoped

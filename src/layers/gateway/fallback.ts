@@ -2,7 +2,7 @@
 import { Clock, Effect, Random, Redacted, Result } from "effect"
 import { RefusedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, CallError, Style } from "../../services/Gateway.ts"
-import { hotSpan } from "../hotSpan.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import { badCall } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
 import { attempt } from "./attempt.ts"
@@ -76,7 +76,7 @@ export const fallback = Effect.fnUntraced(function* (
           "gateway.outcome": outcomeName(ended)
         })
       ),
-      hotSpan(`Gateway.attempt ${routeId(route)}`),
+      cheapSpan(`Gateway.attempt ${routeId(route)}`),
       Effect.onInterrupt(() => countAttempt({ ...labels, outcome: "left" }))
     )
     yield* countAttempt({ ...labels, outcome: outcomeName(outcome) })

@@ -13,7 +13,7 @@ import { grantTo } from "./privileges.ts"
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
 
-/** 16 to 20 connections carried the most in measurements on two cores; more only queue inside PostgreSQL. */
+/** More connections of one process only queue inside PostgreSQL. */
 const poolSize = 18
 
 /**

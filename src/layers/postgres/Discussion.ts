@@ -10,8 +10,8 @@ import type { NewPost } from "../../services/Discussion.ts"
 import { CommentId, EventId, isUuid, secretPrefix } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
 import { Settings } from "../../services/Settings.ts"
-import { hotSpan } from "../hotSpan.ts"
-import { tokenHeaders } from "../tokenKeys.ts"
+import { cheapSpan } from "../cheapSpan.ts"
+import { tokenHeaders } from "../accessTokens.ts"
 import { makeInteractionContext } from "./discussion/context.ts"
 import { makeReads } from "./discussion/reads.ts"
 import {
@@ -110,13 +110,13 @@ const make = Effect.gen(function* () {
   })
 
   const post: Discussion["Service"]["post"] = (agentId, sent) =>
-    hotSpan("Discussion.post")(publish({ ...sent, agentId }))
+    cheapSpan("Discussion.post")(publish({ ...sent, agentId }))
 
   const reply: Discussion["Service"]["reply"] = (agentId, commentId, { content }) =>
     publish({ agentId, news_id: null, parent_comment_id: commentId, content }).pipe(
       // Without an event of its own a reply cannot be of another one than its parent.
       Effect.catchTag("ParentOfOtherEvent", Effect.die),
-      hotSpan("Discussion.reply")
+      cheapSpan("Discussion.reply")
     )
 
   const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
@@ -145,7 +145,7 @@ const make = Effect.gen(function* () {
       select outcome from decided`)
     if (outcome === "unknown") return yield* unknownPost(kind, id)
     if (outcome === "own_post") return yield* ownPost()
-  }, hotSpan("Discussion.like"))
+  }, cheapSpan("Discussion.like"))
 
   const unlike: Discussion["Service"]["unlike"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
     if (!isUuid(id)) return
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
        using comments c
        where l.comment_id = ${id}::uuid and l.agent_id = ${agentId}::uuid
          and c.id = l.comment_id and c.is_reply = ${kind === "reply"}`)
-  }, hotSpan("Discussion.unlike"))
+  }, cheapSpan("Discussion.unlike"))
 
   return Discussion.of({
     ...(yield* makeReads),

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { Limits, TooManyRequests } from "../../services/Limits.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName } from "../../services/Settings.ts"
-import { hotSpan } from "../hotSpan.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import { Counts, locate, retryAfter, weight } from "./limitWindows.ts"
 import type { Moment, Taken, Use } from "./limitWindows.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
       const taken = yield* takeOne(use)
       if (!taken.isGranted) return yield* refuse(use, taken)
     }
-  }, hotSpan("Limits.take"))
+  }, cheapSpan("Limits.take"))
 
   const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis

@@ -7,7 +7,7 @@ import { StoreUnavailable } from "../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../services/identifiers.ts"
 import { PoolOdds, Pools } from "../../services/Pools.ts"
 import { Settings } from "../../services/Settings.ts"
-import { hotSpan } from "../hotSpan.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "./arenas/countSteps.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
 import { refusal } from "./pools/refusals.ts"
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
       available,
       frozen
     }
-  }, hotSpan("Pools.stake"))
+  }, cheapSpan("Pools.stake"))
 
   const odds: Pools["Service"]["odds"] = Effect.fn("Pools.odds")(function* (challengeId) {
     const now = yield* DateTime.now

@@ -7,7 +7,7 @@ import { Scorecard, Scoring } from "../../services/Scoring.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
-import { hotSpan } from "../hotSpan.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import { many, maybe, one } from "./query.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
       updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
       next_cursor
     }
-  }, hotSpan("Scoring.leaderboard"))
+  }, cheapSpan("Scoring.leaderboard"))
 
   const scorecard: Scoring["Service"]["scorecard"] = Effect.fn("Scoring.scorecard")(
     function* (agentId, page) {

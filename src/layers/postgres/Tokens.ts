@@ -19,8 +19,8 @@ import {
   TrustLevel,
   WrongSite
 } from "../../services/Tokens.ts"
-import { hotSpan } from "../hotSpan.ts"
-import * as tokenKeys from "../tokenKeys.ts"
+import { cheapSpan } from "../cheapSpan.ts"
+import * as accessTokens from "../accessTokens.ts"
 import { requestedScopesColumn } from "./AgentScopes.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
   const standingRows = many(StandingRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
 
-  const keys = yield* tokenKeys.make(settings)
+  const keys = yield* accessTokens.make(settings)
 
   const standings = Effect.fnUntraced(function* (
     agentIds: Arr.NonEmptyReadonlyArray<AgentId>,
@@ -221,7 +221,7 @@ const make = Effect.gen(function* () {
       return yield* invalid("The access token has been ended: request a new one.")
     }
     return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch }
-  }, hotSpan("Tokens.authenticate"))
+  }, cheapSpan("Tokens.authenticate"))
 
   return Tokens.of({ issue, authenticate })
 })

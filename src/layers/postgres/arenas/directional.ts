@@ -18,7 +18,7 @@ import { Targets } from "../../../services/Targets.ts"
 import { makePaperSignals } from "./paperSignals.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
-import { hotSpan } from "../../hotSpan.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import type { RecordPrediction } from "./predictions.ts"
 import { decimal, many, maybe, one, orDefect, run } from "../query.ts"
@@ -221,7 +221,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
         InvalidRequest: Effect.die
       })
     )
-  }, hotSpan("Arenas.predict"))
+  }, cheapSpan("Arenas.predict"))
 
   const create: DirectionalArena["create"] = Effect.fn("DirectionalArena.create")(function* (wanted) {
     const target = yield* targets

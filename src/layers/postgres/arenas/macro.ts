@@ -16,7 +16,7 @@ import { MacroRow, selectMacro, shown } from "./macroRows.ts"
 import { makeMacroTerms } from "./macroTerms.ts"
 import { funding } from "../credits/poolTransfers.ts"
 import { makeTransfers } from "../credits/transfers.ts"
-import { hotSpan } from "../../hotSpan.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
 import type { RecordPrediction } from "./predictions.ts"
 import { many, maybe, transaction } from "../query.ts"
 
@@ -86,7 +86,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
       },
       replaced: revision > 0
     }
-  }, hotSpan("Arenas.predict"))
+  }, cheapSpan("Arenas.predict"))
 
   const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (wanted: NewMacroChallenge) {
     const target = yield* targets

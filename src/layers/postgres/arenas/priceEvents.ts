@@ -12,7 +12,7 @@ import { PriceEvent, PriceEventKind } from "../../../services/PriceEvents.ts"
 import type { NewPriceEventPrediction, PriceEventArena } from "../../../services/PriceEvents.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
-import { hotSpan } from "../../hotSpan.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { maxReferenceScales } from "./predictions.ts"
 import type { PredictionForm, RecordPrediction } from "./predictions.ts"
@@ -157,7 +157,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
       },
       replaced: revision > 0
     }
-  }, hotSpan("Arenas.predict"))
+  }, cheapSpan("Arenas.predict"))
 
   const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (wanted) {
     const target = yield* targets

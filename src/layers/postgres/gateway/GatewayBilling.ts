@@ -12,7 +12,7 @@ import type { EndedCall, OpenCall } from "../../../services/GatewayBilling.ts"
 import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../services/GatewayKeys.ts"
 import { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { hotSpan } from "../../hotSpan.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { at, column, many, maybe, run } from "../query.ts"
 import { makeReserve } from "./reserve.ts"
@@ -86,11 +86,11 @@ const make = Effect.gen(function* () {
       case "credit":
         return yield* overCredit(needs, judged.left, "lower max_tokens, or have the owner add credit")
     }
-  }, hotSpan("GatewayBilling.reserve"))
+  }, cheapSpan("GatewayBilling.reserve"))
 
   const settle: GatewayBilling["Service"]["settle"] = Effect.fnUntraced(function* (call: EndedCall) {
     return yield* call.reserved > 0n ? settleOne(call) : recordOne(call)
-  }, hotSpan("GatewayBilling.settle"))
+  }, cheapSpan("GatewayBilling.settle"))
 
   const keepAlive: GatewayBilling["Service"]["keepAlive"] = Effect.fn("GatewayBilling.keepAlive")(
     function* (callIds) {
