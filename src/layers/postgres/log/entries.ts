@@ -1,5 +1,5 @@
 /**
- * The bytes of every type of entry of the log (docs/decisions/0008-public-log.md): canonical JSON, made once and then
+ * The bytes of every type of entry of the log (docs/log-entries.md): canonical JSON, made once and then
  * stored, never made again from what a database thinks they say. Hashes are lower-case hexadecimal, times UTC with
  * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text is not in them, only its SHA-256. Those of
  * agents are made by triggers of the table `agents`.
