@@ -206,7 +206,7 @@ describe("an anonymous client that wants to stop the service", () => {
           kind
         )
       }
-      assert.strictEqual(Object.keys(report).length, 9)
+      assert.strictEqual(Object.keys(report).length, 10)
       for (const kind of ["unknown paths", "bad tokens", "combining marks", "arrays"]) {
         assert.isAtLeast(report[kind]?.statuses["429"] ?? 0, 10, kind)
       }

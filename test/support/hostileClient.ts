@@ -118,6 +118,7 @@ const hold = (kind: string, made: (socket: Socket) => void): void => {
   socket.on("error", () => {})
   socket.on("connect", () => {
     count(kind)
+    socket.pause()
     made(socket)
   })
   socket.on("close", () => {
@@ -127,7 +128,6 @@ const hold = (kind: string, made: (socket: Socket) => void): void => {
 }
 
 const pipelined = (path: string, times: number) => (socket: Socket) => {
-  socket.pause()
   socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`.repeat(times))
 }
 
@@ -141,8 +141,9 @@ const slowHead = (socket: Socket) => {
 let over = false
 const timers = paced.map(([kind, perSecond, sent]) => setInterval(() => send(kind, sent()), 1000 / perSecond))
 for (let number = 0; number < 10; number++) {
-  hold("pipelined results, unread", pipelined(results, 300))
-  hold("pipelined documents, unread", pipelined("/docs", 300))
+  hold("pipelined results, unread", pipelined(results, 100))
+  hold("pipelined documents, unread", pipelined("/docs", 100))
+  hold("more pipelined than may wait", pipelined("/docs", 300))
 }
 for (let number = 0; number < 100; number++) hold("slow heads", slowHead)
 
