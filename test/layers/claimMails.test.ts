@@ -105,6 +105,18 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
+  it.effect(
+    "about a form of an account's address goes to that address, and an earlier one lets nobody in there",
+    () =>
+      Effect.gen(function* () {
+        const early = yield* invited("owner+agents@example.org")
+        yield* signedIn("owner@example.org")
+        assert.strictEqual((yield* Effect.flip(claimByMail(early.claim))).code, "claim_link_ended")
+        const later = yield* invited("owner+agents@example.org")
+        assert.strictEqual(later.mail?.to, "owner@example.org")
+      })
+  )
+
   it.effect("of an agent that is claimed already signs nobody in", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -60,23 +60,25 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("to any form of a mailbox signs in to its one account, and the mail goes to the form", () =>
-    Effect.gen(function* () {
-      const first = yield* signedIn("first.last+auspex@gmail.com")
-      for (const form of ["firstlast@gmail.com", "f.irstlast+2@googlemail.com"]) {
-        yield* request(form)
-        const [mail] = yield* newMails
-        assert.strictEqual(mail?.to, form)
-        const { session } = yield* signIn(tokenOf(linksIn(mail)[1]))
-        assert.strictEqual(session.operatorId, first.operatorId)
-      }
-      const operator = yield* Operators.use((operators) => operators.session(first.secret))
-      assert.strictEqual(Option.getOrThrow(operator).email, "first.last+auspex@gmail.com")
-      assert.notStrictEqual(
-        (yield* signedIn("first.last@example.org")).operatorId,
-        (yield* signedIn("firstlast@example.org")).operatorId
-      )
-    })
+  it.effect(
+    "to any form of a mailbox signs in to its one account, and the mail goes to that one's address",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* signedIn("first.last+auspex@gmail.com")
+        for (const form of ["firstlast@gmail.com", "f.irstlast+2@googlemail.com"]) {
+          yield* request(form)
+          const [mail] = yield* newMails
+          assert.strictEqual(mail?.to, "first.last+auspex@gmail.com")
+          const { session } = yield* signIn(tokenOf(linksIn(mail)[1]))
+          assert.strictEqual(session.operatorId, first.operatorId)
+        }
+        const operator = yield* Operators.use((operators) => operators.session(first.secret))
+        assert.strictEqual(Option.getOrThrow(operator).email, "first.last+auspex@gmail.com")
+        assert.notStrictEqual(
+          (yield* signedIn("first.last@example.org")).operatorId,
+          (yield* signedIn("firstlast@example.org")).operatorId
+        )
+      })
   )
 
   it.effect("of ten forms of a mailbox that are used at once makes one account", () =>
@@ -87,8 +89,24 @@ layer(testServices())("A sign-in link", (it) => {
         (n) => request(`crowd+${n}@pm.me`)
       )
       const tokens = (yield* newMails).map((mail) => tokenOf(linksIn(mail)[1]))
-      const sessions = yield* Effect.forEach(tokens, signIn, { concurrency: "unbounded" })
-      assert.strictEqual(new Set(sessions.map(({ session }) => session.operatorId)).size, 1)
+      const ended = yield* Effect.forEach(tokens, (token) => Effect.result(signIn(token)), {
+        concurrency: "unbounded"
+      })
+      assert.lengthOf(ended.filter(Result.isSuccess), 1)
+      for (const { failure } of ended.filter(Result.isFailure)) {
+        assert.strictEqual(failure.code, "sign_in_link_ended")
+      }
+    })
+  )
+
+  it.effect("that was mailed to one form lets nobody in to an account that another one has made since", () =>
+    Effect.gen(function* () {
+      const early = yield* linkFor("victim+x@example.org")
+      const victim = yield* signedIn("victim@example.org")
+      assert.strictEqual((yield* Effect.flip(signIn(early))).code, "sign_in_link_ended")
+      yield* request("victim+x@example.org")
+      assert.strictEqual((yield* newMails).at(-1)?.to, "victim@example.org")
+      assert.strictEqual((yield* signedIn("victim+y@example.org")).operatorId, victim.operatorId)
     })
   )
 

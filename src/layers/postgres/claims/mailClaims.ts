@@ -45,7 +45,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = maybe(LinkRow)
 
   /**
-   * The address that mails about an agent go to, if any may: a real one that is not disposable, whose holder has not
+   * The address that mails about an agent go to, if any may: that of the mailbox's account or else a real one that is not disposable, whose holder has not
    * declined, with room for another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
    * length.
    */
@@ -59,7 +59,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDefect)
     if (declined.length > 0) return Option.none<EmailAddress>()
     const room = yield* Effect.option(limits.take(limit, mailbox))
-    return Option.isSome(room) ? address : Option.none()
+    return Option.isSome(room) ? Option.some(yield* accounts.ownAddress(address.value)) : Option.none()
   })
 
   /** Mails a link that ends the ones before. Joins the caller's transaction. */
@@ -133,7 +133,10 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     }
     const claimed = Effect.gen(function* () {
       const operatorId = yield* accounts.ofEmail(view.email)
-      yield* own(view.agent.agentId, operatorId)
+      if (Option.isNone(operatorId)) {
+        return yield* new ClaimLinkEnded({ detail: reasons.replaced, reason: "replaced" })
+      }
+      yield* own(view.agent.agentId, operatorId.value)
       const now = yield* DateTime.now
       const used = yield* sql`
         update mail_claims set used_at = ${at(now)}
@@ -142,7 +145,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
       if (used.length === 0) {
         return yield* new ClaimLinkEnded({ detail: reasons.replaced, reason: "replaced" })
       }
-      return { agent: view.agent, session: yield* accounts.startSession(operatorId) }
+      return { agent: view.agent, session: yield* accounts.startSession(operatorId.value) }
     })
     return yield* transaction(sql)(claimed)
   })

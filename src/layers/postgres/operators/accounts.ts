@@ -2,15 +2,14 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { DisposableAddress, isOfDomains, mailboxOf } from "../../../services/emails.ts"
-import type { EmailAddress } from "../../../services/emails.ts"
+import { DisposableAddress, EmailAddress, isOfDomains, mailboxOf } from "../../../services/emails.ts"
 import { OperatorId } from "../../../services/identifiers.ts"
 import type { NewSession } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeToken, sha256 } from "../../secrets.ts"
 import { at, maybe, run, transaction } from "../query.ts"
 
-const AccountRow = Schema.Struct({ id: OperatorId, holds_mailbox: Schema.Boolean })
+const AccountRow = Schema.Struct({ id: OperatorId, email: EmailAddress, holds_mailbox: Schema.Boolean })
 
 export const makeAccounts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -21,7 +20,7 @@ export const makeAccounts = Effect.gen(function* () {
   /** The account of an address: the one that has it exactly, else the one that holds its mailbox. */
   const find = (email: EmailAddress) =>
     accountRow(sql`
-      select id::text, mailbox is not null as holds_mailbox
+      select id::text, email, mailbox is not null as holds_mailbox
         from operators where email = ${email} or mailbox = ${mailboxOf(email)}
        order by (email = ${email}) desc limit 1`)
 
@@ -39,13 +38,24 @@ export const makeAccounts = Effect.gen(function* () {
   /** Whether an account would be made for this address, if it were proved. */
   const mayBeNew = (email: EmailAddress) => !isOfDomains(email, settings.disposableDomains)
 
-  /** The operator of an address that has just been proved; made if new. */
+  /**
+   * Where mail for an address goes: to the one that the account of its mailbox was made with. Not every host takes what
+   * stands behind a `+` for a form of an address, and nobody else is to be let in by one.
+   */
+  const ownAddress = (email: EmailAddress) =>
+    Effect.map(find(email), Option.match({ onNone: () => email, onSome: (account) => account.email }))
+
+  /**
+   * The operator of an address that has just been proved; made if new. None where another form of it has become that of an
+   * account since it was mailed to.
+   */
   const ofEmail = Effect.fnUntraced(function* (email: EmailAddress) {
     const mailbox = mailboxOf(email)
     const known = yield* find(email)
     if (Option.isSome(known)) {
+      if (known.value.email !== email) return Option.none()
       if (!known.value.holds_mailbox) yield* takeMailbox(known.value.id, mailbox)
-      return known.value.id
+      return Option.some(known.value.id)
     }
     if (!mayBeNew(email)) return yield* DisposableAddress.of(email)
     const id = yield* random.uuidV7()
@@ -55,7 +65,11 @@ export const makeAccounts = Effect.gen(function* () {
       values (${id}::uuid, ${email}, ${mailbox}, ${at(now)})
       on conflict do nothing`)
     // Of two first sign-ins at once, in whichever form of the address, one made it.
-    return (yield* Effect.orDie(Effect.flatMap(find(email), Effect.fromOption))).id
+    const made = yield* find(email)
+    return Option.map(
+      Option.filter(made, (account) => account.email === email),
+      (account) => account.id
+    )
   })
 
   const startSession = Effect.fnUntraced(function* (operatorId: OperatorId) {
@@ -69,5 +83,5 @@ export const makeAccounts = Effect.gen(function* () {
     return session
   })
 
-  return { find, mayBeNew, ofEmail, startSession }
+  return { find, mayBeNew, ofEmail, ownAddress, startSession }
 })

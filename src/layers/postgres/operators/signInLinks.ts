@@ -34,6 +34,9 @@ const reasons: Record<SignInLinkEnded["reason"], string> = {
   used: "This sign-in link has been used"
 }
 
+const ended = (reason: SignInLinkEnded["reason"]) =>
+  new SignInLinkEnded({ detail: `${reasons[reason]}: ask for a new one.`, reason })
+
 export const makeSignInLinks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -55,22 +58,23 @@ export const makeSignInLinks = Effect.gen(function* () {
         return yield* DisposableAddress.of(email)
       }
       yield* limits.take("sign_in_mails", mailboxOf(email))
+      const to = yield* accounts.ownAddress(email)
       const now = yield* DateTime.now
       const expiresAt = DateTime.addDuration(now, settings.signInLinkTtl)
       const token = makeToken("signIn")
       yield* transaction(sql)(
         Effect.gen(function* () {
           // Two requests at once take turns, or each would leave a live link.
-          yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${email}`}, 0))`)
+          yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${to}`}, 0))`)
           yield* run(sql`
               update sign_in_links set superseded_at = ${at(now)}
-               where email = ${email} and superseded_at is null and used_at is null`)
+               where email = ${to} and superseded_at is null and used_at is null`)
           yield* run(sql`
               insert into sign_in_links (token_hash, email, return_to, created_at, expires_at)
-              values (${sha256(token)}, ${email}, ${seal(returnTo)}, ${at(now)}, ${at(expiresAt)})`)
+              values (${sha256(token)}, ${to}, ${seal(returnTo)}, ${at(now)}, ${at(expiresAt)})`)
           yield* mailer.enqueue({
             kind: "sign_in",
-            to: email,
+            to,
             ...signInText({
               baseUrl: settings.baseUrl,
               link: settings.baseUrl + signInPage(token),
@@ -106,15 +110,16 @@ export const makeSignInLinks = Effect.gen(function* () {
          where token_hash = ${sha256(token)} and used_at is null and superseded_at is null and expires_at > ${at(now)}
         returning email, return_to`)
       if (Option.isNone(link)) return Option.none()
-      const session = yield* accounts.startSession(yield* accounts.ofEmail(link.value.email))
+      const operatorId = yield* accounts.ofEmail(link.value.email)
+      if (Option.isNone(operatorId)) return yield* ended("replaced")
+      const session = yield* accounts.startSession(operatorId.value)
       return Option.some({ session, returnTo: returnToOf(link.value.return_to) })
     })
     const signedIn = yield* transaction(sql)(used)
     if (Option.isSome(signedIn)) return signedIn.value
     const { state } = yield* viewSignIn(token)
     // Open again to our eyes is what was ended between the two looks.
-    const reason = state === "open" ? "expired" : state
-    return yield* new SignInLinkEnded({ detail: `${reasons[reason]}: ask for a new one.`, reason })
+    return yield* ended(state === "open" ? "expired" : state)
   })
 
   /** Forgets links that ended this long ago. */
