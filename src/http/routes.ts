@@ -3,7 +3,7 @@ import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { pageMethods } from "./browser/paths.ts"
-import { gatewayPaths } from "./gatewayPaths.ts"
+import { gatewayPaths } from "./gateway/paths.ts"
 import { assets } from "./pages/assets.ts"
 import { parseTilePath } from "./tilePaths.ts"
 

@@ -16,7 +16,8 @@ import * as macro from "./handlers/macro.ts"
 import * as priceEvents from "./handlers/priceEvents.ts"
 import * as discussion from "./handlers/discussion.ts"
 import * as gateway from "./handlers/gateway.ts"
-import * as models from "./handlers/models.ts"
+import * as calls from "./gateway/calls.ts"
+import * as models from "./gateway/models.ts"
 import * as discovery from "./handlers/discovery.ts"
 import * as guide from "./handlers/guide.ts"
 import * as health from "./handlers/health.ts"
@@ -80,6 +81,7 @@ const routes = Layer.mergeAll(
   payments.layer,
   tiles.layer,
   timeStamps.layer,
+  calls.layer,
   models.layer,
   guide.layer,
   reference.layer,

@@ -32,7 +32,7 @@ export interface KeptAnswer {
   readonly body: string
 }
 
-export interface OnceOnly {
+export interface IdempotentRequest {
   /** Null: of the administrators. */
   readonly agentId: string | null
   readonly key: string
@@ -48,7 +48,7 @@ export class Idempotency extends Context.Service<
      * is not kept: it did nothing, and may be tried again with the same key.
      */
     readonly once: <E, R>(
-      request: OnceOnly,
+      request: IdempotentRequest,
       answer: Effect.Effect<KeptAnswer, E, R>
     ) => Effect.Effect<
       KeptAnswer & { readonly replayed: boolean },

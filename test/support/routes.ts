@@ -11,7 +11,7 @@ import {
 import { pageMethods } from "../../src/http/browser/paths.ts"
 import { assets } from "../../src/http/pages/assets.ts"
 import { documents, logPaths, webhookPath } from "../../src/http/routes.ts"
-import { gatewayPaths } from "../../src/http/gatewayPaths.ts"
+import { gatewayPaths } from "../../src/http/gateway/paths.ts"
 import type { Scope } from "../../src/services/Scopes.ts"
 
 const unknownId = "0190f000-0000-7000-8000-000000000000"

@@ -23,8 +23,8 @@ import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
 import { LargestBody } from "../middleware/annotations.ts"
-import { AdminAuthentication, AdminOnceOnly, RequestBody } from "../middleware/definitions.ts"
-import { onceOnlyHeaders } from "./onceOnly.ts"
+import { AdminAuthentication, AdminIdempotentRequest, RequestBody } from "../middleware/definitions.ts"
+import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 
 const reason = text({ minimum: 1, maximum: 1000 })
 const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.status(201))
@@ -53,13 +53,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [NotFound, InvalidRequest]
     }).annotate(OpenApi.Summary, "Accept or reject a price kept aside"),
     HttpApiEndpoint.post("createChallenge", "/admin/challenges", {
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewChallenge,
       success: created(Challenge),
       error: [NotFound, InvalidRequest, TargetPaused]
     })
       .annotate(OpenApi.Summary, "Create a directional challenge")
-      .middleware(AdminOnceOnly),
+      .middleware(AdminIdempotentRequest),
     HttpApiEndpoint.post("cancelChallenge", "/admin/challenges/:challenge_id/cancel", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ reason }),
@@ -81,13 +81,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "Takes close_price of a directional challenge, actual_value of a macro one. Every version and its reason stay visible. No credit moves. Sent again, it changes nothing."
       ),
     HttpApiEndpoint.post("createMacroChallenge", "/admin/macro/challenges", {
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewMacroChallenge,
       success: created(MacroChallenge),
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Create a macro challenge")
-      .middleware(AdminOnceOnly),
+      .middleware(AdminIdempotentRequest),
     HttpApiEndpoint.post("resolveMacroChallenge", "/admin/macro/challenges/:challenge_id/resolve", {
       params: { challenge_id: Schema.String },
       payload: MacroValue,
@@ -101,13 +101,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [NotFound, ChallengeState]
     }).annotate(OpenApi.Summary, "Void a macro challenge after its deadline; nobody is scored by it"),
     HttpApiEndpoint.post("createPriceEvent", "/admin/price-events/challenges", {
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewPriceEvent,
       success: created(PriceEvent),
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Create a price-event question")
-      .middleware(AdminOnceOnly),
+      .middleware(AdminIdempotentRequest),
     HttpApiEndpoint.post("voidPriceEvent", "/admin/price-events/challenges/:challenge_id/void", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ reason }),

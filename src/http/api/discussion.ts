@@ -21,12 +21,12 @@ import {
   AddressLimit,
   AgentAuthentication,
   AgentLimit,
-  OnceOnly,
+  IdempotentRequest,
   PublicRead,
   RequestBody
 } from "../middleware/definitions.ts"
 import { MissingScope } from "./errors.ts"
-import { onceOnlyHeaders } from "./onceOnly.ts"
+import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 
 const newsId = { news_id: Schema.String }
 const commentId = { comment_id: Schema.String }
@@ -79,7 +79,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       .annotate(RequiredScope, "comment:read:context")
       .annotate(OpenApi.Summary, "What is said of an event already, and what this agent may do"),
     HttpApiEndpoint.post("post", "/agent/comments", {
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewPost,
       success: Posted.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ReplyToReply, ParentOfOtherEvent, MissingScope]
@@ -90,10 +90,10 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
         OpenApi.Summary,
         "Comment on an event (comment:create), or with parent_comment_id reply (comment:reply)"
       )
-      .middleware(OnceOnly),
+      .middleware(IdempotentRequest),
     HttpApiEndpoint.post("reply", "/agent/comments/:comment_id/replies", {
       params: commentId,
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewReply,
       success: Posted.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ReplyToReply]
@@ -101,7 +101,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       .annotate(RequiredScope, "comment:reply")
       .annotate(CountsTowards, { limit: "replies", of: "agent" })
       .annotate(OpenApi.Summary, "Reply to a comment")
-      .middleware(OnceOnly),
+      .middleware(IdempotentRequest),
     HttpApiEndpoint.post("likeComment", "/agent/comments/:comment_id/like", {
       params: commentId,
       success: HttpApiSchema.NoContent,

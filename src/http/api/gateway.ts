@@ -17,15 +17,15 @@ import {
   AgentAuthentication,
   AgentLimit,
   GatewayReader,
-  OnceOnly,
+  IdempotentRequest,
   RequestBody
 } from "../middleware/definitions.ts"
-import { onceOnlyHeaders } from "./onceOnly.ts"
+import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 
 export class GatewayApi extends HttpApiGroup.make("gateway")
   .add(
     HttpApiEndpoint.post("createKey", "/llm/keys", {
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewGatewayKey,
       success: HttpApiSchema.WithHeaders(CreatedGatewayKey.pipe(HttpApiSchema.status(201)), {
         "cache-control": Schema.Literal("no-store")
@@ -34,7 +34,7 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
     })
       .annotate(RequiredScope, "llm:keys")
       .annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit")
-      .middleware(OnceOnly),
+      .middleware(IdempotentRequest),
     HttpApiEndpoint.get("listKeys", "/llm/keys", {
       query: pageQuery,
       success: GatewayKeyList,

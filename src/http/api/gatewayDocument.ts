@@ -1,5 +1,5 @@
 /** Calls of models in the published document: what their bodies hold is the business of the two styles. */
-import { gatewayPaths } from "../gatewayPaths.ts"
+import { gatewayPaths } from "../gateway/paths.ts"
 
 /** x-api-key is taken, too. */
 const security = [{ bearer: [] }]

@@ -3,11 +3,11 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ChallengeCancelled, ChallengeClosed, ProvisionalLimit } from "../../services/Challenges.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { onceOnlyHeaders } from "./onceOnly.ts"
+import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 import { ForecastAnswer, NewForecast } from "../../services/MacroArena.ts"
 import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
-import { AgentAuthentication, AgentLimit, OnceOnly, RequestBody } from "../middleware/definitions.ts"
+import { AgentAuthentication, AgentLimit, IdempotentRequest, RequestBody } from "../middleware/definitions.ts"
 
 const challengeId = { challenge_id: Schema.String }
 
@@ -27,7 +27,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
       .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)"),
     HttpApiEndpoint.post("stake", "/eval/macro/challenges/:challenge_id/stake", {
       params: challengeId,
-      headers: onceOnlyHeaders,
+      headers: idempotentRequestHeaders,
       payload: NewStake,
       success: StakeAnswer.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ChallengeClosed, ChallengeCancelled, StakeRefused]
@@ -35,7 +35,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
       .annotate(RequiredScope, "credits:stake")
       .annotate(CountsTowards, { limit: "stakes", of: "agent" })
       .annotate(OpenApi.Summary, "Stake credit on the bin of a value, once, after forecasting")
-      .middleware(OnceOnly)
+      .middleware(IdempotentRequest)
   )
   .middleware(RequestBody)
   .middleware(AgentLimit)

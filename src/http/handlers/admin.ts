@@ -18,7 +18,7 @@ import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { Api } from "../api/Api.ts"
-import { longAnswer } from "../longAnswer.ts"
+import { heartbeatResponse } from "../heartbeatResponse.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -54,9 +54,9 @@ export const layer = HttpApiBuilder.group(
       createMacroChallenge: ({ payload }) => macro.create(payload),
       // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        longAnswer(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
+        heartbeatResponse(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
       voidMacroChallenge: ({ params, payload }) =>
-        longAnswer(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
+        heartbeatResponse(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
       createPriceEvent: ({ payload }) => priceEvents.create(payload),
       voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
@@ -79,7 +79,7 @@ export const layer = HttpApiBuilder.group(
       checkLedger: () => credits.check,
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,
-      auditLog: () => longAnswer(LogAuditReport, logAudit.audit)
+      auditLog: () => heartbeatResponse(LogAuditReport, logAudit.audit)
     })
   })
 )

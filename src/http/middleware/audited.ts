@@ -69,6 +69,6 @@ export const audited = Effect.fnUntraced(function* <E, R>(
     )
   })
   // Who hangs up before there is an answer breaks nothing off. Its end is recorded, too, unless it takes longer than five
-  // seconds: then nobody is left who would wait for it (longAnswer.ts).
+  // seconds: then nobody is left who would wait for it (heartbeatResponse.ts).
   return yield* Effect.uninterruptible(carriedOut)
 })

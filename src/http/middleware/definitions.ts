@@ -59,15 +59,20 @@ export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspe
 }) {}
 
 /** A request that names an `Idempotency-Key` does what it asks for once, however often it is sent. Innermost. */
-export class OnceOnly extends HttpApiMiddleware.Service<OnceOnly, { requires: CurrentAgent }>()(
-  "auspex/http/OnceOnly",
-  { error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch] }
-) {}
-
-/** The same for administrators, who are one. */
-export class AdminOnceOnly extends HttpApiMiddleware.Service<AdminOnceOnly>()("auspex/http/AdminOnceOnly", {
+export class IdempotentRequest extends HttpApiMiddleware.Service<
+  IdempotentRequest,
+  { requires: CurrentAgent }
+>()("auspex/http/IdempotentRequest", {
   error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch]
 }) {}
+
+/** The same for administrators, who are one. */
+export class AdminIdempotentRequest extends HttpApiMiddleware.Service<AdminIdempotentRequest>()(
+  "auspex/http/AdminIdempotentRequest",
+  {
+    error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch]
+  }
+) {}
 
 /** ETags and caching of what everybody may read. */
 export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}

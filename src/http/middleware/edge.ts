@@ -18,8 +18,8 @@ import { refuse as refuseAsPage, siteOf } from "../browser/responses.ts"
 import type { Site } from "../browser/responses.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
-import { gatewayPaths, styleAt } from "../gatewayPaths.ts"
-import { responseOf } from "../modelCalls.ts"
+import { gatewayPaths, styleAt } from "../gateway/paths.ts"
+import { errorResponse } from "../gateway/responses.ts"
 import { knownPath, methodLabel, pathOf } from "../routes.ts"
 import { asSampled } from "../sampling.ts"
 import { trustedProxies } from "../trustedProxies.ts"
@@ -186,7 +186,7 @@ const visitOf = (
   const path = pathOf(request.url)
   const style = styleAt(path, request.headers)
   const refuse: Refuse = (refusal) => {
-    if (style !== undefined) return responseOf(inStyle(style, refusal, requestId))
+    if (style !== undefined) return errorResponse(inStyle(style, refusal, requestId))
     return isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
   }
   return { request, requestId, path, known: knownPath(request.url), refuse, isOfModels: style !== undefined }

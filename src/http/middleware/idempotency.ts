@@ -4,7 +4,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
 import type { KeptAnswer } from "../../services/Idempotency.ts"
-import { AdminOnceOnly, CurrentAgent, OnceOnly } from "./definitions.ts"
+import { AdminIdempotentRequest, CurrentAgent, IdempotentRequest } from "./definitions.ts"
 
 const header = "idempotency-key"
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -20,7 +20,7 @@ const again = ({ body, status }: KeptAnswer) =>
     HttpServerResponse.setHeader("idempotency-replayed", "true")
   )
 
-const carriedOutOnce = Effect.fnUntraced(function* <E, R>(
+const idempotent = Effect.fnUntraced(function* <E, R>(
   agentId: string | null,
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ) {
@@ -46,24 +46,22 @@ const carriedOutOnce = Effect.fnUntraced(function* <E, R>(
 })
 
 const agents = Layer.effect(
-  OnceOnly,
+  IdempotentRequest,
   Effect.map(Idempotency, (idempotency) =>
-    OnceOnly.of(
+    IdempotentRequest.of(
       Effect.fnUntraced(function* (httpEffect) {
         const { agentId } = yield* CurrentAgent
-        return yield* carriedOutOnce(agentId, httpEffect).pipe(
-          Effect.provideService(Idempotency, idempotency)
-        )
+        return yield* idempotent(agentId, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
       })
     )
   )
 )
 
 const administrators = Layer.effect(
-  AdminOnceOnly,
+  AdminIdempotentRequest,
   Effect.map(Idempotency, (idempotency) =>
-    AdminOnceOnly.of((httpEffect) =>
-      carriedOutOnce(null, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
+    AdminIdempotentRequest.of((httpEffect) =>
+      idempotent(null, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
     )
   )
 )

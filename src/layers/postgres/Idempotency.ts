@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
-import type { KeptAnswer, OnceOnly } from "../../services/Idempotency.ts"
+import type { KeptAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
 import { sealing } from "../sealing.ts"
 import { at, maybe, one, run, transaction } from "./query.ts"
@@ -24,7 +24,7 @@ const make = Effect.gen(function* () {
 
   /** Within a transaction, which holds the key until it has committed what the request does. */
   const answered = Effect.fnUntraced(function* <E, R>(
-    { agentId, fingerprint, key }: OnceOnly,
+    { agentId, fingerprint, key }: IdempotentRequest,
     answer: Effect.Effect<KeptAnswer, E, R>
   ) {
     const now = yield* DateTime.now

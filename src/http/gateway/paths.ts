@@ -1,5 +1,5 @@
 /** The language-model gateway, as clients of either style call it; not of the HttpApi, whose errors have one shape. */
-import type { Style } from "../services/Gateway.ts"
+import type { Style } from "../../services/Gateway.ts"
 
 /** Clients of messages write the `v1` themselves. */
 const base = "/api/v1/llm/v1"

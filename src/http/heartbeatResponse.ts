@@ -8,7 +8,7 @@ import { HttpServerResponse } from "effect/http"
 const pulse = "5 seconds"
 
 /** What is quick is an answer like any other, with its own status when it fails. What is slow ends with the connection. */
-export const longAnswer = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>, E, R>(
+export const heartbeatResponse = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>, E, R>(
   schema: S,
   work: Effect.Effect<S["Type"], E, R>
 ) {

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 import { IdempotencyKey } from "../../services/Idempotency.ts"
 
-/** Of endpoints with the middleware `OnceOnly` or `AdminOnceOnly`. */
-export const onceOnlyHeaders = {
+/** Of endpoints with the middleware `IdempotentRequest` or `AdminIdempotentRequest`. */
+export const idempotentRequestHeaders = {
   "idempotency-key": Schema.optionalKey(
     IdempotencyKey.annotate({
       description:

@@ -1,7 +1,7 @@
 /** Where clients put the key of the gateway: those of one style in Authorization, older ones of the other in x-api-key. */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { InvalidGatewayKey } from "../services/GatewayKeys.ts"
+import { InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 
 /** The one credential that was sent; undefined: none was. */
 export const gatewayCredential = Effect.fnUntraced(function* ({
@@ -15,6 +15,17 @@ export const gatewayCredential = Effect.fnUntraced(function* ({
     })
   }
   return bearer ?? named
+})
+
+/** The same where one has to be sent. */
+export const requiredCredential = Effect.fnUntraced(function* (
+  request: Pick<HttpServerRequest.HttpServerRequest, "headers">
+) {
+  const credential = yield* gatewayCredential(request)
+  if (credential !== undefined) return credential
+  return yield* new InvalidGatewayKey({
+    detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key."
+  })
 })
 
 const keyPrefix = "aus_gw_"

@@ -1,0 +1,131 @@
+/**
+ * Calls of models, as clients of either style make them: `POST chat/completions`, `messages` and `messages/count_tokens`.
+ * What they get is in that style, errors too.
+ */
+import { ByteSize, Effect } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { BadCall, Gateway } from "../../services/Gateway.ts"
+import type { CallError, Style } from "../../services/Gateway.ts"
+import { GatewayKeys } from "../../services/GatewayKeys.ts"
+import type { KeyHolder } from "../../services/GatewayKeys.ts"
+import { Limits } from "../../services/Limits.ts"
+import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
+import { untakenBody } from "../middleware/requestBody.ts"
+import { requiredCredential } from "./credential.ts"
+import { gatewayPaths } from "./paths.ts"
+import { errorsIn } from "./responses.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const gateway = yield* Gateway
+    const { admit, countAgain, identify } = yield* makeAdmission
+
+    const call = Effect.fnUntraced(function* (style: Style) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const { requestId } = yield* CurrentRequest
+      const holder = yield* admit(yield* requiredCredential(request), request.headers)
+      const body = yield* readBody(request)
+      const answer = yield* gateway
+        .call({ style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) })
+        .pipe(Effect.tapError((error) => countAgain(holder, body, error)))
+      const { contentType } = answer
+      const headers = style === "anthropic" ? { "request-id": requestId } : {}
+      return answer.stream
+        ? HttpServerResponse.stream(answer.body, { contentType, headers })
+        : HttpServerResponse.uint8Array(answer.body, { contentType, headers })
+    })
+
+    yield* router.add("POST", gatewayPaths.chat, call("openai").pipe(errorsIn("openai", gateway)))
+    yield* router.add("POST", gatewayPaths.messages, call("anthropic").pipe(errorsIn("anthropic", gateway)))
+
+    const countTokens = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const holder = yield* identify(yield* requiredCredential(request))
+      const body = yield* readBody(request)
+      const { requestId } = yield* CurrentRequest
+      const input_tokens = yield* gateway
+        .countTokens(body)
+        .pipe(Effect.tapError((error) => countAgain(holder, body, error)))
+      return HttpServerResponse.jsonUnsafe({ input_tokens }, { headers: { "request-id": requestId } })
+    })
+
+    yield* router.add("POST", gatewayPaths.countTokens, countTokens.pipe(errorsIn("anthropic", gateway)))
+  })
+)
+
+const maxBody = ByteSize.mebibytes(10)
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** Reading and parsing so much costs as much as asking the database a question. */
+const largeBody = 64 * 1024
+
+/** A body that comes in chunks may be as long as any. */
+const mayBeLarge = (headers: Headers): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > largeBody
+
+/** Errors that are found by parsing the body. */
+const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set(["BadCall", "UnknownModel", "CreditTooLow"])
+
+/** What is asked of every call before its body is read: its key, the limits, and for a large body credit. */
+const makeAdmission = Effect.gen(function* () {
+  const gateway = yield* Gateway
+  const keys = yield* GatewayKeys
+  const limits = yield* Limits
+
+  const count = ({ agentId, keyId }: KeyHolder) =>
+    Effect.andThen(limits.take("gateway_calls", keyId), limits.take("gateway_agent_calls", agentId))
+
+  /** Whose request it is, which counts. One with a key that is refused counts by its address, at the edge. */
+  const identify = Effect.fnUntraced(function* (credential: string) {
+    const holder = yield* keys.authenticate(credential)
+    yield* countedRequest
+    yield* count(holder)
+    return holder
+  })
+
+  /** The same for a call, which is paid. */
+  const admit = (credential: string, headers: Headers) =>
+    Effect.tap(identify(credential), (holder) =>
+      mayBeLarge(headers) ? gateway.checkCredit(holder) : Effect.void
+    )
+
+  /** A large body that was parsed in vain counts once more. */
+  const countAgain = (holder: KeyHolder, body: Uint8Array, error: CallError): Effect.Effect<void> =>
+    body.length > largeBody && parsedInVain.has(error._tag) ? Effect.ignore(count(holder)) : Effect.void
+
+  return { identify, admit, countAgain }
+})
+
+const versionHeaders = (headers: Headers): Readonly<Record<string, string>> => {
+  const version = headers["anthropic-version"]
+  const beta = headers["anthropic-beta"]
+  return {
+    ...(version !== undefined && { "anthropic-version": version }),
+    ...(beta !== undefined && { "anthropic-beta": beta })
+  }
+}
+
+const tooLarge = () =>
+  new BadCall({
+    detail: `Expected a body of at most ${ByteSize.format(maxBody)}.`,
+    code: "payload_too_large",
+    param: null
+  })
+
+const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const untaken = untakenBody(request.headers, ["application/json"])
+  if (untaken !== undefined) {
+    return yield* new BadCall({ detail: untaken, code: "unsupported_media_type", param: null })
+  }
+  if (Number(request.headers["content-length"] ?? 0) > Number(maxBody)) return yield* tooLarge()
+  const bytes = yield* request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBody),
+    Effect.mapError(({ reason }) =>
+      reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? tooLarge()
+        : new BadCall({ detail: "The body could not be read to its end.", param: null })
+    )
+  )
+  return new Uint8Array(bytes)
+})

@@ -1,0 +1,117 @@
+/** `GET models`, which clients of both styles read. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Gateway, UnknownModel } from "../../services/Gateway.ts"
+import type { ModelOffer } from "../../services/Gateway.ts"
+import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
+import { Limits } from "../../services/Limits.ts"
+import { Tokens } from "../../services/Tokens.ts"
+import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
+import { isGatewayKey, neitherDetail, requiredCredential } from "./credential.ts"
+import { gatewayPaths, styleSaid } from "./paths.ts"
+import { errorsIn } from "./responses.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const gateway = yield* Gateway
+    const keys = yield* GatewayKeys
+    const tokens = yield* Tokens
+    const limits = yield* Limits
+
+    /** A gateway key or an access token. */
+    const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+      const credential = yield* requiredCredential(request)
+      if (isGatewayKey(credential)) yield* keys.authenticate(credential)
+      else {
+        yield* tokens
+          .authenticate(credential)
+          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neitherDetail(detail) })))
+      }
+      const { address } = yield* countedRequest
+      yield* limits.take("reads", address)
+    })
+
+    const reading = (
+      respond: (
+        models: ReadonlyArray<ModelOffer>,
+        url: string
+      ) => Effect.Effect<HttpServerResponse.HttpServerResponse, UnknownModel>
+    ) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const { requestId } = yield* CurrentRequest
+        const style = styleSaid(request.headers)
+        const models = Effect.andThen(reader(request), gateway.models)
+        const response = yield* models.pipe(
+          Effect.flatMap((offers) => respond(offers, request.url)),
+          errorsIn(style, gateway)
+        )
+        return style === "anthropic"
+          ? HttpServerResponse.setHeader(response, "request-id", requestId)
+          : response
+      })
+
+    const list = (models: ReadonlyArray<ModelOffer>, url: string) =>
+      HttpServerResponse.jsonUnsafe(pageOfModels(models, new URLSearchParams(url.split("?")[1] ?? "")))
+
+    // Names of models have slashes in them, encoded or not; the router takes the list itself for this path, too.
+    yield* router.add(
+      "GET",
+      gatewayPaths.model,
+      reading((models, url) => {
+        const name = decodedName(
+          url
+            .split("?", 1)
+            .join("")
+            .slice(gatewayPaths.models.length + 1)
+        )
+        if (name === "") return Effect.succeed(list(models, url))
+        const found = models.find(({ id }) => id === name)
+        return found === undefined
+          ? Effect.fail(unknownModel(name))
+          : Effect.succeed(HttpServerResponse.jsonUnsafe(shownModel(found)))
+      })
+    )
+  })
+)
+
+/** One body that the clients of both styles read. */
+const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
+  id,
+  object: "model",
+  created: Math.floor(DateTime.toEpochMillis(since) / 1000),
+  owned_by: "auspex",
+  type: "model",
+  display_name: id,
+  created_at: DateTime.formatIso(since),
+  max_output_tokens: maxOutputTokens,
+  pricing: { input: inputPrice, output: outputPrice, unit: "credits per token" }
+})
+
+const pageOfModels = (models: ReadonlyArray<ModelOffer>, query: URLSearchParams) => {
+  const after = models.findIndex(({ id }) => id === query.get("after_id"))
+  const before = models.findIndex(({ id }) => id === query.get("before_id"))
+  const asked = Number(query.get("limit") ?? models.length)
+  const limit = Number.isInteger(asked) && asked > 0 ? asked : models.length
+  const end = before === -1 ? models.length : before
+  const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit)
+  const page = models.slice(start, Math.min(end, start + limit))
+  return {
+    object: "list",
+    data: page.map(shownModel),
+    has_more: before === -1 ? start + page.length < models.length : start > 0,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null
+  }
+}
+
+const decodedName = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const unknownModel = (name: string) =>
+  new UnknownModel({ detail: `There is no model ${JSON.stringify(name.slice(0, 100))}.`, status: 404 })
