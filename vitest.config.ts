@@ -24,8 +24,8 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    teardownTimeout: 20_000
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 30_000
   }
 })

@@ -12,7 +12,7 @@ import { cheapSpan } from "../cheapSpan.ts"
 import { Counts, locate, retryAfter, weight } from "./limitWindows.ts"
 import type { Moment, Taken, Use } from "./limitWindows.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { at, column, many, run } from "./query.ts"
+import { at, many, rowsOf, run } from "./query.ts"
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -73,32 +73,17 @@ const make = Effect.gen(function* () {
     const counted = yield* windows(client`
       insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
       select key, window_ms, most, bucket, least(uses, most), 0, expires_at
-        from unnest(
-          ${column(
-            "text",
-            asked.map(({ moment }) => moment.key)
-          )},
-          ${column(
-            "int8",
-            asked.map(({ moment }) => BigInt(moment.window))
-          )},
-          ${column(
-            "int4",
-            asked.map(({ use }) => use.limit.count)
-          )},
-          ${column(
-            "int8",
-            asked.map(({ moment }) => BigInt(moment.bucket))
-          )},
-          ${column(
-            "int4",
-            asked.map((each) => each.uses)
-          )},
-          ${column(
+        from ${rowsOf(client, "w", asked, {
+          key: ["text", ({ moment }) => moment.key],
+          window_ms: ["int8", ({ moment }) => BigInt(moment.window)],
+          most: ["int4", ({ use }) => use.limit.count],
+          bucket: ["int8", ({ moment }) => BigInt(moment.bucket)],
+          uses: ["int4", (each) => each.uses],
+          expires_at: [
             "timestamptz",
-            asked.map(({ moment }) => at(DateTime.makeUnsafe((moment.bucket + 2) * moment.window)))
-          )}
-        ) as w (key, window_ms, most, bucket, uses, expires_at)
+            ({ moment }) => at(DateTime.makeUnsafe((moment.bucket + 2) * moment.window))
+          ]
+        })}
        order by key
       on conflict (key) do update set
         (window_ms, most, bucket, expires_at, previous, current) = (

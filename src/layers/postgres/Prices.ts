@@ -7,7 +7,7 @@ import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
-import { at, column, decimal, many, maybe, orDefect, transaction } from "./query.ts"
+import { at, decimal, many, maybe, orDefect, rowsOf, transaction } from "./query.ts"
 import { makeHourly } from "./prices/hourly.ts"
 import { iso } from "./wire.ts"
 
@@ -23,25 +23,11 @@ const PriceRow = Schema.Struct({
 
 const Count = Schema.Struct({ count: Schema.Int })
 
-/** Columns of the imported points, one array each, so that 20 000 points are one statement. */
-const columnsOf = (prices: PriceImport) =>
+/** The imported points: candles, or quotes as candles that have a close only. */
+const pointsOf = (prices: PriceImport) =>
   "candles" in prices
-    ? {
-        interval: prices.interval,
-        times: prices.candles.map((candle) => at(candle.time)),
-        opens: prices.candles.map((candle) => decimal(candle.open)),
-        highs: prices.candles.map((candle) => decimal(candle.high)),
-        lows: prices.candles.map((candle) => decimal(candle.low)),
-        closes: prices.candles.map((candle) => decimal(candle.close))
-      }
-    : {
-        interval: "quote" as const,
-        times: prices.quotes.map((quote) => at(quote.time)),
-        opens: prices.quotes.map(() => null),
-        highs: prices.quotes.map(() => null),
-        lows: prices.quotes.map(() => null),
-        closes: prices.quotes.map((quote) => decimal(quote.price))
-      }
+    ? prices.candles
+    : prices.quotes.map(({ price, time }) => ({ time, open: null, high: null, low: null, close: price }))
 
 const hour = 3_600_000
 const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
@@ -68,8 +54,9 @@ const make = Effect.gen(function* () {
     q.close::float8 as offered_close, ${iso(sql, "q.received_at")} as received_at, q.decision, q.reason`
 
   const importPrices: Prices["Service"]["import"] = Effect.fn("Prices.import")(function* (prices) {
-    const { interval, times, opens, highs, lows, closes } = columnsOf(prices)
-    const misplaced = times.findIndex((time) => time.getTime() % step[interval] !== 0)
+    const interval = "candles" in prices ? prices.interval : "quote"
+    const points = pointsOf(prices)
+    const misplaced = points.findIndex(({ time }) => DateTime.toEpochMillis(time) % step[interval] !== 0)
     if (misplaced !== -1) {
       return yield* InvalidRequest.of(
         `candles.${misplaced}.time`,
@@ -83,10 +70,18 @@ const make = Effect.gen(function* () {
       return yield* InvalidRequest.of("asset", `"${prices.asset}" is not a target that has prices`)
     }
     const now = yield* DateTime.now
-    const ids = yield* Effect.forEach(times, () => random.uuidV7())
-    const point = sql`
-      unnest(${column("uuid", ids)}, ${column("timestamptz", times)}, ${column("numeric", opens)},
-             ${column("numeric", highs)}, ${column("numeric", lows)}, ${column("numeric", closes)}) with ordinality as n (id, time, open, high, low, close, position)`
+    const rows = yield* Effect.forEach(points, (each) =>
+      Effect.map(random.uuidV7(), (id) => ({ ...each, id }))
+    )
+    const exact = (value: number | null) => (value === null ? null : decimal(value))
+    const point = rowsOf(sql, "n", rows, {
+      id: ["uuid", (row) => row.id],
+      time: ["timestamptz", (row) => at(row.time)],
+      open: ["numeric", (row) => exact(row.open)],
+      high: ["numeric", (row) => exact(row.high)],
+      low: ["numeric", (row) => exact(row.low)],
+      close: ["numeric", (row) => decimal(row.close)]
+    })
     return yield* transaction(sql)(
       Effect.gen(function* () {
         const inserted = yield* sql`
@@ -123,7 +118,7 @@ const make = Effect.gen(function* () {
         return {
           asset: prices.asset,
           inserted: inserted.length,
-          unchanged: times.length - inserted.length - aside.length,
+          unchanged: points.length - inserted.length - aside.length,
           quarantined: aside
         }
       })

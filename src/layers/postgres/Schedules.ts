@@ -4,7 +4,7 @@ import { Schedules } from "../../services/Schedules.ts"
 import type { Scheduled, ScheduleReport } from "../../services/Schedules.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
-import { at, column, many, transaction } from "./query.ts"
+import { at, many, rowsOf, transaction } from "./query.ts"
 import { makeDirectionalPlans } from "./schedules/directional.ts"
 import { NotYet } from "./schedules/plan.ts"
 import type { Plan } from "./schedules/plan.ts"
@@ -57,16 +57,12 @@ const make = Effect.gen(function* () {
       select schedule as kind, target, period
         from scheduled_challenges
        where (schedule, target, period) in (
-         select * from unnest(${column(
-           "text",
-           due.map(({ kind }) => kind)
-         )}, ${column(
-           "text",
-           due.map(({ target }) => target)
-         )}, ${column(
-           "text",
-           due.map(({ period }) => period)
-         )}))`)
+         select kind, target, period
+           from ${rowsOf(sql, "due", due, {
+             kind: ["text", ({ kind }) => kind],
+             target: ["text", ({ target }) => target],
+             period: ["text", ({ period }) => period]
+           })})`)
     const names = new Set(before.map(nameOf))
     return due.filter((plan) => !names.has(nameOf(plan)))
   })

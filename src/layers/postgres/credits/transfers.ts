@@ -6,7 +6,7 @@
 import { Data, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { at, column, many, retryingConflicts } from "../query.ts"
+import { at, many, retryingConflicts, rowsOf } from "../query.ts"
 
 /** Where all credit comes from. */
 export const treasury = "treasury"
@@ -39,25 +39,23 @@ export const makeTransfers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const ids = many(Id)
 
-  const rows = (transfers: ReadonlyArray<Transfer>) => {
-    const texts = (of: (transfer: Transfer) => string | null) => column("text", transfers.map(of))
-    return sql`
-      unnest(${texts(({ id }) => id)}, ${texts(({ kind }) => kind)}, ${texts(({ debit }) => debit)},
-             ${texts(({ credit }) => credit)},
-             ${column(
-               "int8",
-               transfers.map(({ amount }) => amount)
-             )},
-             ${texts(({ pendingId }) => pendingId ?? null)}, ${texts(({ reason }) => reason)})
-        as asked (id, kind, debit, credit, amount, pending_id, reason)`
-  }
+  const rows = (transfers: ReadonlyArray<Transfer>) =>
+    rowsOf(sql, "asked", transfers, {
+      id: ["text", ({ id }) => id],
+      kind: ["text", ({ kind }) => kind],
+      debit: ["text", ({ debit }) => debit],
+      credit: ["text", ({ credit }) => credit],
+      amount: ["int8", ({ amount }) => amount],
+      pending_id: ["text", ({ pendingId }) => pendingId ?? null],
+      reason: ["text", ({ reason }) => reason]
+    })
 
   /** Records what is new; what is recorded already stays as it is, and must be the same. */
   const record = Effect.fn("Credits.record")(function* (transfers: ReadonlyArray<Transfer>) {
     const now = yield* DateTime.now
     const made = yield* retryingConflicts(sql`
       insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
-      select asked.*, ${at(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
+      select id, kind, debit, credit, amount, pending_id, reason, ${at(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
       on conflict (id) do nothing
       returning 1`)
     if (made.length === transfers.length) return

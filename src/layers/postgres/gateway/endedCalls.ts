@@ -2,7 +2,7 @@
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EndedCall } from "../../../services/GatewayBilling.ts"
-import { column } from "../query.ts"
+import { rowsOf } from "../query.ts"
 
 /** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
 const mostTokens = 2_147_483_647
@@ -19,35 +19,25 @@ export const recordedAs = (sql: SqlClient.SqlClient, charged: string) =>
     c.estimated, c.created_at`)
 
 /** A row a call. */
-export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonlyArray<EndedCall>) => {
-  const texts = (of: (call: EndedCall) => string | null) => column("text", calls.map(of))
-  const ids = (of: (call: EndedCall) => string) => column("uuid", calls.map(of))
-  const whole = (of: (call: EndedCall) => number | null) => column("int4", calls.map(of))
-  return sql`
+export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonlyArray<EndedCall>) => sql`
     select *
-      from unnest(${ids(({ callId }) => callId)}, ${ids(({ holder }) => holder.keyId)},
-                  ${ids(({ holder }) => holder.agentId)}, ${texts(({ requestId }) => requestId)},
-                  ${texts(({ model }) => model)}, ${texts(({ provider }) => provider)}, ${texts(({ style }) => style)},
-                  ${column(
-                    "bool",
-                    calls.map(({ stream }) => stream)
-                  )},
-                  ${whole(({ promptTokens }) => Math.min(promptTokens, mostTokens))},
-                  ${whole(({ completionTokens }) => Math.min(completionTokens, mostTokens))},
-                  ${column(
-                    "int8",
-                    calls.map(({ cost }) => cost)
-                  )},
-                  ${whole(({ status }) => status)}, ${texts(({ error }) => error)}, ${whole(({ latencyMs }) => latencyMs)},
-                  ${whole(({ firstByteMs }) => firstByteMs)}, ${whole(({ attempts }) => attempts)},
-                  ${column(
-                    "bool",
-                    calls.map(({ estimated }) => estimated)
-                  )},
-                  ${column(
-                    "timestamptz",
-                    calls.map(({ createdAt }) => createdAt)
-                  )})
-           as a (call_id, key_id, agent_id, request_id, model, provider, style, stream, prompt_tokens, completion_tokens,
-                 cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at)`
-}
+      from ${rowsOf(sql, "a", calls, {
+        call_id: ["uuid", ({ callId }) => callId],
+        key_id: ["uuid", ({ holder }) => holder.keyId],
+        agent_id: ["uuid", ({ holder }) => holder.agentId],
+        request_id: ["text", ({ requestId }) => requestId],
+        model: ["text", ({ model }) => model],
+        provider: ["text", ({ provider }) => provider],
+        style: ["text", ({ style }) => style],
+        stream: ["bool", ({ stream }) => stream],
+        prompt_tokens: ["int4", ({ promptTokens }) => Math.min(promptTokens, mostTokens)],
+        completion_tokens: ["int4", ({ completionTokens }) => Math.min(completionTokens, mostTokens)],
+        cost: ["int8", ({ cost }) => cost],
+        status: ["int4", ({ status }) => status],
+        error: ["text", ({ error }) => error],
+        latency_ms: ["int4", ({ latencyMs }) => latencyMs],
+        first_byte_ms: ["int4", ({ firstByteMs }) => firstByteMs],
+        attempts: ["int4", ({ attempts }) => attempts],
+        estimated: ["bool", ({ estimated }) => estimated],
+        created_at: ["timestamptz", ({ createdAt }) => createdAt]
+      })}`

@@ -3,7 +3,7 @@ import { DateTime, Effect, Predicate, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { OpenCall } from "../../../services/GatewayBilling.ts"
-import { at, column, orDefect } from "../query.ts"
+import { at, orDefect, rowsOf } from "../query.ts"
 import { isEnabled } from "./standing.ts"
 
 /** A call's pending transfer. */
@@ -28,27 +28,20 @@ const overLimit = (error: SqlError.SqlError): boolean =>
 export const makeReserve = () =>
   Effect.fnUntraced(function* (calls: Arr.NonEmptyReadonlyArray<OpenCall>, sql: SqlClient.SqlClient) {
     const now = at(yield* DateTime.now)
-    const texts = (of: (call: OpenCall) => string) => column("text", calls.map(of))
-    const ids = (of: (call: OpenCall) => string) => column("uuid", calls.map(of))
     const statement = sql`
       with asked as (
         select *
-          from unnest(${ids(({ callId }) => callId)}, ${ids(({ holder }) => holder.keyId)},
-                      ${ids(({ holder }) => holder.agentId)}, ${texts(({ requestId }) => requestId)},
-                      ${texts(({ model }) => model)}, ${texts(({ style }) => style)},
-                      ${column(
-                        "bool",
-                        calls.map(({ stream }) => stream)
-                      )},
-                      ${column(
-                        "int8",
-                        calls.map(({ reserved }) => reserved)
-                      )},
-                      ${column(
-                        "timestamptz",
-                        calls.map(({ createdAt }) => createdAt)
-                      )})
-               with ordinality as a (call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, place)
+          from ${rowsOf(sql, "a", calls, {
+            call_id: ["uuid", ({ callId }) => callId],
+            key_id: ["uuid", ({ holder }) => holder.keyId],
+            agent_id: ["uuid", ({ holder }) => holder.agentId],
+            request_id: ["text", ({ requestId }) => requestId],
+            model: ["text", ({ model }) => model],
+            style: ["text", ({ style }) => style],
+            stream: ["bool", ({ stream }) => stream],
+            amount: ["int8", ({ reserved }) => reserved],
+            created_at: ["timestamptz", ({ createdAt }) => createdAt]
+          })}
       ),
       funds as (
         select id, posted - held as available from accounts
@@ -69,8 +62,8 @@ export const makeReserve = () =>
                     when not k.enabled then 'disabled'
                     when a.amount > k.left_of_limit then 'limit'
                     when a.amount > f.available then 'credit'
-                    when sum(a.amount) over (partition by a.key_id order by a.place) > k.left_of_limit
-                      or sum(a.amount) over (partition by a.agent_id order by a.place) > f.available then 'again'
+                    when sum(a.amount) over (partition by a.key_id order by a.position) > k.left_of_limit
+                      or sum(a.amount) over (partition by a.agent_id order by a.position) > f.available then 'again'
                     else 'reserved' end as outcome
           from asked a
           left join keys k on k.id = a.key_id
@@ -97,7 +90,7 @@ export const makeReserve = () =>
           from taken order by call_id
       )
       select outcome, case outcome when 'limit' then greatest(left_of_limit, 0) else coalesce(available, 0) end as left
-        from judged order by place`
+        from judged order by position`
     const alone = calls.length === 1
     return yield* Effect.flatMap(statement, decode).pipe(
       Effect.catchIf(

@@ -7,7 +7,7 @@
 import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { tileWidth } from "../../../services/TransparencyLog.ts"
-import { column, many } from "../query.ts"
+import { many, rowsOf } from "../query.ts"
 import { nodeHash, rootOf } from "./frontier.ts"
 
 /** The leaves from `from` on, before `to`. */
@@ -85,20 +85,11 @@ const rootsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ranges: R
   if (subtrees.length === 0) return []
   const rows = yield* many(Hashes)(sql`
     select coalesce(h.hashes, '') as hashes
-      from unnest(
-        ${column(
-          "int4",
-          subtrees.map(({ level }) => level)
-        )},
-        ${column(
-          "int8",
-          subtrees.map(({ first }) => BigInt(first))
-        )},
-        ${column(
-          "int8",
-          subtrees.map(({ count, first }) => BigInt(first + count))
-        )}
-      ) with ordinality as s (level, first, past, position)
+      from ${rowsOf(sql, "s", subtrees, {
+        level: ["int4", ({ level }) => level],
+        first: ["int8", ({ first }) => BigInt(first)],
+        past: ["int8", ({ count, first }) => BigInt(first + count)]
+      })}
      cross join lateral (
        select string_agg(n.hash, ''::bytea order by n.n) as hashes
          from (select index as n, sha256('\\x00'::bytea || entry) as hash

@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { ChallengeType } from "../../../services/Challenges.ts"
-import { column, many } from "../query.ts"
+import { column, many, rowsOf } from "../query.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
 import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
@@ -132,13 +132,10 @@ export const settledChallenges = Effect.fnUntraced(function* (
            trim_scale(s.level)::text as level,
            s.source, s.observed_at, s.fetched_at, s.raw_sha256, s.settled_at, s.previous_version, s.reason, n.scores,
            n.root
-      from unnest(${column(
-        "uuid",
-        keys.map((key) => key.challenge_id)
-      )}, ${column(
-        "int4",
-        keys.map((key) => key.version)
-      )}) as k (challenge_id, version)
+      from ${rowsOf(sql, "k", keys, {
+        challenge_id: ["uuid", (key) => key.challenge_id],
+        version: ["int4", (key) => key.version]
+      })}
       join settlements s on s.challenge_id = k.challenge_id and s.version = k.version
      cross join lateral (
        select count(*)::int as scores,

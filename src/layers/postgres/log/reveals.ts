@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { at, column, many, maybe, orDefect, run, transaction } from "../query.ts"
+import { at, many, maybe, orDefect, rowsOf, run, transaction } from "../query.ts"
 import { predictionReveal } from "./entries.ts"
 import { itsPlace } from "./leafIndex.ts"
 import { waitingCount } from "./waiting.ts"
@@ -64,10 +64,10 @@ export const makeRevealDue = Effect.gen(function* () {
     yield* run(sql`
       insert into log_pending (type, commit_index, entry)
       select 'prediction.reveal', r.commit_index, r.entry
-        from unnest(${column(
-          "int8",
-          revealed.map((each) => BigInt(each.commit_index))
-        )}, ${column("bytea", revealed.map(predictionReveal))}) with ordinality as r (commit_index, entry, position)
+        from ${rowsOf(sql, "r", revealed, {
+          commit_index: ["int8", (each) => BigInt(each.commit_index)],
+          entry: ["bytea", predictionReveal]
+        })}
        order by r.position`)
     const last = shown.at(-1)
     yield* found.length > chunk && last !== undefined

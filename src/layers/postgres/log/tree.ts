@@ -1,7 +1,7 @@
 /** The tree as it is stored: nodes of full tiles, and the entries after the last of them. */
 import { Data, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { column, many } from "../query.ts"
+import { many, rowsOf } from "../query.ts"
 import { Frontier, levelsOf, partialTile } from "./frontier.ts"
 
 /** The log contradicts what was signed of it, or itself: nothing is added or signed until an audit has found it clean. */
@@ -29,16 +29,11 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
   if (tiles.length === 0) return sizes.map(() => Option.some(new Frontier()))
   const found = yield* many(Tile)(sql`
     select coalesce(l.hashes, ''::bytea) as hashes
-      from unnest(${column(
-        "int4",
-        tiles.map(({ level }) => level)
-      )}, ${column(
-        "int8",
-        tiles.map(({ from }) => BigInt(from))
-      )}, ${column(
-        "int8",
-        tiles.map(({ from, width }) => BigInt(from + width))
-      )}) with ordinality as tile (level, first, past, position)
+      from ${rowsOf(sql, "tile", tiles, {
+        level: ["int4", ({ level }) => level],
+        first: ["int8", ({ from }) => BigInt(from)],
+        past: ["int8", ({ from, width }) => BigInt(from + width)]
+      })}
      cross join lateral (
        select case when tile.level = 0 then (
                 select string_agg(sha256('\\x00'::bytea || e.entry), ''::bytea order by e.index)

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { mostDifferences } from "../../../services/LogAudit.ts"
-import { column, many, maybe } from "../query.ts"
+import { many, maybe, rowsOf } from "../query.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
@@ -54,12 +54,11 @@ export const auditLoggedHeads = Effect.fnUntraced(function* (
   const counts = heads.map(({ count }) => (Number.isSafeInteger(count) ? Number(count) : 0))
   const known = yield* many(Known)(sql`
     select w.number::float8 as number, encode(c.hash, 'hex') as hash
-      from unnest(${column(
-        "int8",
-        counts.map((count) => BigInt(count))
-      )}) with ordinality as w (number, place)
+      from ${rowsOf(sql, "w", counts, {
+        number: ["int8", (count) => BigInt(count)]
+      })}
       left join audit_chain c on c.number = w.number
-     order by w.place`)
+     order by w.position`)
   for (const [turn, { count, head, place }] of heads.entries()) {
     const hash = known[turn]?.hash ?? null
     if (hash === null) {

@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Signed } from "../../../services/LogKeeper.ts"
-import { column, many, maybe, one } from "../query.ts"
+import { many, maybe, one, rowsOf } from "../query.ts"
 import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
@@ -127,13 +127,10 @@ export const auditTree = Effect.fnUntraced(function* (
   const checkNodes = Effect.fnUntraced(function* (made: ReadonlyArray<FullNode>) {
     const kept = yield* nodes(sql`
       select w.level, w.n::float8 as n, encode(k.hash, 'hex') as hash
-        from unnest(${column(
-          "int4",
-          made.map(({ level }) => level)
-        )}, ${column(
-          "int8",
-          made.map(({ n }) => BigInt(n))
-        )}) with ordinality as w (level, n, position)
+        from ${rowsOf(sql, "w", made, {
+          level: ["int4", ({ level }) => level],
+          n: ["int8", ({ n }) => BigInt(n)]
+        })}
         left join log_nodes k on k.level = w.level and k.n = w.n
        order by w.position`)
     for (const [position, { hash, level, n }] of made.entries()) {

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { isUuid } from "../../../services/identifiers.ts"
 import { mostDifferences } from "../../../services/LogAudit.ts"
-import { column, many } from "../query.ts"
+import { many, rowsOf } from "../query.ts"
 import { itsPlace } from "../log/leafIndex.ts"
 import { compare, membersOf } from "./entry.ts"
 import type { Findings } from "./findings.ts"
@@ -108,17 +108,11 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
     const rows = yield* predictions(sql`
       select p.challenge_id::text, p.agent_id::text, p.revision, p.salt, p.body, e.index::float8 as committed,
              x.index is not null as is_closed, ${mustBeRevealed(sql)} as must_be_revealed
-        from unnest(
-          ${column(
-            "uuid",
-            known.map(({ challenge_id }) => challenge_id)
-          )}, ${column(
-            "uuid",
-            known.map(({ agent_id }) => agent_id)
-          )}, ${column(
-            "int4",
-            known.map((each) => each.revision)
-          )}) as wanted (challenge_id, agent_id, revision)
+        from ${rowsOf(sql, "wanted", known, {
+          challenge_id: ["uuid", ({ challenge_id }) => challenge_id],
+          agent_id: ["uuid", ({ agent_id }) => agent_id],
+          revision: ["int4", (each) => each.revision]
+        })}
         join predictions p
           on p.challenge_id = wanted.challenge_id and p.agent_id = wanted.agent_id and p.revision = wanted.revision
         ${itsPlace(sql)}

@@ -11,7 +11,7 @@ import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { StakeSubmission } from "../../../services/Pools.ts"
 import { accountOf } from "../credits/transfers.ts"
-import { at, column, decimal } from "../query.ts"
+import { at, decimal, rowsOf } from "../query.ts"
 
 /** A stake as it is asked for, under the id that it will have. */
 export interface StakeItem extends Omit<StakeSubmission, "challengeId"> {
@@ -50,13 +50,10 @@ export const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeIt
          case when coalesce(l.cancelled_at, c.cancelled_at) is not null then 'void'
               when l.id is null or l.closed_at is not null then 'closed' else 'open' end as state
     from (select challenge_id, min(received_at) as earliest
-            from unnest(${column(
-              "uuid",
-              items.map((item) => item.challengeId)
-            )}, ${column(
-              "timestamptz",
-              items.map((item) => at(item.receivedAt))
-            )}) as i (challenge_id, received_at)
+            from ${rowsOf(sql, "i", items, {
+              challenge_id: ["uuid", (item) => item.challengeId],
+              received_at: ["timestamptz", (item) => at(item.receivedAt)]
+            })}
            group by challenge_id order by challenge_id) i
    cross join lateral (
      select id, target, period, deadline, bin_edges, cancelled_at from challenges
@@ -83,19 +80,13 @@ export const StandingRow = Schema.Struct({
  * another transaction holds. It may be the settlement of a large pool, and nobody else's stake is to wait for that.
  */
 export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
-  select i.place::int, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
+  select i.position::int as place, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
          s.position is not null as staked, coalesce(b.staked, 0)::bigint as held, o.amount as held_by_owner
-    from (select * from unnest(
-            ${column(
-              "uuid",
-              stakes.map(({ item }) => item.challengeId)
-            )}, ${column(
-              "uuid",
-              stakes.map(({ item }) => item.agentId)
-            )}, ${column(
-              "int4",
-              stakes.map(({ bin }) => bin)
-            )}) with ordinality as i (challenge_id, agent_id, bin, place)
+    from (select * from ${rowsOf(sql, "i", stakes, {
+      challenge_id: ["uuid", ({ item }) => item.challengeId],
+      agent_id: ["uuid", ({ item }) => item.agentId],
+      bin: ["int4", ({ bin }) => bin]
+    })}
            order by agent_id) i
    cross join lateral (
      select posted, held from accounts where id = 'agent:' || i.agent_id for no key update skip locked) a
@@ -110,7 +101,7 @@ export const standings = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<Placed
    cross join lateral (
      select coalesce(sum(t.amount), 0)::bigint as amount from stakes t
       where t.challenge_id = i.challenge_id and t.owner_id = g.owner_id and t.bin = i.bin) o
-   order by i.place`
+   order by i.position`
 
 /** Waits until nobody holds the account of an agent. */
 export const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
@@ -119,33 +110,16 @@ export const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
 /** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
 export const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake>) => sql`
   with item as (
-    select * from unnest(
-      ${column(
-        "uuid",
-        stakes.map(({ item }) => item.id)
-      )}, ${column(
-        "uuid",
-        stakes.map(({ item }) => item.challengeId)
-      )}, ${column(
-        "uuid",
-        stakes.map(({ item }) => item.agentId)
-      )}, ${column(
-        "uuid",
-        stakes.map(({ ownerId }) => ownerId)
-      )}, ${column(
-        "numeric",
-        stakes.map(({ item }) => decimal(item.stake.predicted_value))
-      )}, ${column(
-        "int4",
-        stakes.map(({ bin }) => bin)
-      )}, ${column(
-        "int8",
-        stakes.map(({ item }) => item.stake.amount)
-      )}, ${column(
-        "timestamptz",
-        stakes.map(({ item }) => at(item.receivedAt))
-      )}) with ordinality as i (id, challenge_id, agent_id, owner_id, predicted_value, bin, amount,
-                                              received_at, place)
+    select * from ${rowsOf(sql, "i", stakes, {
+      id: ["uuid", ({ item }) => item.id],
+      challenge_id: ["uuid", ({ item }) => item.challengeId],
+      agent_id: ["uuid", ({ item }) => item.agentId],
+      owner_id: ["uuid", ({ ownerId }) => ownerId],
+      predicted_value: ["numeric", ({ item }) => decimal(item.stake.predicted_value)],
+      bin: ["int4", ({ bin }) => bin],
+      amount: ["int8", ({ item }) => item.stake.amount],
+      received_at: ["timestamptz", ({ item }) => at(item.receivedAt)]
+    })}
   ),
   pool as (
     select i.challenge_id, c.deadline, coalesce(s.position, 0) as last
@@ -158,11 +132,11 @@ export const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<Tak
     insert into stakes
       (challenge_id, agent_id, id, position, owner_id, predicted_value, bin, amount, received_at, deadline)
     select i.challenge_id, i.agent_id, i.id,
-           p.last + row_number() over (partition by i.challenge_id order by i.place),
+           p.last + row_number() over (partition by i.challenge_id order by i.position),
            i.owner_id, i.predicted_value, i.bin, i.amount, i.received_at, p.deadline
       from item i
       join pool p on p.challenge_id = i.challenge_id
-     order by i.place
+     order by i.position
   )
   insert into pool_bins as b (challenge_id, bin, staked, stakers)
   select challenge_id, bin, sum(amount)::bigint, count(*)::int from item

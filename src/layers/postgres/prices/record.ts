@@ -2,11 +2,10 @@
 import { Array as Arr, DateTime, Duration, Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import type { Candle } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/PriceIngestion.ts"
 import type { Answer, Feed, Reading, Window } from "../../../services/PriceSource.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, column, decimal, many, transaction } from "../query.ts"
+import { at, decimal, many, rowsOf, transaction } from "../query.ts"
 import { quiet, stepOf } from "./expected.ts"
 
 /** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
@@ -16,29 +15,6 @@ const gapsFor = Duration.hours(72)
 const longestPause = Duration.minutes(15)
 
 const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
-
-const columnsOf = (candles: ReadonlyArray<Candle>) => [
-  column(
-    "timestamptz",
-    candles.map(({ time }) => at(time))
-  ),
-  column(
-    "numeric",
-    candles.map(({ open }) => decimal(open))
-  ),
-  column(
-    "numeric",
-    candles.map(({ high }) => decimal(high))
-  ),
-  column(
-    "numeric",
-    candles.map(({ low }) => decimal(low))
-  ),
-  column(
-    "numeric",
-    candles.map(({ close }) => decimal(close))
-  )
-]
 
 export type Recorded = Omit<IngestionReport, "failed">
 
@@ -61,15 +37,22 @@ export const makeRecord = Effect.gen(function* () {
     askedAt: DateTime.Utc
   ) {
     const { candles, fetchedAt, payloadHash, source } = reading
-    const ids = yield* Effect.forEach(candles, () => random.uuidV7())
-    const [times, opens, highs, lows, closes] = columnsOf(candles)
+    const rows = yield* Effect.forEach(candles, (candle) =>
+      Effect.map(random.uuidV7(), (id) => ({ ...candle, id }))
+    )
     const within = (time: string) =>
       sql`${sql(time)} >= ${at(window.from)} and ${sql(time)} < ${at(window.until)}`
     return yield* counted(sql`
       with n as (
         select n.*
-          from unnest(${column("uuid", ids)}, ${times}, ${opens}, ${highs}, ${lows}, ${closes})
-               as n (id, time, open, high, low, close)
+          from ${rowsOf(sql, "n", rows, {
+            id: ["uuid", (row) => row.id],
+            time: ["timestamptz", (row) => at(row.time)],
+            open: ["numeric", (row) => decimal(row.open)],
+            high: ["numeric", (row) => decimal(row.high)],
+            low: ["numeric", (row) => decimal(row.low)],
+            close: ["numeric", (row) => decimal(row.close)]
+          })}
           join expected_candles e
             on e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = n.time
            and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${at(askedAt)} and ${within("e.time")}

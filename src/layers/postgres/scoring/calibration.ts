@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { leastCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
-import { column, decimal, run } from "../query.ts"
+import { decimal, rowsOf, run } from "../query.ts"
 
 /** What an agent's figures change by, decimals as texts. */
 interface Change {
@@ -21,33 +21,15 @@ interface Change {
 const changed = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Change>) => sql`
     scored as (
       select agent_id, 1 as count, pit::numeric[] as pit, within_50, within_80, within_95, abs_z, sharpness
-        from unnest(
-          ${column(
-            "uuid",
-            rows.map((row) => row.agent_id)
-          )},
-          ${column(
-            "text",
-            rows.map((row) => `{${row.pit.join(",")}}`)
-          )},
-          ${column(
-            "int4",
-            rows.map((row) => row.within50)
-          )}, ${column(
-            "int4",
-            rows.map((row) => row.within80)
-          )}, ${column(
-            "int4",
-            rows.map((row) => row.within95)
-          )},
-          ${column(
-            "numeric",
-            rows.map((row) => row.absZ)
-          )}, ${column(
-            "numeric",
-            rows.map((row) => row.sharpness)
-          )}
-        ) as s (agent_id, pit, within_50, within_80, within_95, abs_z, sharpness)
+        from ${rowsOf(sql, "s", rows, {
+          agent_id: ["uuid", (row) => row.agent_id],
+          pit: ["text", (row) => `{${row.pit.join(",")}}`],
+          within_50: ["int4", (row) => row.within50],
+          within_80: ["int4", (row) => row.within80],
+          within_95: ["int4", (row) => row.within95],
+          abs_z: ["numeric", (row) => row.absZ],
+          sharpness: ["numeric", (row) => row.sharpness]
+        })}
     ),
     everybody as (
       select null::uuid as agent_id, count(*)::int as count,

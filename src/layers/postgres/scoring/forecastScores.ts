@@ -1,7 +1,7 @@
 /** Scoring the forecasts of a challenge by an outcome, a page at a time, within the transaction that records it. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { column, many, run } from "../query.ts"
+import { many, rowsOf, run } from "../query.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
 import { calibrationOf, numericScore } from "./numericScores.ts"
 import type { Outcome } from "./numericScores.ts"
@@ -41,27 +41,17 @@ export const makeScoreForecasts = Effect.gen(function* () {
        limit ${page}`)
 
   const write = (settlement: ForecastSettlement, rows: ReadonlyArray<typeof LastForecast.Type>) => {
-    const scores = rows.map((row) => numericScore(row, settlement.outcome))
+    const scores = rows.map((row) => ({ ...row, ...numericScore(row, settlement.outcome) }))
     return run(sql`
       insert into prediction_scores (challenge_id, version, agent_id, revision, score, crps, skill)
-      select ${settlement.challengeId}::uuid, ${settlement.version}::int, s.* from unnest(
-        ${column(
-          "uuid",
-          rows.map((row) => row.agent_id)
-        )}, ${column(
-          "int4",
-          rows.map((row) => row.revision)
-        )},
-        ${column(
-          "numeric",
-          scores.map((each) => each.score)
-        )}, ${column(
-          "numeric",
-          scores.map((each) => each.crps)
-        )}, ${column(
-          "numeric",
-          scores.map((each) => each.skill)
-        )}) as s`)
+      select ${settlement.challengeId}::uuid, ${settlement.version}::int, agent_id, revision, score, crps, skill
+        from ${rowsOf(sql, "s", scores, {
+          agent_id: ["uuid", (each) => each.agent_id],
+          revision: ["int4", (each) => each.revision],
+          score: ["numeric", (each) => each.score],
+          crps: ["numeric", (each) => each.crps],
+          skill: ["numeric", (each) => each.skill]
+        })}`)
   }
 
   const calibrate = (

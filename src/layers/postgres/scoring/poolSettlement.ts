@@ -12,7 +12,7 @@ import { Plan } from "../../../services/Owners.ts"
 import { funding, poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
 import { makeTransfers, mostPosted } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
-import { at, column, many, one, run } from "../query.ts"
+import { at, column, many, one, rowsOf, run } from "../query.ts"
 
 /** Stakes that are read, returned and rewarded at a time, so that no statement is long. */
 const page = 5000
@@ -124,23 +124,16 @@ export const makeSettlePool = Effect.gen(function* () {
   const payRewards = Effect.fnUntraced(function* (challengeId: string, rewards: ReadonlyArray<Reward>) {
     for (let from = 0; from < rewards.length; from += page) {
       const some = rewards.slice(from, from + page)
-      const ids = some.map(({ winner }) => winner.agent_id)
       yield* run(sql`
         insert into pool_rewards (challenge_id, agent_id, score, coefficient, reward, withheld)
-        select ${challengeId}::uuid, r.* from unnest(
-          ${column("uuid", ids)}, ${column(
-            "numeric",
-            some.map(({ winner }) => winner.score)
-          )}, ${column(
-            "numeric",
-            some.map(({ winner }) => winner.coefficient)
-          )}, ${column(
-            "int8",
-            some.map((each) => each.reward)
-          )}, ${column(
-            "int8",
-            some.map((each) => each.withheld)
-          )}) as r`)
+        select ${challengeId}::uuid, agent_id, score, coefficient, reward, withheld
+          from ${rowsOf(sql, "r", some, {
+            agent_id: ["uuid", ({ winner }) => winner.agent_id],
+            score: ["numeric", ({ winner }) => winner.score],
+            coefficient: ["numeric", ({ winner }) => winner.coefficient],
+            reward: ["int8", (each) => each.reward],
+            withheld: ["int8", (each) => each.withheld]
+          })}`)
       yield* record(
         some
           .filter((each) => each.reward > 0n)
