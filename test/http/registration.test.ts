@@ -161,7 +161,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
           assert.deepStrictEqual(wrongFields(answer), ["name"])
         }
         // Only names are so strict.
-        assert.include([201, 400], (yield* attempt({ name: "Ada", bio: `A${hidden}da` })).status)
+        assert.strictEqual((yield* attempt({ name: "Ada", bio: `A${hidden}da` })).status, 201)
       })
     )
 

@@ -24,10 +24,16 @@ const mostChoices = 128
 
 const whole = (message: string) => Result.fail({ message, param: null })
 
-/** Every problem is told; `param` names the first. */
+/** More would help nobody, and make of one body a large answer. */
+const maxProblems = 100
+
+/** Problems are told all at once; `param` names the first. */
 const refused = (problems: ReadonlyArray<Problem>) => {
   const [first] = problems
-  const message = problems.map((problem) => `${problem.path}: ${problem.message}`).join("; ")
+  const message = problems
+    .slice(0, maxProblems)
+    .map((problem) => `${problem.path}: ${problem.message}`)
+    .join("; ")
   return Result.fail({ message, param: first?.path ?? null })
 }
 

@@ -115,6 +115,16 @@ describe("a body of chat completions", () => {
     for (const field of ["model:", "messages:", "n:"]) assert.include(told, field)
   })
 
+  it("tells no more than a hundred things that are wrong", () => {
+    const spelled = (number: number) =>
+      [..."max_completion_tokens"]
+        .map((letter, place) => ((number >> place) & 1 ? letter.toUpperCase() : letter))
+        .join("")
+    const names = new Set(Array.from({ length: 1000 }, (_, number) => spelled(number + 1)))
+    const { message: told } = refusal("openai", chat(Object.fromEntries([...names].map((name) => [name, 1]))))
+    assert.lengthOf(told.split("; "), 100)
+  })
+
   it("may hold what only text of agents holds: escapes of surrogates, NUL, bidi controls", () => {
     const body = String.raw`{"model":"a","messages":[{"role":"user","content":"\ud800 \u0000 ` + '\u202e"}]}'
     assert.strictEqual(admitted("openai", body).model, "a")
