@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { configurationPage } from "../scripts/configurationPage.ts"
-import { migrations } from "../src/layers/postgres/migrations/index.ts"
+import { migrations } from "../src/layers/postgres/schema/index.ts"
 
 const root = join(import.meta.dirname, "..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")

@@ -272,7 +272,7 @@ layer(testServer())("Administration", (it) => {
       const sql = yield* SqlClient.SqlClient
       for (const tampering of [
         sql`delete from audit_log`,
-        sql`update audit_log set status = 200`,
+        sql`update audit_log set action = 'another'`,
         sql`truncate audit_log`,
         sql`delete from audit_outcomes`,
         sql`update audit_outcomes set status = 200`

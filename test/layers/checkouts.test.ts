@@ -1,16 +1,13 @@
 /** Purchases of which no message told: the provider is asked, and what it says counts once, whatever else is told. */
-import { assert, describe, it, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer, Option, References, Result, Schema } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option, References, Result } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as CheckoutJob from "../../src/jobs/checkouts.ts"
-import * as Database from "../../src/layers/postgres/Database.ts"
-import { migrations } from "../../src/layers/postgres/migrations/index.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Payments } from "../../src/services/Payments.ts"
 import { atOnce, times } from "../support/atOnce.ts"
-import { countOf, moveTo, plus, rowsOf } from "../support/builders.ts"
-import { emptyDatabase, poolOn } from "../support/database.ts"
+import { countOf, moveTo, plus } from "../support/builders.ts"
 import { credits, creditFindings, stateOf } from "../support/ledger.ts"
 import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
@@ -279,51 +276,6 @@ layer(shop)("The job that asks", (it) => {
         yield* TestClock.withLive(Effect.sleep("50 millis"))
       }
       assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
-    })
-  )
-})
-
-const migrateTo0035 = Migrator.make({})({
-  loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0036"))
-  )
-})
-
-describe("A database from before checkouts were asked about", () => {
-  it.effect("awaits those that are neither paid nor over", () =>
-    Effect.gen(function* () {
-      const url = yield* emptyDatabase
-      const left = Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* migrateTo0035
-        const at = DateTime.toDateUtc(yield* DateTime.now)
-        const owner = yield* anotherOperator
-        const id = sql`('0190c000-0000-7000-8000-00000000000' || n)::uuid`
-        yield* sql`
-          insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
-          select ${id}, ${owner}::uuid, n::text, 1, 1, 'eur', ${at} from generate_series(1, 5) as n`
-        yield* sql`
-          insert into checkout_sessions (purchase_id, session_id, url, created_at)
-          select ${id}, 'cs_' || n, 'https://checkout.stripe.com', ${at} from generate_series(1, 5) as n`
-        yield* sql`
-          insert into payment_events (event_id, kind, purchase_id, outcome, happened_at, received_at)
-          select 'evt_' || n, kind, ${id}, 'noted', ${at}, ${at}
-            from (values (1, 'paid'), (2, 'failed'), (3, 'expired'), (4, 'processing')) as e (n, kind)`
-        yield* sql`
-          insert into payments (purchase_id, session_id, event_id, paid_at)
-          select ${id}, 'cs_1', 'evt_1', ${at} from (values (1)) as p (n)`
-        yield* Database.migrate("global")
-        return yield* rowsOf(
-          Schema.Struct({ session: Schema.String, minutes: Schema.Int }),
-          () => sql`
-            select session_id as session, (extract(epoch from due_at - created_at) / 60)::int as minutes
-              from awaited_checkouts join checkout_sessions using (purchase_id) order by 1`
-        )
-      }).pipe(Effect.provide(poolOn(url)))
-      assert.deepStrictEqual(yield* left, [
-        { session: "cs_4", minutes: 10 },
-        { session: "cs_5", minutes: 10 }
-      ])
     })
   )
 })

@@ -1,9 +1,6 @@
 /** What is kept so that lists cost the same however long they are: it equals what counting and filtering would give. */
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
-import * as Database from "../../src/layers/postgres/Database.ts"
-import { migrations } from "../../src/layers/postgres/migrations/index.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { ChallengeStatus } from "../../src/services/Challenges.ts"
 import { Events } from "../../src/services/Events.ts"
@@ -11,7 +8,6 @@ import { EventId } from "../../src/services/identifiers.ts"
 import { Space } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
-  countOf,
   firstPage,
   freshWeek,
   importQuotes,
@@ -20,7 +16,6 @@ import {
   plus,
   rowsOf
 } from "../support/builders.ts"
-import { emptyDatabase } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 
 const assets = ["GC", "CL"] as const
@@ -143,38 +138,5 @@ layer(testServices())("the lists of events", (it) => {
         }
       }),
     { arbitrary: { runs: 15, size: 10 } }
-  )
-})
-
-describe("a database from before totals and lists were kept", () => {
-  it.effect("gets them when it is migrated", () =>
-    Effect.gen(function* () {
-      const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0009"))
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* Migrator.make({})({ loader: Migrator.fromRecord(before) })
-        yield* sql`
-          insert into events (id, title, spaces, assets, published_at, created_at, updated_at)
-          select 'event-' || n, 'Event', array['ai', 'ai'], array['GC'], at, at, at
-            from generate_series(1, 3) as n cross join (select to_timestamp(0)) as m (at)`
-        yield* sql`
-          insert into challenges
-            (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at, open_price,
-             cancelled_at, cancel_reason)
-          select uuidv7(), 'directional', 'session', target, 'Which way?', at, at, at, at, at, 1,
-                 case when target = 'CL' then at end, case when target = 'CL' then 'why' end
-            from (values ('GC'), ('GC'), ('CL')) as c (target) cross join (select to_timestamp(0)) as m (at)`
-        yield* Database.migrate("global")
-        const lists = yield* countOf((sql) => sql`select count(*)::int as count from event_lists`)
-        assert.strictEqual(lists, 3 * 2 * 2)
-        const counts = yield* sql`
-          select target, created::int, resolved::int, cancelled::int from challenge_counts order by target`
-          .values
-        assert.deepStrictEqual(counts, [
-          ["CL", 1, 0, 1],
-          ["GC", 2, 0, 0]
-        ])
-      }).pipe(Effect.provide(Database.client(yield* emptyDatabase)))
-    }).pipe(Effect.scoped)
   )
 })

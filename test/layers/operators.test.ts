@@ -1,10 +1,8 @@
 /** Operators: signing in by mail or by an identity provider, and how long it lasts. */
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Result, Schema } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as Database from "../../src/layers/postgres/Database.ts"
-import { migrations } from "../../src/layers/postgres/migrations/index.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
@@ -20,7 +18,7 @@ import {
   standing,
   tokenOf
 } from "../support/claims.ts"
-import { asOwner, emptyDatabase, poolOn } from "../support/database.ts"
+import { asOwner } from "../support/database.ts"
 import { linksIn } from "../support/mailbox.ts"
 import { address } from "../support/operators.ts"
 import { member } from "../support/server.ts"
@@ -517,55 +515,6 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
     )
   }
 )
-
-const migrateTo0040 = Migrator.make({})({
-  loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0041"))
-  )
-})
-
-describe("A database from before mailboxes had accounts", () => {
-  it.effect(
-    "gives each mailbox to the oldest account of it, and refuses it in every form if one was refused",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* emptyDatabase
-        const found = Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          yield* migrateTo0040
-          yield* sql`
-          insert into operators (id, email, created_at)
-          select ('0190c000-0000-7000-8000-00000000000' || n)::uuid, email, to_timestamp(made)
-            from (values (1, 'ada+1@example.org', 2), (2, 'ada@example.org', 3), (3, 'ada+2@example.org', 1),
-                         (4, 'a.d.a@gmail.com', 1), (5, null, 1), (6, 'bob@example.org', 1)) as o (n, email, made)`
-          yield* sql`
-          insert into declined_mailboxes (mailbox, declined_at)
-          values ('n.o@gmail.com', to_timestamp(2)), ('no@googlemail.com', to_timestamp(1)), ('no@example.org', to_timestamp(1))`
-          yield* Database.migrate("global")
-          return {
-            accounts: yield* sql`select email, mailbox from operators order by id`,
-            declined: yield* sql`
-            select mailbox, extract(epoch from declined_at)::int as at from declined_mailboxes order by mailbox`
-          }
-        }).pipe(Effect.provide(poolOn(url)))
-        const { accounts, declined } = yield* found
-        assert.deepStrictEqual(accounts, [
-          { email: "ada+1@example.org", mailbox: null },
-          { email: "ada@example.org", mailbox: null },
-          { email: "ada+2@example.org", mailbox: "ada@example.org" },
-          { email: "a.d.a@gmail.com", mailbox: "ada@gmail.com" },
-          { email: null, mailbox: null },
-          { email: "bob@example.org", mailbox: "bob@example.org" }
-        ])
-        assert.deepStrictEqual(declined, [
-          { mailbox: "n.o@gmail.com", at: 2 },
-          { mailbox: "no@example.org", at: 1 },
-          { mailbox: "no@gmail.com", at: 1 },
-          { mailbox: "no@googlemail.com", at: 1 }
-        ])
-      })
-  )
-})
 
 layer(testServices())("An owner", (it) => {
   it.effect("is shown with plan and agents, and put on a plan", () =>

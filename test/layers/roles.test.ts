@@ -1,11 +1,10 @@
 /** The role that runs owns nothing, and may do with each table what the code needs and no more. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { migrations } from "../../src/layers/postgres/migrations/index.ts"
-import { privileges } from "../../src/layers/postgres/privileges.ts"
 import { many } from "../../src/layers/postgres/query.ts"
+import { privileges } from "../../src/layers/postgres/schema/privileges.ts"
 import {
   asOwner,
   database,
@@ -144,12 +143,6 @@ layer(database)("The role that runs", (it) => {
   )
 })
 
-const migrateTo0037 = Migrator.make({})({
-  loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0038"))
-  )
-})
-
 const none = Option.none<Redacted.Redacted>()
 
 /** What a start with these connections comes to: the role that runs then, or why there is none. */
@@ -189,7 +182,7 @@ describe("A start", () => {
         const owner = yield* emptyDatabase
         const before = Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          yield* migrateTo0037
+          yield* Database.migrate("global")
           yield* sql`grant all on predictions to auspex_run`
           yield* sql`grant create on schema public to public`
         })
@@ -225,19 +218,21 @@ describe("A start", () => {
           yield* started(runnersUrl(empty), none),
           /^The role "auspex_run" of DATABASE_URL finds no tables/
         )
-        yield* Effect.provide(migrateTo0037, Database.client(empty))
+        yield* Effect.provide(Database.migrate("global"), Database.client(empty))
         assert.match(
           yield* started(runnersUrl(empty), none),
           /^The role "auspex_run" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "auspex" lets it\.$/
         )
-        const grant = SqlClient.SqlClient.use(
-          (sql) => sql`grant select on effect_sql_migrations to auspex_run`
-        )
-        yield* Effect.provide(grant, Database.client(empty))
+        const unmigrated = Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`delete from effect_sql_migrations`
+          yield* sql`grant select on effect_sql_migrations to auspex_run`
+        })
+        yield* Effect.provide(unmigrated, Database.client(empty))
         assert.match(
           yield* started(runnersUrl(empty), none),
           new RegExp(
-            `^The database has migration 37, this program needs ${Database.latestMigration}, and the role "auspex_run"`
+            `^The database has migration 0, this program needs ${Database.latestMigration}, and the role "auspex_run"`
           )
         )
       }).pipe(Effect.provide(observed))
@@ -276,6 +271,27 @@ describe("A start", () => {
           /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
         )
       })
+  )
+})
+
+describe("A database with a schema from before the first release", () => {
+  it.effect("is refused as it is, by the owner and by the role that runs", () =>
+    Effect.gen(function* () {
+      const running = yield* freshDatabase
+      const owner = ownersUrl(running)
+      const left = SqlClient.SqlClient.use((sql) =>
+        Effect.andThen(
+          sql`update effect_sql_migrations set name = 'agents'`,
+          sql`insert into effect_sql_migrations (migration_id, name) values (43, 'running_role')`
+        )
+      )
+      yield* Effect.provide(left, Database.client(owner))
+      const refused =
+        /^The database has a schema from before the first release, .*: start with an empty database\.$/
+      assert.match(yield* started(owner, none), refused)
+      assert.match(yield* started(running, Option.some(owner)), refused)
+      assert.match(yield* started(running, none), refused)
+    })
   )
 })
 

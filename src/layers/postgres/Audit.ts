@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
     if (after === null) return yield* invalidCursor()
     const rows = yield* entries(sql`
       select id::text, ${iso(sql, "at")} as at, action, path, request_id, body,
-             coalesce(audit_outcomes.status, audit_log.status) as status
+             audit_outcomes.status
         from audit_log
         left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
        ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}

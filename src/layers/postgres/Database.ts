@@ -7,8 +7,8 @@ import { Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
 import * as BackgroundClient from "./BackgroundClient.ts"
-import { migrations } from "./migrations/index.ts"
-import { grantTo } from "./privileges.ts"
+import { migrations } from "./schema/index.ts"
+import { grantTo } from "./schema/privileges.ts"
 
 /** The database cannot be used as it is: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
@@ -92,6 +92,19 @@ const tooNew = (id: number) =>
     message: `The database has migration ${id}, this program knows ${latestMigration}: start the newer program.`
   })
 
+/** Nothing was released before the baseline: a schema that began with another migration is not ours to go on with. */
+const refuseUnreleased = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* sql`select to_regclass('effect_sql_migrations') is not null`.values
+  if (table?.[0] !== true) return
+  const [first] = yield* sql`select name from effect_sql_migrations where migration_id = 1`.values
+  if (first === undefined || first[0] === "baseline") return
+  return yield* new DatabaseMismatch({
+    message:
+      "The database has a schema from before the first release, which cannot be migrated: start with an empty database."
+  })
+})
+
 const otherSite = (stored: unknown, site: Site) =>
   new DatabaseMismatch({
     message: `The database serves the site "${String(stored)}", AUSPEX_SITE is "${site}": each site has a database of its own.`
@@ -108,6 +121,7 @@ export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runs
       yield* sql`set local statement_timeout = 0`
       yield* sql`set local lock_timeout = 0`
       yield* sql`select pg_advisory_xact_lock(${migrationLock})`
+      yield* refuseUnreleased
       yield* run
       const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
       const id = Number(newest?.[0] ?? 0)
@@ -185,6 +199,7 @@ const check = Effect.fnUntraced(function* (site: Site) {
           : `The role "${role}" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "${owner}" lets it.`
     })
   }
+  yield* refuseUnreleased
   const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
   const id = Number(newest?.[0] ?? 0)
   if (id > latestMigration) return yield* tooNew(id)

@@ -96,8 +96,8 @@ const make = Effect.gen(function* () {
     // Nothing found clears the fault that was known before, not one that was found since: it may not be in the snapshot.
     yield* recorded(
       fault === null
-        ? sql`update log_state set fault = null, passes = passes + 1 where fault = ${known}`
-        : sql`update log_state set fault = ${fault}, passes = passes + 1 where fault is distinct from ${fault}`
+        ? sql`update log_state set fault = null where fault = ${known}`
+        : sql`update log_state set fault = ${fault} where fault is distinct from ${fault}`
     )
     const report: LogAuditReport = {
       ...counts,

@@ -402,11 +402,11 @@ layer(testServer())("While the log has a fault", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
       assert.include(textOf(yield* get(`/challenges/${id}`)), "about to be entered")
-      yield* sql`update log_state set fault = 'found', passes = passes + 1`
+      yield* sql`update log_state set fault = 'found'`
       const shown = textOf(yield* get(`/challenges/${id}`))
       assert.include(shown, "The public log stands still at the moment")
       assert.notInclude(shown, "about to be entered")
-      yield* sql`update log_state set fault = null, passes = passes + 1`
+      yield* sql`update log_state set fault = null`
     })
   )
 })

@@ -1,18 +1,14 @@
 /** The record of what administrators did: one chain of hashes, whose head is in the public log. */
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Schema } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import * as Jobs from "../../../src/jobs/Jobs.ts"
-import * as Database from "../../../src/layers/postgres/Database.ts"
-import { migrations } from "../../../src/layers/postgres/migrations/index.ts"
-import { auditAdminAudit } from "../../../src/layers/postgres/logAudit/adminAudit.ts"
-import { Findings } from "../../../src/layers/postgres/logAudit/findings.ts"
 import { many, one } from "../../../src/layers/postgres/query.ts"
 import { Audit } from "../../../src/services/Audit.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
-import { asOwner, emptyDatabase, poolOn } from "../../support/database.ts"
+import { asOwner } from "../../support/database.ts"
 import { freshWeek, moveTo, plus } from "../../support/builders.ts"
 import { testServices } from "../../support/services.ts"
 
@@ -205,7 +201,7 @@ describe("The audit of the log names", () => {
         update audit_chain c
            set fields = coalesce(
                  (select array['call', l.id::text, (extract(epoch from l.at) * 1000000)::bigint::text, l.action, l.path,
-                               l.request_id, l.body, l.status::text]
+                               l.request_id, l.body]
                     from audit_log l where c.kind = 'call' and l.id = c.entry_id),
                  (select array['outcome', o.entry_id::text, o.status::text]
                     from audit_outcomes o where o.entry_id = c.entry_id))`,
@@ -219,55 +215,5 @@ describe("The audit of the log names", () => {
       sql`update audit_head set hash = (select hash from audit_chain order by number desc limit 1)`
     ],
     () => "records the first 4 links of the audit log, and audit_chain has others"
-  )
-})
-
-const migrateTo0041 = Migrator.make({})({
-  loader: Migrator.fromRecord(
-    Object.fromEntries(Object.entries(migrations).filter(([name]) => name < "0042"))
-  )
-})
-
-describe("A database from before there was a chain", () => {
-  it.effect("has all calls in it, and so has what an instance of that version records beside this one", () =>
-    Effect.gen(function* () {
-      const found = Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* migrateTo0041
-        const id = sql`('0190c000-0000-7000-8000-00000000000' || n)::uuid`
-        const recorded = (from: number, to: number) => sql`
-          insert into audit_log (id, at, action, path, request_id, body, status)
-          select ${id}, '2026-01-01T00:00:00.123456Z'::timestamptz, 'a', '/' || n, 'r', '涨', case when n = 1 then 204 end
-            from generate_series(${from}::int, ${to}::int) as n`
-        const ended = (from: number, to: number) => sql`
-          insert into audit_outcomes (entry_id, status)
-          select ${id}, 200 from generate_series(${from}::int, ${to}::int) as n`
-        yield* recorded(1, 4)
-        yield* ended(2, 3)
-        yield* Database.migrate("global")
-        yield* recorded(5, 6)
-        yield* ended(4, 5)
-        const findings = new Findings()
-        yield* auditAdminAudit(findings)
-        assert.deepStrictEqual(findings.lines, [])
-        return yield* many(Schema.Struct({ link: Schema.String }))(sql`
-          select kind || ' ' || right(entry_id::text, 1) as link from audit_chain order by number`)
-      }).pipe(Effect.provide(poolOn(yield* emptyDatabase)))
-      assert.deepStrictEqual(
-        (yield* found).map(({ link }) => link),
-        [
-          "call 1",
-          "call 2",
-          "outcome 2",
-          "call 3",
-          "outcome 3",
-          "call 4",
-          "call 5",
-          "call 6",
-          "outcome 4",
-          "outcome 5"
-        ]
-      )
-    })
   )
 })

@@ -90,8 +90,8 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
                                  else (n - ${size.challenges}::int) * interval '1 minute' end as deadline) as d`
   yield* sql`alter table challenges enable trigger challenges_counted`
   yield* sql`
-    insert into challenge_counts (target, created, resolved, cancelled)
-    select target, count(*), count(resolved_at), count(cancelled_at) from challenges group by target`
+    insert into challenge_counts (target, type, created, resolved, cancelled)
+    select target, type, count(*), count(resolved_at), count(cancelled_at) from challenges group by target, type`
 })
 
 /** A price of gold every minute, as many as there are predictions. */

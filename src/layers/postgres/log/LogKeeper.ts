@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
     effect.pipe(
       Effect.catchTags({
         LogFault: ({ message }) =>
-          run(sql`update log_state set fault = ${message}, passes = passes + 1 where fault is null`).pipe(
+          run(sql`update log_state set fault = ${message} where fault is null`).pipe(
             Effect.andThen(setReason(message)),
             Effect.as(none)
           ),

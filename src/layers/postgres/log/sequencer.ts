@@ -163,7 +163,7 @@ export const makeSequence = Effect.gen(function* () {
         ),
         moved as (
           update log_state
-             set size = ${BigInt(after.size)}, root = ${after.root}, passes = passes + 1,
+             set size = ${BigInt(after.size)}, root = ${after.root},
                  taken = greatest(taken, b.last),
                  late = late + int8multirange(int8range(taken, greatest(taken, b.last), '(]')) - b.own
                         - int8multirange(int8range(null, least(${over}::int8, b.last), '(]'))

@@ -87,7 +87,7 @@ export const auditAdminAudit = Effect.fnUntraced(function* (findings: Findings) 
                case
                  when l.id is not null then
                    array['call', l.id::text, (extract(epoch from l.at) * 1000000)::bigint::text, l.action, l.path,
-                         l.request_id, l.body, l.status::text]
+                         l.request_id, l.body]
                  when o.entry_id is not null then array['outcome', o.entry_id::text, o.status::text]
                end as fields
           from (select * from audit_chain where number > ${BigInt(after?.number ?? 0)}::int8

@@ -1,12 +1,10 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { appendOnly } from "./guards.ts"
 
 /** The language-model gateway: who may call, what open calls have reserved, and what every call came to. */
 export const gateway = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-
-  // Whether the owner lets the agent spend its credit on models.
-  yield* sql`alter table agents add column credit_arena_enabled boolean not null default false`
 
   yield* sql`
     create table gateway_keys (
@@ -29,6 +27,9 @@ export const gateway = Effect.gen(function* () {
     ) with (fillfactor = 80)`
   yield* sql`create index gateway_keys_of_agent on gateway_keys (agent_id, id desc)`
   yield* sql`create index gateway_keys_of_owner on gateway_keys (owner_id, id desc)`
+  // The live keys of an agent are counted when it gets another one.
+  yield* sql`
+    create index gateway_keys_live on gateway_keys (agent_id, expires_at) where revoked_at is null`
 
   // Of calls under way: a row goes when its call is settled, and its pending transfer ends with it.
   yield* sql`
@@ -47,8 +48,18 @@ export const gateway = Effect.gen(function* () {
     ) with (fillfactor = 80)`
   yield* sql`create index gateway_reservations_key_id on gateway_reservations (key_id)`
   yield* sql`create index gateway_reservations_alive_at on gateway_reservations (alive_at)`
+  // Locks in the order of ids, so that no two statements wait for each other. By key, because a join would be planned as a
+  // scan of the whole table where the table was empty when it was last analyzed.
+  yield* sql`
+    create function end_reservations(ids uuid[]) returns table (call_id uuid, amount bigint) language plpgsql
+      set enable_seqscan = off as $$
+    begin
+      perform 1 from gateway_reservations r where r.call_id = any(ids) order by r.call_id for update;
+      return query delete from gateway_reservations r where r.call_id = any(ids) returning r.call_id, r.amount;
+    end
+    $$`
 
-  // Every call that was let in, also one that failed and cost nothing.
+  // Every call that was admitted, also one that failed and cost nothing.
   yield* sql`
     create table gateway_calls (
       id uuid constraint gateway_calls_settled_once primary key,
@@ -74,9 +85,7 @@ export const gateway = Effect.gen(function* () {
   yield* sql`create index gateway_calls_of_agent on gateway_calls (agent_id, created_at desc, id desc)`
   yield* sql`create index gateway_calls_of_owner on gateway_calls (owner_id, created_at desc, id desc)`
   yield* sql`create index gateway_calls_of_key on gateway_calls (key_id, created_at desc)`
-  yield* sql`
-    create trigger gateway_calls_append_only before update or delete or truncate on gateway_calls
-      for each statement execute function refuse_change()`
+  yield* appendOnly("gateway_calls")
 
   // Sums of calls by day, so that totals of a year are not read call by call.
   yield* sql`

@@ -1,6 +1,6 @@
 /**
  * What the role that runs may do with each table: what the code needs, and nothing else. Records are only ever added to.
- * What an instance of the version before needs stays until no such instance runs beside one of this version.
+ * What a later version does not need any more stays while an instance of the version before may run beside it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

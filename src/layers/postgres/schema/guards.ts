@@ -1,0 +1,38 @@
+/** What guards tables against change, whoever asks. The linked functions raise `restrict_violation`. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const refuseChange = SqlClient.SqlClient.use(
+  (sql) => sql`
+    create function refuse_change() returns trigger language plpgsql as $$
+    begin
+      raise exception '% is append-only: % refused', tg_table_name, lower(tg_op) using errcode = 'restrict_violation';
+    end
+    $$`
+)
+
+/** Rows are added, and stay as they are. */
+export const appendOnly = (table: string) =>
+  SqlClient.SqlClient.use(
+    (sql) => sql`
+      create trigger ${sql(`${table}_append_only`)} before update or delete or truncate on ${sql(table)}
+        for each statement execute function refuse_change()`
+  )
+
+/** Rows may change, and none ever goes. */
+export const kept = (table: string) =>
+  SqlClient.SqlClient.use(
+    (sql) => sql`
+      create trigger ${sql(`${table}_kept`)} before delete or truncate on ${sql(table)}
+        for each statement execute function refuse_change()`
+  )
+
+/**
+ * How a function is declared that does what the running role may not do itself: it runs as the owner of the tables, and
+ * finds them in their schema only, where nobody else can put a table of the same name.
+ */
+export const asOwner = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`select quote_ident(current_schema())`.values
+  return sql.literal(`security definer set search_path = ${String(row?.[0])}, pg_temp`)
+})

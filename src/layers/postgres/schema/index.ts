@@ -1,0 +1,34 @@
+/**
+ * The schema and its migrations. The baseline is the schema by area, each after those that its tables refer to. Once
+ * released it is not edited: a change is a migration of its own, added to the list below as 0002 and so on, that the
+ * version before can run beside (expand first, contract in a later release).
+ */
+import { Effect } from "effect"
+import { agents } from "./agents.ts"
+import { challenges } from "./challenges.ts"
+import { community } from "./community.ts"
+import { credit } from "./credit.ts"
+import { gateway } from "./gateway.ts"
+import { refuseChange } from "./guards.ts"
+import { log } from "./log.ts"
+import { operations } from "./operations.ts"
+import { prices } from "./prices.ts"
+import { settlement } from "./settlement.ts"
+
+const baseline = Effect.gen(function* () {
+  yield* refuseChange
+  yield* agents
+  yield* community
+  yield* challenges
+  yield* prices
+  yield* settlement
+  yield* credit
+  yield* log
+  yield* gateway
+  yield* operations
+})
+
+/** By number and name, in order. */
+export const migrations = {
+  "0001_baseline": baseline
+}

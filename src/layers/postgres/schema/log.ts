@@ -1,0 +1,315 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { appendOnly, kept } from "./guards.ts"
+
+/** The public log of the track record: what waits for its index, entries, tree, checkpoints, and what agents' rows enter. */
+export const log = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  // The name that every checkpoint carries: fixed at the first start, whatever a setting says later.
+  yield* sql`
+    create table log_identity (
+      singleton boolean primary key default true constraint log_identity_one check (singleton),
+      origin text not null,
+      created_at timestamptz not null
+    )`
+  yield* sql`
+    create trigger log_identity_kept before update or delete or truncate on log_identity
+      for each statement execute function refuse_change()`
+
+  // The keys that have signed, in order; the newest signs.
+  yield* sql`
+    create table log_keys (
+      number integer primary key constraint log_keys_number check (number >= 1),
+      verifier_key text not null unique,
+      added_at timestamptz not null
+    )`
+  yield* appendOnly("log_keys")
+
+  // How far the log has grown, and why it is not signed any more, if so.
+  yield* sql`
+    create table log_state (
+      singleton boolean primary key default true constraint log_state_one check (singleton),
+      size bigint not null constraint log_state_size check (size >= 0),
+      root bytea not null constraint log_state_root check (length(root) = 32),
+      fault text,
+      -- Of predictions with ids up to taken, only those whose ids are in late still wait: when a larger one was
+      -- taken, their transactions had not ended, or their ids were nobody's.
+      taken bigint not null default 0,
+      late int8multirange not null default '{}'
+    )`
+  yield* sql`insert into log_state (size, root) values (0, sha256(''))`
+  yield* sql`
+    create function log_only_grows() returns trigger language plpgsql as $$
+    begin
+      if new.size < old.size or (new.size = old.size and new.root is distinct from old.root) then
+        raise exception 'the log only grows' using errcode = 'restrict_violation';
+      end if;
+      return new;
+    end
+    $$`
+  yield* sql`
+    create trigger log_state_grows before update on log_state for each row execute function log_only_grows()`
+  yield* kept("log_state")
+
+  // A queue: written in the transaction of what it records, emptied by the sequencer. An entry without bytes is composed
+  // when it gets its index: a close counts the commits before it. No checks, which PostgreSQL would prepare anew for every
+  // statement that predicts: log_entries has them.
+  yield* sql`
+    create table log_pending (
+      id bigint generated always as identity primary key,
+      type text not null,
+      challenge_id uuid,
+      version integer,
+      commit bytea,
+      commit_index bigint,
+      closed_at timestamptz,
+      imported boolean not null default false,
+      entry bytea
+    ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)`
+
+  // type is what is recorded, also of an imported entry.
+  yield* sql`
+    create table log_entries (
+      index bigint primary key constraint log_entries_index check (index >= 0),
+      type text not null,
+      challenge_id uuid,
+      version integer,
+      commit bytea,
+      commit_index bigint,
+      entry bytea not null constraint log_entries_entry check (octet_length(entry) between 2 and 65535)
+    )`
+  // Nothing is recorded twice: a commit, its reveal, a challenge's making, close, end, and each version of its settlement.
+  yield* sql`create unique index log_entries_commit on log_entries (commit) where type = 'prediction.commit'`
+  yield* sql`create unique index log_entries_reveal on log_entries (commit_index) where commit_index is not null`
+  yield* sql`
+    create unique index log_entries_of_challenge on log_entries (challenge_id, type, version) where version is not null`
+  yield* appendOnly("log_entries")
+
+  // Predictions that stand in the log one after the other, in the order of their ids in the queue: the first of them at the
+  // index first. No run goes beyond a tile. Ids that appeared late, and so lie within the bounds of another run, are not
+  // in runs, but in log_entries: which run an id could be in is found by one look.
+  yield* sql`
+    create function run_length(ids int8multirange) returns bigint language sql immutable strict parallel safe as $$
+      select coalesce(sum(upper(part) - lower(part)), 0)::bigint from unnest(ids) as part
+    $$`
+  yield* sql`
+    create table log_runs (
+      first bigint primary key constraint log_runs_first check (first >= 0),
+      ids int8multirange not null
+        constraint log_runs_ids check (not (isempty(ids) or lower_inf(ids) or upper_inf(ids))),
+      constraint log_runs_within_tile check (first % 256 + run_length(ids) <= 256),
+      constraint log_runs_once exclude using gist (int8range(lower(ids), upper(ids)) with &&)
+    )`
+  yield* sql`create index log_runs_from on log_runs (lower(ids))`
+  yield* appendOnly("log_runs")
+
+  // The bytes of an entry; stable, and not more, so that it is inlined.
+  yield* sql`
+    create function log_commit_entry(challenge_id uuid, commit bytea) returns bytea language sql stable as $$
+      select convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
+                        || '","type":"prediction.commit"}', 'UTF8')
+    $$`
+  // All that waits, in the order of ids. The state is read by subqueries so that predictions are found by index.
+  yield* sql`
+    create view log_waiting as
+    select id, type, challenge_id, version, commit, commit_index, closed_at, imported, entry from log_pending
+    union all
+    select queue_id, 'prediction.commit', challenge_id, null, commit, null, null, false,
+           coalesce(entry, log_commit_entry(challenge_id, commit))
+      from predictions
+     where queue_id > (select taken from log_state)
+    union all
+    select p.queue_id, 'prediction.commit', p.challenge_id, null, p.commit, null, null, false,
+           coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit))
+      from unnest((select late from log_state)) as late (ids)
+      join predictions p on p.queue_id >= lower(late.ids) and p.queue_id < upper(late.ids)`
+  // The entries from one index to before another; stable, and not more, so that it is inlined. What is between two ids of a
+  // run is read in their order: the limit, which is the width of a tile, tells the planner how few they are.
+  yield* sql`
+    create function log_recorded(from_index bigint, past_index bigint)
+    returns table (index bigint, type text, challenge_id uuid, version integer, commit bytea, commit_index bigint,
+                   entry bytea)
+    language sql stable as $$
+      select e.index, e.type, e.challenge_id, e.version, e.commit, e.commit_index, e.entry
+        from log_entries e
+       where e.index >= from_index and e.index < past_index
+      union all
+      select p.queue_id - i.shift, 'prediction.commit', p.challenge_id, null, p.commit, null,
+             coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit))
+        from log_runs r
+       cross join lateral (
+         select lower(part) as from_id, upper(part) as past_id,
+                upper(part) - r.first - sum(upper(part) - lower(part)) over (order by part)::bigint as shift
+           from unnest(r.ids) as part) i
+       cross join lateral (
+         select queue_id, challenge_id, commit, entry from predictions
+          where queue_id >= greatest(i.from_id, from_index + i.shift)
+            and queue_id < least(i.past_id, past_index + i.shift)
+          order by queue_id limit 256) p
+       where r.first > from_index - 256 and r.first < past_index
+    $$`
+
+  // Which predictions are still to be revealed: a row from the close of a challenge to its last reveal.
+  yield* sql`
+    create table log_reveals (
+      challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
+      due_at timestamptz not null,
+      -- Predictions are revealed in the order of their key, which needs no index that predicting would have to keep:
+      -- those up to this one are revealed, or in the queue.
+      last_agent_id uuid,
+      last_revision integer,
+      constraint log_reveals_last check ((last_agent_id is null) = (last_revision is null))
+    )`
+  yield* sql`create index log_reveals_due on log_reveals (due_at)`
+
+  // The hash of every full tile: node n of level L is the root of the leaves [n * 256^L, (n + 1) * 256^L), L >= 1.
+  yield* sql`
+    create table log_nodes (
+      level smallint not null constraint log_nodes_level check (level >= 1),
+      n bigint not null constraint log_nodes_n check (n >= 0),
+      hash bytea not null constraint log_nodes_hash check (length(hash) = 32),
+      primary key (level, n)
+    )`
+  yield* appendOnly("log_nodes")
+  // RFC 6962 root over leaf hashes that stand one after the other, 32 bytes each. A lone last node rises unchanged,
+  // which gives the same tree as splitting at the largest power of two.
+  yield* sql`
+    create function merkle_root(leaves bytea) returns bytea language plpgsql immutable strict parallel safe as $$
+    declare
+      nodes bytea := leaves;
+      count integer := length(leaves) / 32;
+    begin
+      if length(leaves) % 32 <> 0 then
+        raise exception 'leaf hashes are 32 bytes each' using errcode = 'invalid_parameter_value';
+      end if;
+      if count = 0 then
+        return sha256('');
+      end if;
+      while count > 1 loop
+        select string_agg(
+                 case when 2 * i + 1 < count then sha256('\\x01'::bytea || substr(nodes, 64 * i + 1, 64))
+                      else substr(nodes, 64 * i + 1, 32) end,
+                 ''::bytea order by i)
+          into nodes from generate_series(0, (count - 1) / 2) i;
+        count := (count + 1) / 2;
+      end loop;
+      return nodes;
+    end
+    $$`
+
+  // Signed tree heads; old ones are thinned out, for whoever relies on one has it.
+  yield* sql`
+    create table log_checkpoints (
+      size bigint primary key,
+      root bytea not null constraint log_checkpoints_root check (length(root) = 32),
+      note text not null,
+      signed_at timestamptz not null,
+      -- RFC 3161 time stamp of the note's text.
+      time_stamp bytea
+    )`
+  yield* sql`create index log_checkpoints_time_stamped on log_checkpoints (size) where time_stamp is not null`
+  yield* sql`
+    create table log_cosignatures (
+      size bigint not null
+        constraint log_cosignatures_checkpoint references log_checkpoints (size) on delete cascade,
+      witness text not null,
+      line text not null,
+      cosigned_at timestamptz not null,
+      primary key (size, witness)
+    )`
+  // Whom checkpoints are taken to: each witness, and the time stamp authority.
+  yield* sql`
+    create table log_attestors (
+      attestor text primary key,
+      -- The largest tree that it has attested.
+      size bigint not null,
+      -- It is left alone until then: it is being asked, it failed, or what it gave is recent enough.
+      due_at timestamptz not null,
+      failures integer not null,
+      -- Why it attested nothing when it was asked last.
+      failure text,
+      constraint log_attestors_failure check ((failures = 0) = (failure is null))
+    )`
+
+  // SHA-256 of texts with a zero byte between them, which no text holds, as entries write it.
+  yield* sql`
+    create function log_hash(variadic parts text[]) returns text language sql stable as $$
+      select encode(sha256(string_agg(convert_to(part, 'UTF8'), '\\x00'::bytea order by n)), 'hex')
+        from unnest(parts) with ordinality as p (part, n)
+    $$`
+  yield* sql`
+    create function log_moment(at timestamptz) returns text language sql stable as $$
+      select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    $$`
+  // Of both methods, for a claim link is renewed with a secret by either.
+  yield* sql`
+    create function agent_key_hash(a agents) returns text language sql stable as $$
+      select log_hash('auspex/agent-key/v1', a.id::text, a.auth_method, encode(a.secret_hash, 'hex'),
+                      coalesce(a.public_key, ''), coalesce(a.jwks_url, ''))
+    $$`
+  // The bytes of entries, which begin with the agent's id.
+  yield* sql`
+    create function agent_register_entry(a agents, imported boolean) returns bytea language sql stable as $$
+      select convert_to(
+        '{"agent_id":"' || a.id || '","auth_method":"' || a.auth_method || '","key_sha256":"' || agent_key_hash(a)
+        || '","name_sha256":"' || log_hash('auspex/agent-name/v1', a.name)
+        || case when imported then '","of":"agent.register' else '' end
+        || '","registered_at":"' || log_moment(a.created_at)
+        || case when imported then '","type":"import"}' else '","type":"agent.register"}' end, 'UTF8')
+    $$`
+  yield* sql`
+    create function agent_claim_entry(a agents, imported boolean) returns bytea language sql stable as $$
+      select convert_to(
+        '{"agent_id":"' || a.id || '","claimed_at":"' || log_moment(a.claimed_at)
+        || case when imported then '","of":"agent.claim' else '' end
+        || '","owner_sha256":"' || log_hash('auspex/agent-owner/v1', a.id::text, a.owner_id::text)
+        || case when imported then '","type":"import"}' else '","type":"agent.claim"}' end, 'UTF8')
+    $$`
+  yield* sql`
+    create function agent_key_entry(a agents) returns bytea language sql stable as $$
+      select convert_to(
+        '{"agent_id":"' || a.id || '","at":' || coalesce('"' || log_moment(a.key_set_at) || '"', 'null')
+        || ',"key_sha256":"' || agent_key_hash(a) || '","type":"agent.key"}', 'UTF8')
+    $$`
+  // The id that an agent's entry begins with, whatever bytes it has.
+  yield* sql`
+    create function log_entry_agent(entry bytea) returns text language sql immutable strict parallel safe as $$
+      select encode(substr(entry, 14, 36), 'escape')
+    $$`
+  // An agent registers once and is claimed once; and the audit finds its entries. An index each, so that the planner knows
+  // without statistics that there is one.
+  yield* sql`
+    create unique index log_entries_registered on log_entries (log_entry_agent(entry)) where type = 'agent.register'`
+  yield* sql`
+    create unique index log_entries_claimed on log_entries (log_entry_agent(entry)) where type = 'agent.claim'`
+  yield* sql`
+    create index log_entries_agent_keys on log_entries (log_entry_agent(entry), index) where type = 'agent.key'`
+  yield* sql`
+    create index log_pending_of_agent on log_pending (log_entry_agent(entry), id)
+      where type in ('agent.register', 'agent.claim', 'agent.key')`
+
+  // Triggers write the entries of agents, so that no statement that changes one can forget to.
+  yield* sql`
+    create function agents_recorded() returns trigger language plpgsql as $$
+    begin
+      if tg_op = 'INSERT' then
+        insert into log_pending (type, entry) values ('agent.register', agent_register_entry(new, false));
+      elsif (new.secret_hash, new.public_key, new.jwks_url)
+            is distinct from (old.secret_hash, old.public_key, old.jwks_url) then
+        insert into log_pending (type, entry) values ('agent.key', agent_key_entry(new));
+      end if;
+      if new.claimed_at is not null and (tg_op = 'INSERT' or old.claimed_at is null) then
+        insert into log_pending (type, entry) values ('agent.claim', agent_claim_entry(new, false));
+      end if;
+      return null;
+    end
+    $$`
+  yield* sql`
+    create trigger agents_registered after insert on agents for each row execute function agents_recorded()`
+  yield* sql`
+    create trigger agents_changed after update of secret_hash, public_key, jwks_url, claimed_at on agents for each row
+      when ((new.secret_hash, new.public_key, new.jwks_url, new.claimed_at)
+            is distinct from (old.secret_hash, old.public_key, old.jwks_url, old.claimed_at))
+      execute function agents_recorded()`
+})
