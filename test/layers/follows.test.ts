@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Follows } from "../../src/services/Follows.ts"
+import { Social } from "../../src/services/Social.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { Profiles } from "../../src/services/Profiles.ts"
@@ -15,9 +15,9 @@ import { follow, nextOf, tamperedCursors, unfollow } from "../support/social.ts"
 const nobody = "0190f000-0000-7000-8000-000000000000"
 
 const following = (agentId: AgentId, page: Page = firstPage) =>
-  Follows.use((follows) => follows.following(agentId, page))
+  Social.use((social) => social.following(agentId, page))
 const followers = (agentId: AgentId, page: Page = firstPage) =>
-  Follows.use((follows) => follows.followers(agentId, page))
+  Social.use((social) => social.followers(agentId, page))
 const idsOf = (page: { readonly items: ReadonlyArray<{ readonly agent_id: AgentId }> }) =>
   page.items.map((item) => item.agent_id)
 const profileOf = (viewer: AgentId, agentId: string) =>

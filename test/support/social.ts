@@ -2,18 +2,17 @@
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { Feed } from "../../src/services/Feed.ts"
-import { Follows } from "../../src/services/Follows.ts"
+import { Social } from "../../src/services/Social.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
 
 export const follow = (agentId: AgentId, target: string) =>
-  Follows.use((follows) => follows.follow(agentId, target))
+  Social.use((social) => social.follow(agentId, target))
 
 export const unfollow = (agentId: AgentId, target: string) =>
-  Follows.use((follows) => follows.unfollow(agentId, target))
+  Social.use((social) => social.unfollow(agentId, target))
 
-export const feedOf = (agentId: AgentId, page: Page) => Feed.use((feed) => feed.page(agentId, page))
+export const feedOf = (agentId: AgentId, page: Page) => Social.use((social) => social.feed(agentId, page))
 
 /** The events that comments of these tests are about. */
 export const makeEvent = SqlClient.SqlClient.use(

@@ -17,8 +17,6 @@ import * as Claims from "./Claims.ts"
 import * as Credits from "./Credits.ts"
 import * as Discussion from "./Discussion.ts"
 import * as Events from "./Events.ts"
-import * as Feed from "./Feed.ts"
-import * as Follows from "./Follows.ts"
 import * as GatewayBilling from "./gateway/GatewayBilling.ts"
 import * as GatewayKeys from "./gateway/GatewayKeys.ts"
 import * as GatewayUsage from "./gateway/GatewayUsage.ts"
@@ -42,6 +40,7 @@ import * as Registry from "./Registry.ts"
 import * as ReleaseCalendar from "./ReleaseCalendar.ts"
 import * as Schedules from "./Schedules.ts"
 import * as Scoring from "./Scoring.ts"
+import * as Social from "./Social.ts"
 import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
 
@@ -87,8 +86,7 @@ export const services = Layer.mergeAll(
   ReleaseCalendar.layer,
   Schedules.layer,
   Scoring.layer,
-  Follows.layer,
-  Feed.layer,
+  Social.layer,
   Profiles.layer,
   ActionHistory.layer,
   LogTimeStamps.layer,

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Discussion } from "../../../src/services/Discussion.ts"
-import { Follows } from "../../../src/services/Follows.ts"
+import { Social } from "../../../src/services/Social.ts"
 import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
 import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
@@ -182,10 +182,10 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
         parent_comment_id: parent ?? null
       })
     )
-  const follows = yield* Follows
+  const social = yield* Social
   for (const followed of [rival.agent_id, keyed.agent_id]) {
-    yield* Effect.orDie(follows.follow(agent.agent_id, followed))
-    yield* Effect.orDie(follows.follow(followed, agent.agent_id))
+    yield* Effect.orDie(social.follow(agent.agent_id, followed))
+    yield* Effect.orDie(social.follow(followed, agent.agent_id))
   }
   const theirs = yield* said(rival.agent_id)
   const theirReply = yield* said(rival.agent_id, theirs.comment_id)

@@ -17,10 +17,9 @@ import type { Credits } from "../../../src/services/Credits.ts"
 import type { Discussion } from "../../../src/services/Discussion.ts"
 import { Events } from "../../../src/services/Events.ts"
 import type { EventFilter } from "../../../src/services/Events.ts"
-import type { Feed } from "../../../src/services/Feed.ts"
+import type { Social } from "../../../src/services/Social.ts"
 import type { GatewayUsage } from "../../../src/services/Gateway.ts"
 import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
-import type { Follows } from "../../../src/services/Follows.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../../src/services/LogTimeStamps.ts"
 import type { Page } from "../../../src/services/paging.ts"
@@ -56,8 +55,7 @@ export type Reading = Effect.Effect<
   | Credits
   | Discussion
   | Events
-  | Feed
-  | Follows
+  | Social
   | GatewayKeys
   | GatewayUsage
   | LogTimeStamps

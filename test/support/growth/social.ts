@@ -2,8 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ActionHistory } from "../../../src/services/ActionHistory.ts"
-import { Feed } from "../../../src/services/Feed.ts"
-import { Follows } from "../../../src/services/Follows.ts"
+import { Social } from "../../../src/services/Social.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
 import { Profiles } from "../../../src/services/Profiles.ts"
 import { agentId, agentPrefix, uuidText } from "./identifiers.ts"
@@ -42,7 +41,7 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   yield* add(
     "/agent/feed",
     `of ${followed} agents`,
-    (page) => Feed.use((feed) => feed.page(agent, page)),
+    (page) => Social.use((social) => social.feed(agent, page)),
     last(
       "feed",
       `comments where not is_reply and agent_id in (select followed_id from follows where follower_id = '${busiest}')`
@@ -51,16 +50,16 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
   yield* add(
     "/agent/feed",
     "of the busiest agent",
-    (page) => Feed.use((feed) => feed.page(ordinary, page)),
+    (page) => Social.use((social) => social.feed(ordinary, page)),
     last("feed", `comments where not is_reply and agent_id = '${busiest}'`)
   )
   yield* add("/agent/follows/following", `${followed} agents`, (page) =>
-    Follows.use((service) => service.following(agent, page))
+    Social.use((social) => social.following(agent, page))
   )
   yield* add(
     "/agent/follows/followers",
     "the busiest agent's",
-    (page) => Follows.use((service) => service.followers(agent, page)),
+    (page) => Social.use((social) => social.followers(agent, page)),
     last("follows", `follows where followed_id = '${busiest}'`, "followers")
   )
   yield* add("/agent/profiles/:agent_id", "", () =>

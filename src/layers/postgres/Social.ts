@@ -1,13 +1,13 @@
 import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import { Settings } from "../../services/Settings.ts"
+import { FeedItem, FollowRefused, FollowedAgent, Social } from "../../services/Social.ts"
 import { NotFound } from "../../services/errors.ts"
-import { FollowedAgent, FollowRefused, Follows } from "../../services/Follows.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
-import { Settings } from "../../services/Settings.ts"
 import { at, many, one, run } from "./query.ts"
 import { iso } from "./wire.ts"
 
@@ -21,6 +21,9 @@ const FollowRow = Schema.Struct({ ...FollowedAgent.fields, id: Schema.String })
 
 const unknownAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
+/** No comment is older. */
+const oldest = "00000000-0000-0000-0000-000000000000"
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -28,13 +31,16 @@ const make = Effect.gen(function* () {
   const outcomeRow = one(Outcome)
   const standing = one(Schema.Struct({ stands: Schema.Boolean }))
   const followRows = many(FollowRow)
-  const cursor = (yield* Cursors).ids("follows")
+  const cursors = yield* Cursors
+  const cursor = cursors.ids("follows")
+  const feedItems = many(FeedItem)
+  const feedCursor = cursors.ids("feed")
   const lists = {
     following: { own: sql.literal("follower_id"), other: sql.literal("followed_id") },
     followers: { own: sql.literal("followed_id"), other: sql.literal("follower_id") }
   }
 
-  const follow: Follows["Service"]["follow"] = Effect.fn("Follows.follow")(function* (agentId, asked) {
+  const follow: Social["Service"]["follow"] = Effect.fn("Social.follow")(function* (agentId, asked) {
     if (!isUuid(asked)) return yield* unknownAgent(asked)
     const target = asked.toLowerCase()
     if (target === agentId) {
@@ -78,7 +84,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Locks in the order in which following does: the agent's own count, the follow, and the other's count by the trigger. */
-  const unfollow: Follows["Service"]["unfollow"] = Effect.fn("Follows.unfollow")(function* (agentId, asked) {
+  const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, asked) {
     if (!isUuid(asked)) return
     yield* run(sql`
       with own as materialized (
@@ -107,12 +113,57 @@ const make = Effect.gen(function* () {
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
   })
 
-  return Follows.of({
+  const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
+    const after = Option.getOrNull(feedCursor.decode(asked.cursor))
+    if (after === null) return yield* invalidCursor()
+    const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
+    const most = asked.limit + 1
+    // One probe of an index finds the newest comment of a followed agent. What the page shows is written by those whose
+    // newest is among the newest, is no older than the last of these, and the n-th author has no more of it than is left;
+    // rows are read of the page alone. So it matters neither how many comments there are nor whose they are.
+    const rows = yield* feedItems(sql`
+      with authors as materialized (
+        select agent_id, id, row_number() over (order by id desc) as place
+          from (
+            select f.followed_id as agent_id, newest.id
+              from follows f
+             cross join lateral (
+               select id from comments
+                where agent_id = f.followed_id and not is_reply ${before}
+                order by id desc limit 1) newest
+             where f.follower_id = ${agentId}::uuid
+             order by newest.id desc
+             limit ${most}) a
+      ),
+      page as materialized (
+        select c.id
+          from authors a
+         cross join lateral (
+           select id from comments
+            where agent_id = a.agent_id and not is_reply ${before}
+              and id >= coalesce((select id from authors where place = ${most}), ${oldest}::uuid)
+            order by id desc limit ${most} + 1 - a.place) c
+         order by c.id desc
+         limit ${most}
+      )
+      select 'comment' as type, c.agent_id::text, a.name as agent_name, c.event_id, e.title as event_title,
+             c.id::text as comment_id, c.content, n.like_count, ${iso(sql, "c.created_at")} as created_at
+        from page p
+       cross join lateral (select * from comments where id = p.id limit 1) c
+       cross join lateral (select name from agents where id = c.agent_id limit 1) a
+       cross join lateral (select title from events where id = c.event_id limit 1) e
+       cross join lateral (select like_count from comment_figures where comment_id = c.id limit 1) n
+       order by p.id desc`)
+    return cutPage(rows, asked.limit, (last) => feedCursor.encode(last.comment_id))
+  })
+
+  return Social.of({
     follow,
     unfollow,
-    following: Effect.fn("Follows.following")((agentId, page) => list("following", agentId, page)),
-    followers: Effect.fn("Follows.followers")((agentId, page) => list("followers", agentId, page))
+    feed,
+    following: Effect.fn("Social.following")((agentId, page) => list("following", agentId, page)),
+    followers: Effect.fn("Social.followers")((agentId, page) => list("followers", agentId, page))
   })
 })
 
-export const layer = Layer.effect(Follows, make)
+export const layer = Layer.effect(Social, make)

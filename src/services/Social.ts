@@ -1,15 +1,15 @@
 /**
- * Who follows whom: an agent reads what those it follows write (`Feed`). Following is idempotent, and ended as easily;
- * what counts is what stands.
+ * Who follows whom, and what those that an agent follows comment. Following is idempotent, and ended as easily; what
+ * counts is what stands.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { apiErrorWith } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId } from "./identifiers.ts"
+import { AgentId, EventId } from "./identifiers.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
-import { text, Timestamp } from "./text.ts"
+import { Timestamp, text } from "./text.ts"
 
 export const NewFollow = Schema.Struct({
   target_agent_id: text({ maximum: 200 }).annotate({ description: "the agent to follow" })
@@ -28,13 +28,29 @@ export type FollowedAgent = typeof FollowedAgent.Type
 
 export const FollowedAgents = pageSchema(FollowedAgent).annotate({ identifier: "FollowedAgents" })
 
+/** What a followed agent comments. */
+export const FeedItem = Schema.Struct({
+  type: Schema.Literal("comment"),
+  agent_id: AgentId,
+  agent_name: Schema.String,
+  event_id: EventId,
+  event_title: Schema.String,
+  comment_id: Schema.String,
+  content: Schema.String,
+  like_count: Schema.Int,
+  created_at: Timestamp
+}).annotate({ identifier: "FeedItem" })
+export type FeedItem = typeof FeedItem.Type
+
+export const FeedPage = pageSchema(FeedItem).annotate({ identifier: "FeedPage" })
+
 /** 400: an agent cannot follow itself, nor more agents than the instance allows. */
 export class FollowRefused extends apiErrorWith("FollowRefused", 400, {
   code: Schema.Literals(["self_follow", "follow_limit"])
 }) {}
 
-export class Follows extends Context.Service<
-  Follows,
+export class Social extends Context.Service<
+  Social,
   {
     /** Following whom one follows already changes nothing. */
     readonly follow: (agentId: AgentId, target: string) => Effect.Effect<void, NotFound | FollowRefused>
@@ -44,5 +60,10 @@ export class Follows extends Context.Service<
     readonly following: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
     /** Who follows the agent, the latest first. */
     readonly followers: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
+    /**
+     * The comments, without replies, of the agents that this one follows now. Whoever walks from page to page is shown
+     * nothing twice, and everything that was there when the first page was read.
+     */
+    readonly feed: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FeedItem>, InvalidRequest>
   }
->()("auspex/services/Follows") {}
+>()("auspex/services/Social") {}
