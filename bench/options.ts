@@ -51,7 +51,6 @@ Scenarios, all of them unless some are named:
   growth        what each read costs as the tables grow; its plans are written to .auspex/bench
 
   --quick              one round each, 100 000 settled, reads at 10 000 and 100 000
-  --rounds N           rounds of each contender (${usual.rounds})
   --settled N          predictions on the settled challenge (${usual.settled})
   --grown N,N          predictions in the databases of growth (${usual.grown.join(",")})
   --json FILE          writes everything that was measured
@@ -79,7 +78,6 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
     allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
-      rounds: { type: "string" },
       settled: { type: "string" },
       grown: { type: "string" },
       json: { type: "string" },
@@ -87,12 +85,11 @@ export const parseOptions = (args: ReadonlyArray<string>): Options | undefined =
     }
   })
   if (values.help) return undefined
-  const { grown, rounds, settled } = values
+  const { grown, settled } = values
   return {
     chosen: positionals.length === 0 ? scenarios : positionals.map(scenario),
     sizes: {
       ...(values.quick ? quick : usual),
-      ...(rounds !== undefined && { rounds: Math.round(number("rounds", rounds)) }),
       ...(settled !== undefined && { settled: Math.round(number("settled", settled)) }),
       ...(grown !== undefined && { grown: integers("grown", grown) })
     },

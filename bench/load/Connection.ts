@@ -35,8 +35,13 @@ export class Connection {
     this.number = options.number
     this.#socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true })
     this.#socket.on("data", (chunk: Buffer) => {
-      if (this.#take(chunk)) answered(this, this.#answer())
-      else if (this.#received > this.#length) broken("more bytes than one answer has")
+      if (this.#take(chunk)) {
+        answered(this, {
+          status: Number(this.#head.slice(9, 12)),
+          firstAt: this.#firstAt,
+          text: this.#head.slice(0, 1000)
+        })
+      } else if (this.#received > this.#length) broken("more bytes than one answer has")
     })
     this.#socket.on("error", (error) => broken(error.message))
     this.#socket.on("end", () => broken("the server closed the connection"))
@@ -54,14 +59,6 @@ export class Connection {
   close(): void {
     this.#socket.removeAllListeners("end")
     this.#socket.destroy()
-  }
-
-  #answer(): Answer {
-    return {
-      status: Number(this.#head.slice(9, 12)),
-      firstAt: this.#firstAt,
-      text: this.#head.slice(0, 1000)
-    }
   }
 
   /** Whether the answer is complete. */

@@ -1,23 +1,13 @@
 /** pgbench, where there is one: statements alone, without any server in front of the database. */
-import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { planCacheMode } from "../../src/layers/postgres/Database.ts"
 import { BenchFailed, ended, program, temporaryFolder } from "../machine/processes.ts"
 import type { Measurement } from "../measurement.ts"
 
-/** Newest first; Debian keeps it beside the other programs of PostgreSQL. */
-const debian = () =>
-  existsSync("/usr/lib/postgresql")
-    ? readdirSync("/usr/lib/postgresql")
-        .sort((one, other) => Number(other) - Number(one))
-        .map((version) => `/usr/lib/postgresql/${version}/bin/pgbench`)
-    : []
-
 export const find = (): string | undefined =>
-  [...debian(), "/usr/bin/pgbench", "/usr/local/bin/pgbench", "/opt/homebrew/bin/pgbench"].find((path) =>
-    existsSync(path)
-  )
+  ["/usr/bin/pgbench", "/usr/local/bin/pgbench", "/opt/homebrew/bin/pgbench"].find((path) => existsSync(path))
 
 export interface Pgbench {
   readonly path: string

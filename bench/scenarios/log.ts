@@ -39,6 +39,17 @@ const covered = (server: Server, entries: number) =>
     })
   )
 
+/** Waits until the log has taken in the entries of the seeded agents; answers its size then. */
+const seeded = Effect.fnUntraced(function* (server: Server) {
+  let [before, size] = [-1, 0]
+  while (size === 0 || size !== before) {
+    before = size
+    yield* Effect.sleep("3 seconds")
+    size = yield* logSize(server)
+  }
+  return size
+})
+
 /** Microseconds of processor time a prediction. */
 interface Cost {
   readonly server: number
@@ -52,6 +63,7 @@ export const log = Effect.fnUntraced(function* ({ load, postgres, sizes }: Bench
   yield* Seed.predictWorld.pipe(Effect.provide(Database.seeding(url)))
   const api = yield* auspex(url)
   const jobs = yield* auspex(url, { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporaryFolder })
+  const first = yield* seeded(api)
   let confirmed = 0
 
   /** What the effect costs this server and PostgreSQL for each of the predictions that it answers. */
@@ -82,7 +94,7 @@ export const log = Effect.fnUntraced(function* ({ load, postgres, sizes }: Bench
       Effect.ensuring(Effect.sync(() => process.kill(jobs.pid, "SIGCONT")))
     )
     confirmed += sent
-    const logged = yield* costOf(jobs, Effect.as(covered(api, confirmed), sent))
+    const logged = yield* costOf(jobs, Effect.as(covered(api, first + confirmed), sent))
     return { recorded, logged }
   })
 
