@@ -149,7 +149,7 @@ const placeOf = (path: ReadonlyArray<unknown> | undefined): string =>
 
 const problem = (path: string, message: string): string => (path === "" ? message : `${path}: ${message}`)
 
-const mostProblems = 10
+const maxProblems = 10
 
 const twice = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string> =>
   names.flatMap((name, index) =>
@@ -191,7 +191,7 @@ export const parseConfiguration = (
   const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true })
   if (document.errors.length > 0) {
     return Result.fail(
-      document.errors.slice(0, mostProblems).map(({ message }) => message.split("\n", 1).join(""))
+      document.errors.slice(0, maxProblems).map(({ message }) => message.split("\n", 1).join(""))
     )
   }
   const read = Result.try({
@@ -204,7 +204,7 @@ export const parseConfiguration = (
   if (Result.isFailure(decoded)) {
     return Result.fail(
       formatted(decoded.failure.issue)
-        .issues.slice(0, mostProblems)
+        .issues.slice(0, maxProblems)
         .map(({ message, path }) => problem(placeOf(path), withoutValue(message)))
     )
   }
@@ -263,7 +263,7 @@ export const parseConfiguration = (
     })
   }
   return problems.length > 0
-    ? Result.fail(problems.slice(0, mostProblems))
+    ? Result.fail(problems.slice(0, maxProblems))
     : Result.succeed({ providers, models })
 }
 

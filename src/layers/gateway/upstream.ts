@@ -29,7 +29,7 @@ export interface Upstream {
 }
 
 /** The oldest version of the messages style, which all clients and providers of it know. */
-const usualVersion = "2023-06-01"
+const defaultVersion = "2023-06-01"
 
 const headersOf = (
   { apiKey, style }: ProviderSetting,
@@ -37,14 +37,14 @@ const headersOf = (
   versionHeaders: Readonly<Record<string, string>>
 ): Record<string, string> => {
   const key = Redacted.value(apiKey)
-  const usual = {
+  const common = {
     "content-type": "application/json",
     accept: stream ? "text/event-stream" : "application/json",
     "user-agent": "auspex"
   }
   return style === "openai"
-    ? { ...usual, authorization: `Bearer ${key}` }
-    : { ...usual, "anthropic-version": usualVersion, ...versionHeaders, "x-api-key": key }
+    ? { ...common, authorization: `Bearer ${key}` }
+    : { ...common, "anthropic-version": defaultVersion, ...versionHeaders, "x-api-key": key }
 }
 
 export const connect = (provider: ProviderSetting): Upstream => {
@@ -56,31 +56,14 @@ export const connect = (provider: ProviderSetting): Upstream => {
     headersTimeout: 0,
     bodyTimeout: 0
   })
-  const whole = headersOf(provider, false, {})
-  const streamed = headersOf(provider, true, {})
-  /** Calls add to those of one style only. */
-  const headersFor = (stream: boolean, versionHeaders: Readonly<Record<string, string>>) => {
-    if (style === "anthropic") return headersOf(provider, stream, versionHeaders)
-    return stream ? streamed : whole
-  }
   const path =
     baseUrl.pathname.replace(/\/+$/, "") + (style === "openai" ? "/chat/completions" : "/v1/messages")
   return {
     provider,
-    send: async ({ stream, versionHeaders, ...request }, signal) => {
-      const headers = headersFor(stream, versionHeaders)
-      const {
-        body,
-        headers: answered,
-        statusCode
-      } = await pool.request({
-        path,
-        method: "POST",
-        headers,
-        body: request.body,
-        signal
-      })
-      return { status: statusCode, headers: answered, body }
+    send: async ({ body, stream, versionHeaders }, signal) => {
+      const headers = headersOf(provider, stream, versionHeaders)
+      const response = await pool.request({ path, method: "POST", headers, body, signal })
+      return { status: response.statusCode, headers: response.headers, body: response.body }
     },
     close: () => {
       pool.close().catch(() => {})

@@ -18,9 +18,9 @@ interface Problem {
 
 type Admission = Result.Result<Admitted, Refused>
 
-const longestModel = 256
+const maxModelLength = 256
 /** As many as the style allows. */
-const mostChoices = 128
+const maxChoices = 128
 
 const whole = (message: string) => Result.fail({ message, param: null })
 
@@ -51,10 +51,10 @@ const tooMany = () =>
   })
 
 /** Where a fault is takes a look at every character, so of a longer text only what it is is told. */
-const longestLocated = 256 * 1024
+const maxLocatedLength = 256 * 1024
 
 const faulty = (text: string, otherwise: string) => {
-  const fault = text.length > longestLocated ? undefined : jsonFault(text)
+  const fault = text.length > maxLocatedLength ? undefined : jsonFault(text)
   if (fault === undefined) return whole(otherwise)
   return fault.path === "" ? whole(fault.message) : refused([fault])
 }
@@ -70,8 +70,8 @@ const countMembers = (value: unknown): number => {
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 1
 
-const modelExpected = `Expected the name of a model, a text of 1 to ${longestModel} characters`
-const choicesExpected = `Expected a whole number from 1 to ${mostChoices}`
+const modelExpected = `Expected the name of a model, a text of 1 to ${maxModelLength} characters`
+const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
 const countExpected = "Expected a whole number of at least 1"
 
 /** Members that say what is called and what it can cost. */
@@ -88,7 +88,7 @@ const disguised = (body: JsonObject): Array<Problem> =>
 const problemsOf = (body: JsonObject): Array<Problem> => {
   const { messages, model } = body
   const problems = disguised(body)
-  if (typeof model !== "string" || model === "" || model.length > longestModel) {
+  if (typeof model !== "string" || model === "" || model.length > maxModelLength) {
     problems.push({ path: "model", message: modelExpected })
   }
   if (!Array.isArray(messages) || messages.length === 0) {
@@ -100,7 +100,7 @@ const problemsOf = (body: JsonObject): Array<Problem> => {
   return problems
 }
 
-const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= mostChoices)
+const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= maxChoices)
 
 /** And with those of calls that generate something. */
 const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {

@@ -45,14 +45,14 @@ export const errorBody = (style: Style, error: ShownError): string => JSON.strin
 export const streamError = (style: Style, error: ShownError): Uint8Array =>
   Buffer.from(frame(errorBody(style, error), style === "anthropic" ? "error" : undefined))
 
-const longestMessage = 1000
+const maxMessageLength = 1000
 
 /** What a provider says of a body that it refuses. */
 export const providerRefusal = (style: Style, bytes: Uint8Array): Refused => {
   const body = parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   const error = isObject(body) ? body.error : undefined
   const said = isObject(error) ? error.message : error
-  const message = textOf(said).slice(0, longestMessage) || "The provider refused the request."
+  const message = textOf(said).slice(0, maxMessageLength) || "The provider refused the request."
   const param = style === "openai" && isObject(error) && typeof error.param === "string" ? error.param : null
   return { message, param }
 }

@@ -27,7 +27,7 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 /** An image in base64 fits; what is larger is taken for an attack or a defect. */
-const largestFrame = 10 * 1024 * 1024
+const maxFrameBytes = 10 * 1024 * 1024
 
 export const frameSplitter = (): FrameSplitter => {
   let pending: Array<Buffer> = []
@@ -105,7 +105,7 @@ export const frameSplitter = (): FrameSplitter => {
       const rest = bytes.subarray(frameStart)
       pending.push(rest)
       pendingBytes += rest.length
-      if (pendingBytes > largestFrame) {
+      if (pendingBytes > maxFrameBytes) {
         overflown = true
         pending = []
       }

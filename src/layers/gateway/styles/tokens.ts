@@ -18,19 +18,19 @@ const load = async (): Promise<Count> => {
 }
 
 /** The time to merge a run without spaces grows with its square, so texts are cut; a cut costs one token at most. */
-const longestPiece = 512
+const maxPieceLength = 512
 
 /** Of longer texts as much is counted, in pieces from everywhere, so that counting never holds up others for long. */
-const mostPieces = 512
+const maxPieces = 512
 
 const countPieces = (text: string, count: Count): number => {
-  const pieces = Math.ceil(text.length / longestPiece)
-  const step = Math.max(1, pieces / mostPieces)
+  const pieces = Math.ceil(text.length / maxPieceLength)
+  const step = Math.max(1, pieces / maxPieces)
   let tokens = 0
   let characters = 0
   for (let piece = 0; piece < pieces; piece += step) {
-    const start = Math.floor(piece) * longestPiece
-    const cut = text.slice(start, start + longestPiece)
+    const start = Math.floor(piece) * maxPieceLength
+    const cut = text.slice(start, start + maxPieceLength)
     tokens += count(cut)
     characters += cut.length
   }

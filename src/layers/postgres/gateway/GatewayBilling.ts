@@ -20,7 +20,7 @@ import { recordFree, settle as settleAll } from "./settle.ts"
 
 /** So long after a process last said that it is making a call, its reservation is let go. */
 const sweepAfter = Duration.minutes(10)
-const largestSweep = 500
+const maxSwept = 500
 
 const Abandoned = Schema.Struct({
   call_id: Schema.String,
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
       select call_id::text, key_id::text, agent_id::text, request_id, model, style, stream, amount, created_at
         from gateway_reservations
        where alive_at <= ${at(DateTime.subtractDuration(now, sweepAfter))}
-       order by alive_at limit ${largestSweep}`)
+       order by alive_at limit ${maxSwept}`)
     yield* Effect.forEach(
       rows,
       (row) =>

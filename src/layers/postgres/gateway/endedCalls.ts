@@ -5,7 +5,7 @@ import type { EndedCall } from "../../../services/GatewayBilling.ts"
 import { rowsOf } from "../query.ts"
 
 /** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
-const mostTokens = 2_147_483_647
+const maxTokens = 2_147_483_647
 
 /** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */
 export const recordColumns = (sql: SqlClient.SqlClient) =>
@@ -30,8 +30,8 @@ export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonly
         provider: ["text", ({ provider }) => provider],
         style: ["text", ({ style }) => style],
         stream: ["bool", ({ stream }) => stream],
-        prompt_tokens: ["int4", ({ promptTokens }) => Math.min(promptTokens, mostTokens)],
-        completion_tokens: ["int4", ({ completionTokens }) => Math.min(completionTokens, mostTokens)],
+        prompt_tokens: ["int4", ({ promptTokens }) => Math.min(promptTokens, maxTokens)],
+        completion_tokens: ["int4", ({ completionTokens }) => Math.min(completionTokens, maxTokens)],
         cost: ["int8", ({ cost }) => cost],
         status: ["int4", ({ status }) => status],
         error: ["text", ({ error }) => error],
