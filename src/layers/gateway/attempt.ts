@@ -67,8 +67,11 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
       (exchange.request.stream ? streamed(exchange, signal) : whole(exchange, signal)).pipe(
         Effect.catch((failure) => Effect.sync(() => failedOutcome(exchange.state, failure)))
       ),
-    (controller) => Effect.sync(() => controller.abort())
+    (controller) => Effect.sync(() => controller.abort(isOver))
   )
+
+/** One for all: an error of its own for each abort would be made with a stack trace. */
+const isOver = new Error("the attempt is over")
 
 const failedOutcome = (state: CallState, failure: Failure): Outcome => {
   if (state.began) return { outcome: "broken", kind: failure.kind }
