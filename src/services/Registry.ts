@@ -1,20 +1,23 @@
 /**
- * Agents: registration, the registration challenge, secrets, and what an agent is at this moment. Tokens are the
- * business of `Tokens`, the link to a human operator that of `Claims`.
+ * Agents: registration, the registration challenge, secrets, scopes, what an agent is at this moment, and what it did.
+ * Tokens are the business of `Tokens`, the link to a human operator that of `Claims`.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { AgentStatus } from "./agentStatus.ts"
+import { Direction } from "./Challenges.ts"
 import { ClaimLink } from "./Claims.ts"
-import { apiError } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, RegistrationChallengeId } from "./identifiers.ts"
 import type { TooManyRequests } from "./Limits.ts"
-import { list } from "./lists.ts"
 import { OwnerOfAgent } from "./Owners.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
-import { allScopes, Scope } from "./Scopes.ts"
-import { slug, text, Timestamp } from "./text.ts"
+import { Scope, allScopes } from "./Scopes.ts"
+import { AgentStatus } from "./agentStatus.ts"
+import { apiError } from "./errors.ts"
+import type { InvalidRequest, NotFound } from "./errors.ts"
+import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./identifiers.ts"
+import { list } from "./lists.ts"
+import { pageSchema } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
+import { Timestamp, slug, text } from "./text.ts"
 
 const spaces = ["finance", "policy", "technology", "international", "ai"] as const
 export const Space = Schema.Literals(spaces)
@@ -158,6 +161,85 @@ export const SelfProfile = Schema.Struct({
 }).annotate({ identifier: "SelfProfile" })
 export type SelfProfile = typeof SelfProfile.Type
 
+/** What everybody sees of an agent. */
+export const PublicProfile = Schema.Struct({
+  agent_id: SelfProfile.fields.agent_id,
+  name: SelfProfile.fields.name,
+  type: SelfProfile.fields.type,
+  bio: SelfProfile.fields.bio,
+  languages: SelfProfile.fields.languages,
+  model_provider: SelfProfile.fields.model_provider,
+  model_name: SelfProfile.fields.model_name,
+  model_version: SelfProfile.fields.model_version,
+  model_capability_tag: SelfProfile.fields.model_capability_tag,
+  hosting_mode: SelfProfile.fields.hosting_mode,
+  owner_org: SelfProfile.fields.owner_org,
+  default_spaces: SelfProfile.fields.default_spaces,
+  site: SelfProfile.fields.site,
+  verification_status: SelfProfile.fields.verification_status,
+  follower_count: Schema.Int,
+  following_count: Schema.Int,
+  is_followed: Schema.Boolean.annotate({ description: "whether the agent that asks follows this one" }),
+  created_at: SelfProfile.fields.created_at
+}).annotate({ identifier: "PublicProfile" })
+export type PublicProfile = typeof PublicProfile.Type
+
+/** The request to have more scopes. */
+export const ScopeChange = Schema.Struct({
+  add: list(Scope, { maximum: 100 })
+}).annotate({ identifier: "ScopeChange" })
+export type ScopeChange = typeof ScopeChange.Type
+
+/** What an agent may do: the scopes it asked for, less those withheld while it is unclaimed. */
+export const ScopeStanding = Schema.Struct({
+  requested_scopes: Schema.Array(Scope),
+  effective_scopes: Schema.Array(Scope).annotate({ description: "what a token issued now would hold" }),
+  withheld_scopes: Schema.Array(Scope).annotate({ description: "enabled once the agent is claimed" }),
+  note: Schema.String
+}).annotate({ identifier: "ScopeStanding" })
+export type ScopeStanding = typeof ScopeStanding.Type
+
+const action = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  Schema.Struct({
+    type: Schema.Literal(type),
+    action_id: Schema.String.annotate({ description: "identifier of what was done (UUIDv7)" }),
+    created_at: Timestamp,
+    ...fields
+  })
+
+/** Something that an agent did, and that stands. */
+export const Action = Schema.Union([
+  action("prediction", {
+    challenge_id: ChallengeId,
+    revision: Schema.Int.annotate({ description: "0 for the first prediction of the challenge" }),
+    direction: Schema.NullOr(Direction),
+    confidence: Schema.NullOr(Schema.Finite),
+    predicted_value: Schema.NullOr(Schema.Finite),
+    predicted_std: Schema.NullOr(Schema.Finite)
+  }),
+  action("paper_signal", { challenge_id: ChallengeId, direction: Direction, confidence: Schema.Finite }),
+  action("stake", {
+    challenge_id: ChallengeId,
+    bin: Schema.Int,
+    amount: Schema.Finite.annotate({ description: "credits" })
+  }),
+  action("comment", { comment_id: Schema.String, event_id: EventId, content: Schema.String }),
+  action("reply", {
+    comment_id: Schema.String,
+    parent_comment_id: Schema.String,
+    event_id: EventId,
+    content: Schema.String
+  }),
+  action("like", {
+    comment_id: Schema.String.annotate({ description: "the comment or the reply" }),
+    author_id: AgentId
+  }),
+  action("follow", { target_agent_id: AgentId })
+]).annotate({ identifier: "Action" })
+export type Action = typeof Action.Type
+
+export const Actions = pageSchema(Action).annotate({ identifier: "Actions" })
+
 /** The one answer that holds a secret, when a secret was rotated. */
 export const RotatedSecret = Schema.Struct({ agent_id: AgentId, client_secret: Schema.String })
 export type RotatedSecret = typeof RotatedSecret.Type
@@ -202,6 +284,22 @@ export class Registry extends Context.Service<
       readonly address: string
     }) => Effect.Effect<RotatedSecret, NotFound | SecretAlreadyUsed | TooManyRequests>
     readonly profile: (agentId: string) => Effect.Effect<SelfProfile, NotFound>
+    /** Any agent, as `viewer` may see it; without one as everybody does. */
+    readonly publicProfile: (
+      viewer: AgentId | null,
+      agentId: string
+    ) => Effect.Effect<PublicProfile, NotFound>
+    readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeStanding, NotFound>
+    /**
+     * Adds to what the agent asks for; scopes it has are not added twice. Effective as of the next token: those already
+     * held neither gain nor lose anything by it.
+     */
+    readonly addScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeStanding, NotFound>
+    /**
+     * What the agent submitted, staked, wrote, liked and followed, newest first. A like or a follow that was taken back is
+     * no longer in it.
+     */
+    readonly actions: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<Action>, InvalidRequest>
     /** Administration: a new secret; every token held ends, and the agent's gateway keys if so asked. */
     readonly rotateSecret: (
       agentId: string,

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { ActionHistory } from "../../src/services/ActionHistory.ts"
+import { Registry } from "../../src/services/Registry.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
 import {
@@ -16,19 +16,19 @@ import {
 } from "../support/builders.ts"
 import { creditFor } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
-import { stake } from "../support/stakes.ts"
 import {
-  writeComment,
   follow,
-  writeLike,
   makeEvent,
   nextOf,
   tamperedCursors,
-  unfollow
+  unfollow,
+  writeComment,
+  writeLike
 } from "../support/social.ts"
+import { stake } from "../support/stakes.ts"
 
 const historyOf = (agentId: AgentId, page: Page = firstPage) =>
-  ActionHistory.use((history) => history.list(agentId, page))
+  Registry.use((registry) => registry.actions(agentId, page))
 
 layer(testServices())("The history of an agent's actions", (it) => {
   /** One of everything by the first of two agents, and some of it by the other. */

@@ -1,10 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { Registry } from "../../src/services/Registry.ts"
 import { Social } from "../../src/services/Social.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
-import { Profiles } from "../../src/services/Profiles.ts"
 import { atOnce, codesOf, times } from "../support/atOnce.ts"
 import { allPages, claimedAgent, claimedAgents, countOf, firstPage, rowsOf } from "../support/builders.ts"
 import { held, meeting } from "../support/locking.ts"
@@ -21,7 +21,7 @@ const followers = (agentId: AgentId, page: Page = firstPage) =>
 const idsOf = (page: { readonly items: ReadonlyArray<{ readonly agent_id: AgentId }> }) =>
   page.items.map((item) => item.agent_id)
 const profileOf = (viewer: AgentId, agentId: string) =>
-  Profiles.use((profiles) => profiles.get(viewer, agentId))
+  Registry.use((registry) => registry.publicProfile(viewer, agentId))
 
 /** What is kept beside what counting gives, of every agent that has either. */
 const differing = rowsOf(

@@ -1,12 +1,11 @@
 /** What an agent reads and sets of itself. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ScopeChange, ScopeStanding } from "../../services/AgentScopes.ts"
 import { OwnPredictions } from "../../services/Arenas.ts"
 import { CreditBalance, CreditTransactions } from "../../services/Credits.ts"
+import { ScopeChange, ScopeStanding, SelfProfile } from "../../services/Registry.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { SelfProfile } from "../../services/Registry.ts"
 import { RequiredScope } from "../middleware/annotations.ts"
 import { AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
 

@@ -1,11 +1,10 @@
 /** Agents among agents: whom they follow, what those write, who they are, and what an agent did itself. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Actions } from "../../services/ActionHistory.ts"
+import { Actions, PublicProfile } from "../../services/Registry.ts"
+import { FeedPage, FollowRefused, FollowedAgents, NewFollow } from "../../services/Social.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { FeedPage, FollowedAgents, FollowRefused, NewFollow } from "../../services/Social.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { PublicProfile } from "../../services/Profiles.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
 import { AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
 import { TooManyRequestsResponse } from "./errors.ts"

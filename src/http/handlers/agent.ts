@@ -1,11 +1,10 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { AgentScopes } from "../../services/AgentScopes.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Credits } from "../../services/Credits.ts"
-import { pageOf } from "../../services/paging.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Targets } from "../../services/Targets.ts"
+import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
@@ -14,14 +13,14 @@ export const layer = HttpApiBuilder.group(
   "agent",
   Effect.fnUntraced(function* (handlers) {
     const registry = yield* Registry
-    const scopes = yield* AgentScopes
     const arenas = yield* Arenas
     const credits = yield* Credits
     const targets = yield* Targets
     return handlers.handleAll({
       profile: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.profile(agentId)),
-      scopes: () => Effect.flatMap(CurrentAgent, ({ agentId }) => scopes.get(agentId)),
-      addScopes: ({ payload }) => Effect.flatMap(CurrentAgent, ({ agentId }) => scopes.add(agentId, payload)),
+      scopes: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.scopes(agentId)),
+      addScopes: ({ payload }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.addScopes(agentId, payload)),
       predictions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.ownPredictions(agentId, pageOf(query))),
       creditBalance: () => Effect.flatMap(CurrentAgent, ({ agentId }) => credits.balance(agentId)),

@@ -1,9 +1,8 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { ActionHistory } from "../../services/ActionHistory.ts"
-import { pageOf } from "../../services/paging.ts"
-import { Profiles } from "../../services/Profiles.ts"
+import { Registry } from "../../services/Registry.ts"
 import { Social } from "../../services/Social.ts"
+import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
@@ -12,8 +11,7 @@ export const layer = HttpApiBuilder.group(
   "social",
   Effect.fnUntraced(function* (handlers) {
     const social = yield* Social
-    const profiles = yield* Profiles
-    const history = yield* ActionHistory
+    const registry = yield* Registry
     return handlers.handleAll({
       follow: ({ payload }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => social.follow(agentId, payload.target_agent_id)),
@@ -25,9 +23,9 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentAgent, ({ agentId }) => social.followers(agentId, pageOf(query))),
       feed: ({ query }) => Effect.flatMap(CurrentAgent, ({ agentId }) => social.feed(agentId, pageOf(query))),
       agentProfile: ({ params }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => profiles.get(agentId, params.agent_id)),
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.publicProfile(agentId, params.agent_id)),
       actions: ({ query }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => history.list(agentId, pageOf(query)))
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.actions(agentId, pageOf(query)))
     })
   })
 )

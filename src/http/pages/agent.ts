@@ -1,9 +1,9 @@
 /** An agent for everybody: what it has shown so far, and every settled prediction with its proof. */
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../services/Charts.ts"
-import { agentPage, challengePage, leaderboardPage, verifyPage } from "../browser/paths.ts"
-import type { PublicProfile } from "../../services/Profiles.ts"
+import type { PublicProfile } from "../../services/Registry.ts"
 import type { Calibration, Scorecard } from "../../services/Scoring.ts"
+import { agentPage, challengePage, leaderboardPage, verifyPage } from "../browser/paths.ts"
 import { coverageChart, reliabilityChart } from "./charts/calibration.ts"
 import { interval, intervalAxis, intervalScale } from "./charts/intervals.ts"
 import { pitHistogram } from "./charts/pit.ts"

@@ -2,25 +2,28 @@ import { Cause, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../services/Claims.ts"
-import { DisposableAddress, emailAddressOf, isOfDomains } from "../../services/emails.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
 import { Plan } from "../../services/Owners.ts"
+import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import {
+  Action,
   ChallengeAlreadyPassed,
   ChallengeLocked,
+  PublicProfile,
   Registry,
   SecretAlreadyUsed,
   SelfProfile
 } from "../../services/Registry.ts"
-import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
-import { effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
+import type { ScopeStanding } from "../../services/Registry.ts"
+import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
+import { DisposableAddress, emailAddressOf, isOfDomains } from "../../services/emails.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { registeredKey } from "../keys/registeredKey.ts"
 import { makeClientSecret, sha256 } from "../secrets.ts"
-import { requestedScopesColumn, scopeColumns } from "./AgentScopes.ts"
 import { statusAt } from "./agentStanding.ts"
-import { at, maybe, orDefect, run, transaction } from "./query.ts"
+import { at, column, many, maybe, orDefect, run, transaction } from "./query.ts"
 import { makeSecretRotation } from "./secretRotation.ts"
 import { makeTokenFailures } from "./tokenFailures.ts"
 import { iso } from "./wire.ts"
@@ -56,6 +59,43 @@ const Attempt = Schema.Struct({
   operator_contact: Schema.NullOr(Schema.String)
 })
 
+/**
+ * What agents `a` asked for, in the order of the interface's list. `llm:keys`, its last, has a column of its own, which is
+ * null of agents that registered before there was this scope: they have it with `prediction:submit`.
+ */
+const makesKeys =
+  "coalesce(a.makes_gateway_keys, a.requested_scopes && '{prediction:submit,prediction:write}')"
+
+export const requestedScopesColumn = (sql: SqlClient.SqlClient) =>
+  sql.literal(
+    `case when ${makesKeys} then a.requested_scopes || array['llm:keys'] else a.requested_scopes end as requested_scopes`
+  )
+
+/** The same as an agent's row has it. */
+const scopeColumns = (requested: ReadonlyArray<Scope>) => ({
+  requested_scopes: requested.filter((scope) => scope !== "llm:keys"),
+  makes_gateway_keys: requested.includes("llm:keys")
+})
+
+const ScopeRow = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
+
+const scopeNote = (withheld: ReadonlyArray<Scope>): string =>
+  withheld.length === 0
+    ? "Effective as of the next token: request one. Tokens already held stay as they are."
+    : "Effective as of the next token: request one. Tokens already held stay as they are. What is withheld is enabled once the operator has claimed the agent."
+
+const scopeStanding = (row: typeof ScopeRow.Type): ScopeStanding => {
+  const effective = effectiveScopes(row.requested_scopes, row.claimed ? "claimed" : "provisional")
+  const held = new Set(effective)
+  const withheld = row.requested_scopes.filter((scope) => !held.has(scope))
+  return {
+    requested_scopes: row.requested_scopes,
+    effective_scopes: effective,
+    withheld_scopes: withheld,
+    note: scopeNote(withheld)
+  }
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -68,6 +108,10 @@ const make = Effect.gen(function* () {
   const attemptRow = maybe(Attempt)
   const triedRow = maybe(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
   const challengeSlug = maybe(Schema.Struct({ event_slug: Schema.String }))
+  const scopeRow = maybe(ScopeRow)
+  const publicProfileRow = maybe(PublicProfile)
+  const actionRows = many(Schema.Struct({ action: Action }))
+  const cursor = (yield* Cursors).ids("actions")
   const challengeState = maybe(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
@@ -319,7 +363,130 @@ const make = Effect.gen(function* () {
     return yield* profile(agentId)
   })
 
-  return Registry.of({ register, submit, resendSecret, profile, rotateSecret, amend })
+  const countOf = (side: "following" | "followers") =>
+    sql`coalesce((select count from follow_counts where agent_id = a.id and side = ${side}), 0)::int`
+
+  const publicProfile: Registry["Service"]["publicProfile"] = Effect.fn("Registry.publicProfile")(
+    function* (viewer, agentId) {
+      const found = isUuid(agentId)
+        ? yield* publicProfileRow(sql`
+          select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
+                 model_capability_tag, hosting_mode, owner_org, default_spaces, ${settings.site} as site,
+                 case when claimed_at is null then 'unverified' else 'verified' end as verification_status,
+                 ${countOf("followers")} as follower_count, ${countOf("following")} as following_count,
+                 exists (select from follows
+                          where follower_id = ${viewer}::uuid and followed_id = a.id) as is_followed,
+                 ${iso(sql, "a.created_at")} as created_at
+            from agents a where a.id = ${agentId}::uuid`)
+        : Option.none()
+      if (Option.isNone(found)) {
+        return yield* new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
+      }
+      return found.value
+    }
+  )
+
+  const scopesOf = (agentId: AgentId, found: Option.Option<typeof ScopeRow.Type>) =>
+    Option.match(found, {
+      onNone: () => Effect.fail(new NotFound({ detail: `There is no agent ${agentId}.` })),
+      onSome: (agent) => Effect.succeed(scopeStanding(agent))
+    })
+
+  const scopes: Registry["Service"]["scopes"] = Effect.fn("Registry.scopes")(function* (agentId) {
+    const found = yield* scopeRow(sql`
+      select ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed from agents a where a.id = ${agentId}::uuid`)
+    return yield* scopesOf(agentId, found)
+  })
+
+  const addScopes: Registry["Service"]["addScopes"] = Effect.fn("Registry.addScopes")(
+    function* (agentId, change) {
+      const added = scopeColumns(change.add)
+      // One statement, in the order of the interface's list: of two changes at once neither is lost.
+      const found = yield* scopeRow(sql`
+      update agents a set requested_scopes = array(
+          select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
+           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", added.requested_scopes)})
+           order by known.place),
+             makes_gateway_keys = ${sql.literal(makesKeys)} or ${added.makes_gateway_keys}
+       where a.id = ${agentId}::uuid
+      returning ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed`)
+      return yield* scopesOf(agentId, found)
+    }
+  )
+
+  const actions: Registry["Service"]["actions"] = Effect.fn("Registry.actions")(function* (agentId, page) {
+    const after = Option.getOrNull(cursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const agent = sql`${agentId}::uuid`
+    const newest = sql`${after === undefined ? sql`` : sql`and id < ${after}::uuid`} order by id desc limit ${page.limit + 1}`
+    // Everything has a UUIDv7, so one order holds for all kinds. Of each no more is read than the page shows, by an index
+    // of its own, and the rest of a row only of what is shown.
+    const rows = yield* actionRows(sql`
+      with newest as materialized (
+        (select id, 'prediction' as kind from predictions where agent_id = ${agent} ${newest})
+        union all
+        (select id, 'paper_signal' from paper_signals where agent_id = ${agent} ${newest})
+        union all
+        (select id, 'stake' from stakes where agent_id = ${agent} ${newest})
+        union all
+        (select id, 'comment' from comments where agent_id = ${agent} ${newest})
+        union all
+        (select id, 'like' from comment_likes where agent_id = ${agent} ${newest})
+        union all
+        (select id, 'follow' from follows where follower_id = ${agent} ${newest})
+         order by id desc
+         limit ${page.limit + 1}
+      )
+      select jsonb_build_object('type', kind, 'action_id', id) || case kind
+               when 'prediction' then (
+                 select jsonb_build_object(
+                          'created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id, 'revision', revision,
+                          'direction', direction, 'confidence', confidence, 'predicted_value', predicted_value,
+                          'predicted_std', predicted_std)
+                   from predictions where agent_id = ${agent} and id = n.id)
+               when 'paper_signal' then (
+                 select jsonb_build_object('created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id,
+                          'direction', direction, 'confidence', confidence)
+                   from paper_signals where id = n.id)
+               when 'stake' then (
+                 select jsonb_build_object('created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id, 'bin', bin,
+                          'amount', amount / 1000000.0)
+                   from stakes where id = n.id)
+               when 'comment' then (
+                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'comment_id', id,
+                          'event_id', event_id, 'content', content)
+                        || case when is_reply then jsonb_build_object('type', 'reply', 'parent_comment_id', parent_id)
+                                else '{}' end
+                   from comments where id = n.id)
+               when 'like' then (
+                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'comment_id', comment_id,
+                          'author_id', author_id)
+                   from comment_likes where agent_id = ${agent} and id = n.id)
+               else (
+                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'target_agent_id', followed_id)
+                   from follows where follower_id = ${agent} and id = n.id)
+             end as action
+        from newest n
+       order by n.id desc`)
+    return cutPage(
+      rows.map((row) => row.action),
+      page.limit,
+      (last) => cursor.encode(last.action_id)
+    )
+  })
+
+  return Registry.of({
+    register,
+    submit,
+    resendSecret,
+    profile,
+    publicProfile,
+    scopes,
+    addScopes,
+    actions,
+    rotateSecret,
+    amend
+  })
 })
 
 export const layer = Layer.effect(Registry, make)

@@ -21,7 +21,7 @@ import {
 } from "../../services/Tokens.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import * as accessTokens from "../accessTokens.ts"
-import { requestedScopesColumn } from "./AgentScopes.ts"
+import { requestedScopesColumn } from "./Registry.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
 import { at, column, many, maybe, orDefect } from "./query.ts"

@@ -4,9 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../Cursors.ts"
-import * as ActionHistory from "./ActionHistory.ts"
 import * as AgentCredentials from "./AgentCredentials.ts"
-import * as AgentScopes from "./AgentScopes.ts"
 import * as Amendments from "./Amendments.ts"
 import * as Archive from "./Archive.ts"
 import * as Arenas from "./Arenas.ts"
@@ -35,7 +33,6 @@ import * as Operators from "./Operators.ts"
 import * as Owners from "./Owners.ts"
 import * as Pools from "./Pools.ts"
 import * as Prices from "./Prices.ts"
-import * as Profiles from "./Profiles.ts"
 import * as Registry from "./Registry.ts"
 import * as ReleaseCalendar from "./ReleaseCalendar.ts"
 import * as Schedules from "./Schedules.ts"
@@ -45,7 +42,6 @@ import * as Targets from "./Targets.ts"
 import * as Tokens from "./Tokens.ts"
 
 const foundations = Layer.mergeAll(
-  AgentScopes.layer,
   Amendments.layer,
   Archive.layer,
   Audit.layer,
@@ -87,8 +83,6 @@ export const services = Layer.mergeAll(
   Schedules.layer,
   Scoring.layer,
   Social.layer,
-  Profiles.layer,
-  ActionHistory.layer,
   LogTimeStamps.layer,
   LogWitnesses.layer
 ).pipe(Layer.provideMerge(arenas))

@@ -4,8 +4,6 @@
  */
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { ActionHistory } from "../../../src/services/ActionHistory.ts"
-import { AgentScopes } from "../../../src/services/AgentScopes.ts"
 import { Archive } from "../../../src/services/Archive.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../../src/services/Arenas.ts"
@@ -17,21 +15,20 @@ import type { Credits } from "../../../src/services/Credits.ts"
 import type { Discussion } from "../../../src/services/Discussion.ts"
 import { Events } from "../../../src/services/Events.ts"
 import type { EventFilter } from "../../../src/services/Events.ts"
-import type { Social } from "../../../src/services/Social.ts"
 import type { GatewayUsage } from "../../../src/services/Gateway.ts"
 import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
-import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { LogTimeStamps } from "../../../src/services/LogTimeStamps.ts"
-import type { Page } from "../../../src/services/paging.ts"
 import type { Payments } from "../../../src/services/Payments.ts"
-import type { Prices } from "../../../src/services/Prices.ts"
-import type { Profiles } from "../../../src/services/Profiles.ts"
-import { Registry } from "../../../src/services/Registry.ts"
 import { Pools } from "../../../src/services/Pools.ts"
+import type { Prices } from "../../../src/services/Prices.ts"
+import { Registry } from "../../../src/services/Registry.ts"
 import type { Schedules } from "../../../src/services/Schedules.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
+import type { Social } from "../../../src/services/Social.ts"
 import { Targets } from "../../../src/services/Targets.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
+import { AgentId, EventId } from "../../../src/services/identifiers.ts"
+import type { Page } from "../../../src/services/paging.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
@@ -45,8 +42,6 @@ import { socialReads } from "./social.ts"
 export type Reading = Effect.Effect<
   unknown,
   unknown,
-  | ActionHistory
-  | AgentScopes
   | Archive
   | Arenas
   | Audit
@@ -62,7 +57,6 @@ export type Reading = Effect.Effect<
   | Payments
   | Pools
   | Prices
-  | Profiles
   | Registry
   | Schedules
   | Scoring
@@ -403,7 +397,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
 
   yield* add("/agent/prediction-scope", "", () => Targets.use((service) => service.subscriptions(agent)))
-  yield* add("/agent/scopes", "", () => AgentScopes.use((scopes) => scopes.get(agent)))
+  yield* add("/agent/scopes", "", () => Registry.use((registry) => registry.scopes(agent)))
   yield* add("/agent/profile/self", "", () => Registry.use((registry) => registry.profile(busiest)))
   reads.push(...scheduleReads)
   return reads

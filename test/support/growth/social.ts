@@ -1,10 +1,9 @@
 /** Who follows whom in a database that has grown, and the reads of what agents see of each other. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ActionHistory } from "../../../src/services/ActionHistory.ts"
+import { Registry } from "../../../src/services/Registry.ts"
 import { Social } from "../../../src/services/Social.ts"
 import { AgentId } from "../../../src/services/identifiers.ts"
-import { Profiles } from "../../../src/services/Profiles.ts"
 import { agentId, agentPrefix, uuidText } from "./identifiers.ts"
 import { fromTheEnd } from "./pages.ts"
 import type { Add, Deep } from "./reads.ts"
@@ -63,12 +62,12 @@ export const socialReads = Effect.fnUntraced(function* (size: Size, add: Add) {
     last("follows", `follows where followed_id = '${busiest}'`, "followers")
   )
   yield* add("/agent/profiles/:agent_id", "", () =>
-    Profiles.use((profiles) => profiles.get(ordinary, busiest))
+    Registry.use((registry) => registry.publicProfile(ordinary, busiest))
   )
   yield* add(
     "/agent/actions/history",
     "the busiest agent's",
-    (page) => ActionHistory.use((history) => history.list(agent, page)),
+    (page) => Registry.use((registry) => registry.actions(agent, page)),
     last("actions", `predictions where agent_id = '${busiest}'`)
   )
 })

@@ -5,7 +5,7 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Charts } from "../../../services/Charts.ts"
 import type { Answers } from "../../../services/Charts.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { Profiles } from "../../../services/Profiles.ts"
+import { Registry } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
@@ -47,7 +47,7 @@ export const layer = HttpRouter.use(
     const { macro } = yield* Arenas
     const pools = yield* Pools
     const { priceEvents } = yield* Arenas
-    const profiles = yield* Profiles
+    const registry = yield* Registry
     const scoring = yield* Scoring
     const charts = yield* Charts
     const log = yield* TransparencyLog
@@ -110,7 +110,7 @@ export const layer = HttpRouter.use(
           const { agent_id: id = "" } = yield* HttpRouter.params
           const [profile, scorecard, calibration, record] = yield* Effect.all(
             [
-              profiles.get(null, id),
+              registry.publicProfile(null, id),
               scoring.scorecard(id, yield* listPage),
               scoring.calibrationOf(id),
               charts.trackRecord(id)
