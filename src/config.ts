@@ -221,7 +221,7 @@ export const settings = {
     "AUSPEX_CLAIM_GRANT",
     "500",
     [0, 1_000_000],
-    "Credits an agent gets when it is claimed, or later if it was claimed before there was a credit ledger."
+    "Credits an agent gets when it is claimed."
   ),
   minStake: integer(
     "AUSPEX_MIN_STAKE",

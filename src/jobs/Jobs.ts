@@ -87,7 +87,6 @@ const start = Effect.gen(function* () {
         idempotency.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,
-        credits.grantEarlierClaims,
         billing.sweep,
         credits.payPlans,
         mailer.trim,

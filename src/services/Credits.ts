@@ -213,8 +213,6 @@ export class Credits extends Context.Service<
     readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
     /** Pays owners what their plans give in this month, once. Safe to run anywhere, at once. */
     readonly payPlans: Effect.Effect<void>
-    /** Pays the claim grant to agents that were claimed before there was a ledger. Safe to run anywhere, at once. */
-    readonly grantEarlierClaims: Effect.Effect<void>
     /** Proves every invariant of the ledger, in one snapshot; names every difference. */
     readonly check: Effect.Effect<LedgerCheck>
   }

@@ -55,8 +55,8 @@ const hostOf = new Map<string, { readonly domain: string; readonly ignored: RegE
 
 /**
  * Whose mailbox an address reaches, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are
- * the forms that a known host takes for one. An account is entered by its own address alone. The migration that names mailboxes
- * (0041) uses this; what is added here later needs another one.
+ * the forms that a known host takes for one. An account is entered by its own address alone. Accounts and refusals store
+ * their mailboxes: what changes here needs a migration of `operators.mailbox` and `declined_mailboxes`.
  */
 export const mailboxOf = (address: string): string => {
   const [name = "", domain = ""] = address.split("@")

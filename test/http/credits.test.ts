@@ -5,7 +5,7 @@ import { claim, onboard } from "../support/agents.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { someOperator } from "../support/operators.ts"
-import { Credits } from "../../src/services/Credits.ts"
+import { payClaimGrants } from "../support/ledger.ts"
 
 const admin = { token: testAdminToken }
 const prize = { amount: 25, reason: "a prize", idempotency_key: "prize-1" }
@@ -23,7 +23,7 @@ layer(testServer())("Credit", (it) => {
       const nothing = { available_balance: 0, frozen_balance: 0, currency: "CREDITS" }
       assert.deepStrictEqual(yield* balance(token), nothing)
       yield* claim(agentId)
-      yield* Credits.use((credits) => credits.grantEarlierClaims)
+      yield* payClaimGrants
       assert.deepStrictEqual(yield* balance(token), { ...nothing, available_balance: 500 })
     })
   )

@@ -1,8 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { decodeJwt } from "jose"
-import { Registry } from "../../src/services/Registry.ts"
 import { allScopes } from "../../src/services/Scopes.ts"
 import { claim, issue, onboard } from "../support/agents.ts"
 import { get, post, testServer, wrongFields } from "../support/server.ts"
@@ -94,33 +92,6 @@ layer(testServer())("Scopes", (it) => {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       yield* Effect.forEach(allScopes, (scope) => add(token, [scope]), { concurrency: "unbounded" })
       assert.deepStrictEqual((yield* get(path, { token })).json["requested_scopes"], [...allScopes])
-    })
-  )
-
-  it.effect("llm:keys is had with prediction:submit by agents that registered before it existed", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      for (const [asked, has] of [
-        [["prediction:submit"], true],
-        [["prediction:write", "space:read"], true],
-        [["challenge:read", "credits:stake"], false]
-      ] as const) {
-        const { agentId, secret, token } = yield* onboard({ requested_scopes: asked })
-        assert.strictEqual(scopeOf(token), asked.join(" "))
-        yield* sql`update agents set makes_gateway_keys = null where id = ${agentId}::uuid`
-        const scopes = [...asked, ...(has ? ["llm:keys"] : [])]
-        const issued = yield* issue(agentId, secret)
-        assert.strictEqual(issued.scope, scopes.join(" "))
-        const profile = yield* Registry.use((registry) => registry.profile(agentId))
-        assert.deepStrictEqual<ReadonlyArray<string>>(profile.requested_scopes, scopes)
-        assert.deepStrictEqual((yield* get(path, { token })).json["requested_scopes"], scopes)
-        // What they ask for later gives them nothing besides.
-        yield* add(token, ["prediction:submit"])
-        const later = (yield* get(path, { token })).json["requested_scopes"]
-        assert.strictEqual(JSON.stringify(later).includes("llm:keys"), has)
-        yield* add(token, ["llm:keys"])
-        assert.include(JSON.stringify((yield* get(path, { token })).json["effective_scopes"]), "llm:keys")
-      }
     })
   )
 

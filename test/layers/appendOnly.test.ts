@@ -6,7 +6,6 @@ import type { Statement } from "effect/sql"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/Audit.ts"
-import { Credits } from "../../src/services/Credits.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -26,7 +25,7 @@ import {
 } from "../support/builders.ts"
 import { asOwner } from "../support/database.ts"
 import { comment, newEvent } from "../support/discussion.ts"
-import { credits } from "../support/ledger.ts"
+import { credits, payClaimGrants } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
@@ -144,7 +143,7 @@ const records = Effect.gen(function* () {
       .begin({ action: "test", path: "/", requestId: "r", body: "{}" })
       .pipe(Effect.flatMap((id) => audit.complete(id, 200)))
   )
-  yield* Credits.use((service) => service.grantEarlierClaims)
+  yield* payClaimGrants
   const pool = yield* newMacro({ deadline: plus(deadline, "1 hour") })
   yield* forecast(agent, pool)
   yield* stakeOn(pool, [{ agentId: agent, bin: 2, amount: credits(50) }])

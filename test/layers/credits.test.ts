@@ -15,7 +15,15 @@ import {
   foreignCursors
 } from "../support/builders.ts"
 import { anOperator, claimable, claimLinks, claimWithCode, newMails } from "../support/claims.ts"
-import { askedFor, credits, fund, ledgerFindings, record, stateOf } from "../support/ledger.ts"
+import {
+  askedFor,
+  credits,
+  fund,
+  ledgerFindings,
+  payClaimGrants,
+  record,
+  stateOf
+} from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -82,8 +90,6 @@ layer(testServices())("The claim grant", (it) => {
       const claims = yield* atOnce(operators.map((operator) => claimWithCode(ada.token, ada.code, operator)))
       assert.lengthOf(claims.filter(Result.isSuccess), 1)
       assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
-      yield* Credits.use((service) => service.grantEarlierClaims)
-      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
       assert.deepStrictEqual(yield* differences, [])
     })
   )
@@ -104,8 +110,6 @@ layer(testServices())("The claim grant", (it) => {
         )
         assert.lengthOf(yield* transactionsOf(ada.agentId), granted === 0n ? 1 : 2)
       }
-      // What an agent has got for its claim it does not get again.
-      yield* Credits.use((service) => service.grantEarlierClaims)
       assert.strictEqual((yield* check).claim_grants_due, 0)
       assert.deepStrictEqual(yield* differences, [])
     })
@@ -131,56 +135,13 @@ layer(testServices())("The claim grant", (it) => {
 })
 
 layer(testServices({ AUSPEX_CLAIM_GRANT: "0" }))("Without a claim grant", (it) => {
-  it.effect("a claim moves no credit, then or later", () =>
+  it.effect("a claim moves no credit", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       yield* claimWithCode(ada.token, ada.code, yield* anOperator)
-      const earlier = yield* claimedAgent()
-      yield* Credits.use((service) => service.grantEarlierClaims)
-      for (const agent of [ada.agentId, earlier]) {
-        assert.strictEqual((yield* balanceOf(agent)).available_balance, 0n)
-        assert.deepStrictEqual(yield* transactionsOf(agent), [])
-      }
+      assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, 0n)
+      assert.deepStrictEqual(yield* transactionsOf(ada.agentId), [])
       assert.strictEqual((yield* check).claim_grants_due, 0)
-    })
-  )
-})
-
-layer(testServices({ AUSPEX_CLAIM_GRANT: "120" }))("Agents claimed before the ledger existed", (it) => {
-  it.effect("get the claim grant once, whoever runs the job and however often at once", () =>
-    Effect.gen(function* () {
-      const before = yield* claimedAgents(30)
-      const provisional = yield* claimable()
-      assert.strictEqual((yield* check).claim_grants_due, 30)
-      const run = Credits.use((service) => service.grantEarlierClaims)
-      yield* Effect.all(
-        times(6, () => run),
-        { concurrency: "unbounded" }
-      )
-      yield* run
-      for (const agent of before) {
-        assert.strictEqual((yield* balanceOf(agent)).available_balance, credits(120))
-      }
-      assert.strictEqual((yield* balanceOf(provisional.agentId)).available_balance, 0n)
-      const checked = yield* check
-      assert.deepStrictEqual(checked.differences, [])
-      assert.strictEqual(checked.claim_grants_due, 0)
-      assert.strictEqual(checked.claim_grants, credits(30 * 120))
-    })
-  )
-
-  it.effect("get what their accounts have room for, and one that is full keeps nobody from theirs", () =>
-    Effect.gen(function* () {
-      const [full, almost, poor] = yield* claimedAgents(3)
-      yield* fund(`agent:${full}`, 1_000_000_000)
-      yield* fund(`agent:${almost}`, 999_999_980)
-      yield* Credits.use((service) => service.grantEarlierClaims)
-      const balances = yield* Effect.forEach([full, almost, poor], (agent) => stateOf(`agent:${agent}`))
-      assert.deepStrictEqual(
-        balances.map(({ posted }) => posted),
-        [credits(1_000_000_000), credits(1_000_000_000), credits(120)]
-      )
-      assert.deepInclude(yield* check, { claim_grants_due: 0, differences: [] })
     })
   )
 })
@@ -446,7 +407,7 @@ tampered.forEach(([what, table, change, finding]) => {
       Effect.gen(function* () {
         const id = yield* claimedAgent()
         yield* anOperator
-        yield* Credits.use((service) => service.grantEarlierClaims)
+        yield* payClaimGrants
         yield* grant({ kind: "agent", id }, { idempotency_key: "x" })
         const hold = {
           id: "hold",
@@ -470,7 +431,7 @@ layer(testServices())("The check", (it) => {
   it.effect("says how much there is, and where", () =>
     Effect.gen(function* () {
       const [first = "", second = ""] = yield* claimedAgents(2)
-      yield* Credits.use((service) => service.grantEarlierClaims)
+      yield* payClaimGrants
       yield* grant({ kind: "owner", id: yield* someOperator }, { amount: credits(70) })
       yield* record({
         id: "hold",

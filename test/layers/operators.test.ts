@@ -108,22 +108,6 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("to an account without its mailbox signs in there, and gives it the mailbox if it is free", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const older = yield* signedIn("twin+a@example.org")
-      // As an instance of the version before makes accounts.
-      const id = "0190f000-0000-7000-8000-0000000000aa"
-      yield* sql`insert into operators (id, email, created_at) values (${id}::uuid, 'twin+b@example.org', to_timestamp(0))`
-      assert.strictEqual((yield* signedIn("twin+b@example.org")).operatorId, id)
-      assert.strictEqual((yield* signedIn("twin@example.org")).operatorId, older.operatorId)
-      yield* sql`update operators set mailbox = null where id = ${older.operatorId}::uuid`
-      assert.strictEqual((yield* signedIn("twin+b@example.org")).operatorId, id)
-      assert.strictEqual((yield* signedIn("twin@example.org")).operatorId, id)
-      assert.strictEqual((yield* signedIn("twin+a@example.org")).operatorId, older.operatorId)
-    })
-  )
-
   it.effect("shows whom it signs in and where it leads, as often as a mail scanner looks", () =>
     Effect.gen(function* () {
       const claimPage = ReturnTo.make(`/claim/aus_cl_${"A".repeat(43)}`)

@@ -12,7 +12,7 @@ import { countOf } from "./builders.ts"
 import { freshDatabase, poolOn } from "./database.ts"
 import { canary, chat, chatPath, gatewayYaml, spender } from "./gateway.ts"
 import type { TestModel } from "./gateway.ts"
-import { stateOf } from "./ledger.ts"
+import { payClaimGrants, stateOf } from "./ledger.ts"
 import { heldUpAt, killed } from "./logProcess.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
@@ -61,10 +61,10 @@ const withProcesses = <A, E, R>(
 
 const reservations = countOf((sql) => sql`select count(*)::int as count from gateway_reservations`)
 
-/** Also with what housekeeping gives to whoever has been claimed, so that nothing else moves its balance meanwhile. */
+/** With its claim grant. */
 const funded = Effect.fnUntraced(function* () {
   const who = yield* spender()
-  yield* Credits.use((service) => service.grantEarlierClaims)
+  yield* payClaimGrants
   return { ...who, all: (yield* stateOf(`agent:${who.agentId}`)).posted }
 })
 

@@ -6,6 +6,7 @@ import { makeTransfers, TransferDiffers, treasury } from "../../src/layers/postg
 import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
 import { column, many, one } from "../../src/layers/postgres/query.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import { Settings } from "../../src/services/Settings.ts"
 import { claimedAgents } from "./builders.ts"
 
 export const credits = (amount: number): bigint => BigInt(amount) * 1_000_000n
@@ -54,6 +55,21 @@ export const give = Effect.fnUntraced(function* (
       reason: "a test"
     }))
   )
+})
+
+/** Claim grants of agents that a test claimed by SQL, as a claim pays them. */
+export const payClaimGrants = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { claimGrant } = yield* Settings
+  const now = yield* DateTime.now
+  yield* sql`
+    with claimed as (
+      update agents set claim_grant = ${credits(claimGrant)} where claimed_at is not null and claim_grant is null
+      returning id, claim_grant
+    )
+    insert into transfers (id, kind, debit, credit, amount, reason, at)
+    select 'grant:claim:' || id, 'post', ${treasury}, 'agent:' || id, claim_grant, 'claim grant', ${DateTime.toDateUtc(now)}
+      from claimed where claim_grant > 0 order by id`
 })
 
 let numbers = 0

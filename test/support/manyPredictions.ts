@@ -16,7 +16,7 @@ export const manyAgents = Effect.fnUntraced(function* (count: number) {
        auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at,
        owner_id)
     select ${sql.literal(agentId)}::uuid, 'agent ' || n, 'trader', '{en}', 'general', 'self_hosted', 'standard', 'public',
-           '{finance}', 'client_credentials', '{prediction:submit}', sha256(convert_to(n::text, 'UTF8')), ${now}, ${now},
+           '{finance}', 'client_credentials', '{prediction:submit,llm:keys}', sha256(convert_to(n::text, 'UTF8')), ${now}, ${now},
            ${now}, ${now}, ${owner}::uuid
       from generate_series(0, ${count - 1}::int) as n`
 })

@@ -37,7 +37,7 @@ export const agentsOf = Effect.fnUntraced(function* (owners: ReadonlyArray<strin
        auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at,
        owner_id)
     select a.id, 'agent', 'trader', '{en}', 'general', 'self_hosted', 'standard', 'public', '{finance}',
-           'client_credentials', '{prediction:submit}', sha256(convert_to(a.id::text, 'UTF8')), ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
+           'client_credentials', '{prediction:submit,llm:keys}', sha256(convert_to(a.id::text, 'UTF8')), ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
            case when a.owner_id is not null then ${now}::timestamptz end, a.owner_id
       from unnest(${column("uuid", ids)}, ${column("uuid", owners)}) as a (id, owner_id)`
   return ids

@@ -5,7 +5,6 @@ import { NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { makeLedgerCheck } from "./credits/check.ts"
-import { makeClaimGrants } from "./credits/claimGrants.ts"
 import { makePlanCredit } from "./credits/planCredit.ts"
 import { orTooMuch } from "./credits/refusals.ts"
 import { makeTopUps } from "./credits/topUps.ts"
@@ -42,7 +41,6 @@ const make = Effect.gen(function* () {
     Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
   )
   const transfers = yield* makeTransfers
-  const claimGrants = yield* makeClaimGrants
   const { payPlans } = yield* makePlanCredit
   const { topUp, topUpOf } = yield* makeTopUps
   const { check } = yield* makeLedgerCheck
@@ -166,7 +164,6 @@ const make = Effect.gen(function* () {
     topUpOf,
     movements,
     payPlans,
-    grantEarlierClaims: claimGrants.payEarlier,
     check
   })
 })

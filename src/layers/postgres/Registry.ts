@@ -59,24 +59,6 @@ const Attempt = Schema.Struct({
   operator_contact: Schema.NullOr(Schema.String)
 })
 
-/**
- * What agents `a` asked for, in the order of the interface's list. `llm:keys`, its last, has a column of its own, which is
- * null of agents that registered before there was this scope: they have it with `prediction:submit`.
- */
-const makesKeys =
-  "coalesce(a.makes_gateway_keys, a.requested_scopes && '{prediction:submit,prediction:write}')"
-
-export const requestedScopesColumn = (sql: SqlClient.SqlClient) =>
-  sql.literal(
-    `case when ${makesKeys} then a.requested_scopes || array['llm:keys'] else a.requested_scopes end as requested_scopes`
-  )
-
-/** The same as an agent's row has it. */
-const scopeColumns = (requested: ReadonlyArray<Scope>) => ({
-  requested_scopes: requested.filter((scope) => scope !== "llm:keys"),
-  makes_gateway_keys: requested.includes("llm:keys")
-})
-
 const ScopeRow = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
 
 const scopeNote = (withheld: ReadonlyArray<Scope>): string =>
@@ -148,7 +130,7 @@ const make = Effect.gen(function* () {
             default_spaces: [...new Set(sent.default_spaces ?? [])],
             auth_method: sent.auth_method ?? "client_credentials",
             ...key,
-            ...scopeColumns(requested),
+            requested_scopes: requested,
             secret_hash: sha256(secret),
             created_at: at(now),
             provisional_until: at(DateTime.addDuration(now, settings.provisionalGrace)),
@@ -312,7 +294,7 @@ const make = Effect.gen(function* () {
     const found = yield* profileRow(sql`
       select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
              model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
-             default_spaces, auth_method, ${requestedScopesColumn(sql)}, ${settings.site} as site,
+             default_spaces, auth_method, requested_scopes, ${settings.site} as site,
              ${iso(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
              ${iso(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
@@ -394,22 +376,20 @@ const make = Effect.gen(function* () {
 
   const scopes: Registry["Service"]["scopes"] = Effect.fn("Registry.scopes")(function* (agentId) {
     const found = yield* scopeRow(sql`
-      select ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed from agents a where a.id = ${agentId}::uuid`)
+      select requested_scopes, claimed_at is not null as claimed from agents where id = ${agentId}::uuid`)
     return yield* scopesOf(agentId, found)
   })
 
   const addScopes: Registry["Service"]["addScopes"] = Effect.fn("Registry.addScopes")(
     function* (agentId, change) {
-      const added = scopeColumns(change.add)
       // One statement, in the order of the interface's list: of two changes at once neither is lost.
       const found = yield* scopeRow(sql`
       update agents a set requested_scopes = array(
           select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
-           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", added.requested_scopes)})
-           order by known.place),
-             makes_gateway_keys = ${sql.literal(makesKeys)} or ${added.makes_gateway_keys}
+           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", change.add)})
+           order by known.place)
        where a.id = ${agentId}::uuid
-      returning ${requestedScopesColumn(sql)}, a.claimed_at is not null as claimed`)
+      returning a.requested_scopes, a.claimed_at is not null as claimed`)
       return yield* scopesOf(agentId, found)
     }
   )

@@ -21,7 +21,6 @@ import {
 } from "../../services/Tokens.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import * as accessTokens from "../accessTokens.ts"
-import { requestedScopesColumn } from "./Registry.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
 import { at, column, many, maybe, orDefect } from "./query.ts"
@@ -155,7 +154,7 @@ const make = Effect.gen(function* () {
   /** As of the proof: an agent whose credentials have changed since is not found. */
   const findAgent = ({ agentId, epoch }: Proof) =>
     agentRow(sql`
-      select a.id::text, ${requestedScopesColumn(sql)}, a.token_epoch, a.first_token_at, a.challenge_passed_at,
+      select a.id::text, a.requested_scopes, a.token_epoch, a.first_token_at, a.challenge_passed_at,
              a.provisional_until, a.claimed_at, a.suspended_at
         from agents a where a.id = ${agentId}::uuid and a.token_epoch = ${epoch}`)
 

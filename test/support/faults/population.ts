@@ -22,7 +22,7 @@ export const makeAgents = Effect.fnUntraced(function* (kind: string, count: numb
       (id, name, type, languages, model_capability_tag, hosting_mode, policy_profile, disclosure_level, default_spaces,
        auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at, owner_id)
     select uuidv7(), ${kind} || ' ' || n, 'commenter', '{}', 'reasoning', 'cloud', 'standard', 'public', '{}',
-           'client_credentials', '{challenge:read,prediction:submit,profile:read:self}', ${sha256(secret)},
+           'client_credentials', '{challenge:read,prediction:submit,profile:read:self,llm:keys}', ${sha256(secret)},
            ${now}, ${now}, ${now}, ${now}, ${owner}::uuid
       from generate_series(1, ${count}::int) as n
     returning id::text`)

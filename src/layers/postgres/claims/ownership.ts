@@ -3,19 +3,23 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { AgentLimitReached } from "../../../services/Claims.ts"
+import { wholeCredits } from "../../../services/Credits.ts"
 import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { makeClaimGrants } from "../credits/claimGrants.ts"
+import { accountOf, makeTransfers, mostPosted, treasury } from "../credits/transfers.ts"
 import { at, one, run } from "../query.ts"
 import { alreadyClaimed } from "./refusals.ts"
 
 const Owned = Schema.Struct({ agents: Schema.Int })
+const Grant = Schema.Struct({ granted: Schema.BigInt })
 
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const claimGrants = yield* makeClaimGrants
+  const transfers = yield* makeTransfers
   const owned = one(Owned)
+  const grant = one(Grant)
+  const claimGrant = wholeCredits(settings.claimGrant)
 
   /**
    * Official ranks at once. What a settlement holds just now is passed over, since it may take minutes: nobody's claim
@@ -31,6 +35,26 @@ export const makeOwnership = Effect.gen(function* () {
       )
       update agent_figures f set verified = true
         from held where f.board = held.board and f.agent_id = held.agent_id`)
+
+  /**
+   * What an agent gets for being claimed, once: `agents.claim_grant` says how much it was. A full account gets what it has
+   * room for, since that must stop no claim.
+   */
+  const payGrant = Effect.fnUntraced(function* (agentId: AgentId) {
+    const account = accountOf({ kind: "agent", id: agentId })
+    const { granted } = yield* grant(sql`
+      select least(${claimGrant}::int8, ${mostPosted}::int8 - posted) as granted
+        from accounts where id = ${account} for no key update`)
+    yield* run(sql`update agents set claim_grant = ${granted} where id = ${agentId}::uuid`)
+    if (granted === 0n) return
+    const id = `grant:claim:${agentId}`
+    yield* transfers
+      .record([
+        { id, kind: "post", debit: treasury, credit: account, amount: granted, reason: "claim grant" }
+      ])
+      // An agent is claimed once.
+      .pipe(Effect.catchTag("TransferDiffers", Effect.die))
+  })
 
   /** Makes `operatorId` the owner. Exactly one caller ever succeeds for an agent. */
   const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
@@ -51,7 +75,7 @@ export const makeOwnership = Effect.gen(function* () {
       returning 1`
     if (claimed.length === 0) return yield* alreadyClaimed()
     yield* takeRanks(sql`f.agent_id = ${agentId}::uuid`)
-    yield* claimGrants.pay(agentId)
+    yield* payGrant(agentId)
   })
 
   /**

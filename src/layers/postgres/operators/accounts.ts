@@ -7,9 +7,9 @@ import { OperatorId } from "../../../services/identifiers.ts"
 import type { NewSession } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeToken, sha256 } from "../../secrets.ts"
-import { at, maybe, run, transaction } from "../query.ts"
+import { at, maybe, run } from "../query.ts"
 
-const AccountRow = Schema.Struct({ id: OperatorId, email: EmailAddress, holds_mailbox: Schema.Boolean })
+const AccountRow = Schema.Struct({ id: OperatorId, email: EmailAddress })
 
 export const makeAccounts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -17,22 +17,15 @@ export const makeAccounts = Effect.gen(function* () {
   const settings = yield* Settings
   const accountRow = maybe(AccountRow)
 
-  /** The account of an address: the one that has it exactly, else the one that holds its mailbox. */
+  /** The account of the mailbox of an address. */
   const find = (email: EmailAddress) =>
-    accountRow(sql`
-      select id::text, email, mailbox is not null as holds_mailbox
-        from operators where email = ${email} or mailbox = ${mailboxOf(email)}
-       order by (email = ${email}) desc limit 1`)
+    accountRow(sql`select id::text, email from operators where mailbox = ${mailboxOf(email)}`)
 
-  /** Gives an account its mailbox, unless another one holds it. */
-  const takeMailbox = (id: OperatorId, mailbox: string) =>
-    sql`
-      update operators set mailbox = ${mailbox}
-       where id = ${id}::uuid and mailbox is null
-         and not exists (select from operators where mailbox = ${mailbox})`.pipe(
-      Effect.catchReason("SqlError", "UniqueViolation", () => Effect.fail("held" as const)),
-      transaction(sql),
-      Effect.ignore
+  /** An account is entered by its own address alone. */
+  const entered = (account: Option.Option<typeof AccountRow.Type>, email: EmailAddress) =>
+    Option.map(
+      Option.filter(account, (found) => found.email === email),
+      (found) => found.id
     )
 
   /** Whether an account would be made for this address, if it were proved. */
@@ -50,26 +43,17 @@ export const makeAccounts = Effect.gen(function* () {
    * account since it was mailed to.
    */
   const ofEmail = Effect.fnUntraced(function* (email: EmailAddress) {
-    const mailbox = mailboxOf(email)
     const known = yield* find(email)
-    if (Option.isSome(known)) {
-      if (known.value.email !== email) return Option.none()
-      if (!known.value.holds_mailbox) yield* takeMailbox(known.value.id, mailbox)
-      return Option.some(known.value.id)
-    }
+    if (Option.isSome(known)) return entered(known, email)
     if (!mayBeNew(email)) return yield* DisposableAddress.of(email)
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     yield* run(sql`
       insert into operators (id, email, mailbox, created_at)
-      values (${id}::uuid, ${email}, ${mailbox}, ${at(now)})
+      values (${id}::uuid, ${email}, ${mailboxOf(email)}, ${at(now)})
       on conflict do nothing`)
     // Of two first sign-ins at once, in whichever form of the address, one made it.
-    const made = yield* find(email)
-    return Option.map(
-      Option.filter(made, (account) => account.email === email),
-      (account) => account.id
-    )
+    return entered(yield* find(email), email)
   })
 
   const startSession = Effect.fnUntraced(function* (operatorId: OperatorId) {

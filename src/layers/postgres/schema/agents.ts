@@ -12,14 +12,14 @@ export const agents = Effect.gen(function* () {
       -- Verified, in lower case: a sign-in link to this address signs in to this account.
       email text constraint operators_one_per_email unique
         constraint operators_email_lower_case check (email = lower(email)),
-      -- All forms of an address that reach one mailbox share one account.
+      -- Whatever form of the address reaches it, a mailbox has one account.
       mailbox text constraint operators_one_per_mailbox unique,
       plan text not null default 'free' constraint operators_plan check (plan in ('free', 'pro', 'team')),
       -- How much of its plan's credit it got, and for which month; '-infinity': it never got any.
       credited_month date not null default '-infinity',
       credited bigint not null default 0 constraint operators_credited check (credited >= 0),
       created_at timestamptz not null,
-      constraint operators_mailbox_of_email check (mailbox is null or email is not null)
+      constraint operators_mailbox_of_email check ((mailbox is null) = (email is null))
     )`
   yield* sql`create index operators_plan_credit on operators (plan, credited_month, credited, id)`
 
@@ -79,7 +79,6 @@ export const agents = Effect.gen(function* () {
       disclosure_level text not null,
       default_spaces text[] not null,
       requested_scopes text[] not null,
-      makes_gateway_keys boolean,
       auth_method text not null constraint agents_auth_method
         check (auth_method in ('client_credentials', 'private_key_jwt')),
       -- Agents of both methods have a secret: it renews claim links.
@@ -119,8 +118,6 @@ export const agents = Effect.gen(function* () {
   yield* sql`
     create index agents_grace_ends on agents (grace_notices, provisional_until, id)
       where claimed_at is null and challenge_passed_at is not null and grace_notices < 3`
-  yield* sql`
-    create index agents_claim_grant_due on agents (id) where claimed_at is not null and claim_grant is null`
 
   yield* sql`
     create function agents_claimed_once() returns trigger language plpgsql as $$

@@ -17,7 +17,7 @@ const all = "select, insert, update, delete"
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,
   agent_figures: change,
-  agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, makes_gateway_keys, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch)`,
+  agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch)`,
   archived_challenges: add,
   archived_tournaments: add,
   audit_chain: read,

@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
 import { Plan } from "../../../services/Owners.ts"
-import { funding, poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
+import { poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
 import { makeTransfers, mostPosted } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
 import { at, column, many, one, rowsOf, run } from "../query.ts"
@@ -161,8 +161,6 @@ export const makeSettlePool = Effect.gen(function* () {
     const winners = winningBin === null ? [] : yield* allWinners(challengeId, winningBin)
     const earned = poolRewards(pool.reward_pool, winners)
     yield* returnStakes(challengeId)
-    // Was done when the challenge was made, unless by a replica that still runs the program from before there were pools.
-    yield* record(pool.reward_pool > 0n ? [funding(challengeId, pool.reward_pool)] : [])
     const rewards = yield* limited(winners, earned)
     const paid = rewards.reduce((sum, each) => sum + each.reward, 0n)
     yield* run(sql`
