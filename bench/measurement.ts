@@ -67,7 +67,7 @@ export const inTurn = Effect.fnUntraced(function* <E, R>(
     for (const [name, run] of Object.entries(contenders)) {
       const measurement = yield* run
       measured[name] = [...(measured[name] ?? []), measurement]
-      said.push(`${name} ${Math.round(measurement.perSecond)}/s p99 ${measurement.p99.toFixed(1)} ms`)
+      said.push(`${name} ${Math.round(measurement.perSecond)}/s p50 ${measurement.p50.toFixed(1)} ms`)
     }
     yield* Console.log(`  ${load}, ${connections} connections, round ${round}: ${said.join("; ")}`)
   }
