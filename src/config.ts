@@ -454,7 +454,7 @@ export const settings = {
     [1, 1_000_000],
     "Scored predictions an official rank needs."
   ),
-  largestBatch: integer(
+  maxBatch: integer(
     "AUSPEX_LARGEST_BATCH",
     "500",
     [1, 1000],

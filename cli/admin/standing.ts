@@ -87,10 +87,10 @@ export const leaderboard = Command.make(
 ).pipe(Command.withDescription("Agents by average score, over all or in a category"))
 
 /** An import may be long; --json shows all that is kept. */
-const longestBody = 200
+const maxBody = 200
 
 const shownBody = (body: unknown): string =>
-  (typeof body === "string" ? body : JSON.stringify(body)).slice(0, longestBody)
+  (typeof body === "string" ? body : JSON.stringify(body)).slice(0, maxBody)
 
 const auditColumns: ReadonlyArray<Column<AuditEntry>> = [
   { title: "at (UTC)", of: ({ at }) => moment(at) },

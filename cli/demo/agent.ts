@@ -12,14 +12,14 @@ import { doubted, isAlone, predict } from "./strategies.ts"
 import type { Strategy } from "./strategies.ts"
 
 /** Longer than this it is better to say so than to wait. */
-const longestWait = 30
+const maxWait = 30
 
 /** Waits when the server asks for it, if it does not ask for much. */
 const patient = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (send) =>
     Effect.flatMap(send, (response) => {
       const seconds = Number(response.headers["retry-after"] ?? Number.POSITIVE_INFINITY)
-      return response.status === 429 && seconds <= longestWait
+      return response.status === 429 && seconds <= maxWait
         ? Effect.delay(send, Duration.seconds(seconds))
         : Effect.succeed(response)
     })
@@ -36,7 +36,7 @@ export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
   })
 
 /** Each registration is given an event of its own; one of them will be known. */
-const mostRegistrations = 3
+const maxRegistrations = 3
 
 const admitted = Effect.fnUntraced(function* (
   url: string,
@@ -59,7 +59,7 @@ const admitted = Effect.fnUntraced(function* (
     })
     const { passed, score, threshold } = outcome.body
     if (passed) return { ...body, score }
-    if (attempt === mostRegistrations) {
+    if (attempt === maxRegistrations) {
       return yield* new CommandFailed({
         message: `${strategy.name} did not pass the registration challenge: ${score} points, ${threshold} are needed.`
       })

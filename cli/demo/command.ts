@@ -19,7 +19,7 @@ import type { Tape } from "./tape.ts"
 const patience = Duration.seconds(90)
 
 /** Pages of predictions and results hold as many. */
-const mostRounds = 200
+const maxRounds = 200
 
 const between = (minimum: number, maximum: number) =>
   Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
@@ -44,7 +44,7 @@ const flags = {
   ),
   rounds: Flag.Int("rounds").pipe(
     Flag.withDescription("How many hours to play (default: 24)"),
-    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostRounds }))),
+    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRounds }))),
     Flag.withDefault(24)
   ),
   speed: Flag.Finite("speed").pipe(

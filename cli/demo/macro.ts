@@ -23,8 +23,8 @@ const flags = {
 const forecasting = Duration.seconds(20)
 
 /** Months before the first that is forecast: the server scales by their surprises, the agents learn from them. */
-const leastHistory = 32
-const mostHistory = 61
+const minHistory = 32
+const maxHistory = 61
 
 const unit = "% over a year"
 
@@ -34,9 +34,9 @@ const cell = (value: number | null, decimals: number): string =>
 const run = Effect.fn("demo.macro")(function* (input: { readonly series: string; readonly months: number }) {
   const series = yield* seriesOf(input.series)
   const first = series.months.length - input.months
-  if (first < leastHistory) {
+  if (first < minHistory) {
     return yield* new CommandFailed({
-      message: `${input.series} is too short: it takes ${input.months} months to forecast, ${leastHistory} before them to learn from, and the year before those.`
+      message: `${input.series} is too short: it takes ${input.months} months to forecast, ${minHistory} before them to learn from, and the year before those.`
     })
   }
   const played = series.months.slice(first)
@@ -46,7 +46,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   const { adminToken, url } = yield* ownServer
   const administrator = yield* clientOf(url, adminToken)
   const anyone = yield* clientOf(url)
-  const history = series.months.slice(Math.max(0, first - mostHistory), first)
+  const history = series.months.slice(Math.max(0, first - maxHistory), first)
   const begun = yield* DateTime.now
   for (const [index, { month, value }] of history.entries()) {
     const { id } = yield* administrator.admin.createMacroChallenge({

@@ -19,24 +19,24 @@ export interface Tape {
   readonly deadZone: number
 }
 
-const leastDeadZone = 0.01
-const longestHistory = 24
+const minDeadZone = 0.01
+const maxHistory = 24
 
 /** A dead zone that makes neutral about as likely as the other two. */
 const tercileOf = (hours: ReadonlyArray<Hour>): number => {
   const moves = hours.map(({ close, open }) => Math.abs(close / open - 1) * 100).sort((a, b) => a - b)
   const third = moves[Math.floor(moves.length / 3)] ?? 0
-  return Math.max(leastDeadZone, Math.round(third * 100) / 100)
+  return Math.max(minDeadZone, Math.round(third * 100) / 100)
 }
 
 const labelOf = (time: DateTime.Utc): string => DateTime.formatIso(time).slice(0, 16).replace("T", " ")
 
 /** Cuts the hours in two: at `start`, or where a day of history is left and enough to play. */
 const cut = (hours: ReadonlyArray<Hour>, rounds: number, start: number | undefined): Tape => {
-  const first = start ?? Math.max(0, Math.min(longestHistory, hours.length - rounds))
+  const first = start ?? Math.max(0, Math.min(maxHistory, hours.length - rounds))
   return {
     hours: hours.slice(first, first + rounds),
-    history: hours.slice(Math.max(0, first - longestHistory), first).map(({ open }) => open),
+    history: hours.slice(Math.max(0, first - maxHistory), first).map(({ open }) => open),
     deadZone: tercileOf(hours)
   }
 }
@@ -77,7 +77,7 @@ export const synthetic = (rounds: number, seed: number): Effect.Effect<Tape> =>
   Effect.gen(function* () {
     const hours: Array<Hour> = []
     let open = firstPrice
-    for (let number = 1 - longestHistory; number <= rounds; number++) {
+    for (let number = 1 - maxHistory; number <= rounds; number++) {
       const close = Math.round(open * (1 + ((yield* normal) * hourlyMove) / 100) * 100) / 100
       hours.push({ label: `hour ${number}, made up`, open, close })
       open = close

@@ -6,7 +6,7 @@ import { CommandFailed } from "../client/connection.ts"
 import { report } from "./report.ts"
 
 /** No proof is as large; what is piped in by mistake must not fill the memory. */
-const largestInput = 1_000_000
+const maxInput = 1_000_000
 
 const fromStandardInput = Effect.gen(function* () {
   const { stdin } = yield* Stdio.Stdio
@@ -15,7 +15,7 @@ const fromStandardInput = Effect.gen(function* () {
       () => 0,
       (read, chunk) => [read + chunk.length, [{ chunk, read }]] as const
     ),
-    Stream.takeWhile(({ read }) => read <= largestInput),
+    Stream.takeWhile(({ read }) => read <= maxInput),
     Stream.map(({ chunk }) => chunk),
     Stream.mkUint8Array
   )

@@ -9,7 +9,7 @@ import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
-import { LogKeeper, mostPerPass } from "../services/LogKeeper.ts"
+import { LogKeeper, maxPerPass } from "../services/LogKeeper.ts"
 import { Limits } from "../services/Limits.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
@@ -18,7 +18,7 @@ import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
-import { logInterval, pauseAfter, shortestPause } from "./logPace.ts"
+import { logInterval, pauseAfter, minPause } from "./logPace.ts"
 import { everyTick, repeatedly } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
@@ -52,12 +52,12 @@ const start = Effect.gen(function* () {
     yield* Effect.repeat(keeper.sequence, {
       while: (taken) => {
         entries += taken
-        return taken === mostPerPass
+        return taken === maxPerPass
       }
     })
     const now = yield* Clock.currentTimeMillis
     const gathered = Duration.millis(now - (yield* Ref.getAndSet(lastPass, now)))
-    yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), shortestPause))
+    yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), minPause))
   })
   yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
@@ -68,7 +68,7 @@ const start = Effect.gen(function* () {
     yield* Effect.forkScoped(everyTick("counts", settings.jobInterval, publishDue))
   }
   yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
-  yield* Effect.forkScoped(repeatedly("log", shortestPause, sequence))
+  yield* Effect.forkScoped(repeatedly("log", minPause, sequence))
   yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
   yield* Effect.forkScoped(
     repeatedly("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))

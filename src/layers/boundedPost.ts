@@ -20,7 +20,7 @@ export interface Posted {
   readonly body: Uint8Array
   /** Statuses whose answer is read; any other is a failure. */
   readonly statuses: ReadonlyArray<number>
-  readonly mostBytes: ByteSize.Input
+  readonly maxBytes: ByteSize.Input
   readonly patience: Duration.Duration
 }
 
@@ -52,7 +52,7 @@ const retryAfter = ({ headers }: HttpClientResponse.HttpClientResponse): Option.
 export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
 
-  const receive = Effect.fnUntraced(function* ({ body, contentType, mostBytes, statuses, url }: Posted) {
+  const receive = Effect.fnUntraced(function* ({ body, contentType, maxBytes, statuses, url }: Posted) {
     const request = HttpClientRequest.post(url).pipe(
       HttpClientRequest.bodyUint8Array(body, contentType),
       HttpClientRequest.setHeader("user-agent", "auspex")
@@ -70,7 +70,7 @@ export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
     const tooLarge = () => Stream.fail(new ExchangeFailed({ reason: "its answer is too large" }))
     const received = yield* response.stream.pipe(
       Stream.mapError(() => new ExchangeFailed({ reason: "its answer broke off" })),
-      Stream.limitBytes(mostBytes, tooLarge),
+      Stream.limitBytes(maxBytes, tooLarge),
       Stream.mkUint8Array
     )
     const [type = ""] = (response.headers["content-type"] ?? "").split(";")

@@ -8,7 +8,7 @@ export const pitBuckets = 10
 const reach = { within50: 0.6744897502, within80: 1.2815515655, within95: 1.9599639845 }
 
 /** As wide as a forecast may be in reference scales, so far off may it count: one that overflows is no number to add. */
-const largestZ = 1e12
+const maxZ = 1e12
 
 /** What one settled forecast adds to the figures of calibration. */
 export interface CalibrationRow {
@@ -51,7 +51,7 @@ export const calibrationRow = (
   step: number | null
 ): CalibrationRow => {
   const z = (outcome - mean) / sd
-  const absZ = Math.min(Math.abs(z), largestZ)
+  const absZ = Math.min(Math.abs(z), maxZ)
   const low = step === null ? 0 : normalCdf((outcome - step / 2 - mean) / sd)
   const high = step === null ? 0 : normalCdf((outcome + step / 2 - mean) / sd)
   return {
@@ -66,7 +66,7 @@ export const calibrationRow = (
 }
 
 /** Under so many rows figures are chance, and are not shown. */
-export const leastCalibrated = 20
+export const minCalibrated = 20
 
 const z95 = 1.959963984540054
 

@@ -28,16 +28,16 @@ const median = (values: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDec
 }
 
 /** Beyond them a decimal is none that anybody publishes, and at last smaller than any double. */
-const mostDecimals = 12
+const maxDecimals = 12
 
 /** The distance between neighbouring values as they are published: a unit of their last decimal. */
 export const decimalStep = (prints: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal => {
   const decimals = Math.max(0, ...prints.map((print) => BigDecimal.normalize(print).scale))
-  return BigDecimal.make(1n, Math.min(decimals, mostDecimals))
+  return BigDecimal.make(1n, Math.min(decimals, maxDecimals))
 }
 
 /** So many surprises make a scale. */
-export const leastSurprises = 24
+export const minSurprises = 24
 
 /**
  * The reference scale of a macro series: 1.4826 times the median absolute deviation of the surprises of its first prints
@@ -50,7 +50,7 @@ export const referenceScale = (
   step: BigDecimal.BigDecimal
 ): BigDecimal.BigDecimal | undefined => {
   const surprises = prints.slice(1).map((print, index) => BigDecimal.subtract(print, prints[index] ?? zero))
-  if (surprises.length < leastSurprises) return undefined
+  if (surprises.length < minSurprises) return undefined
   const centre = median(surprises)
   const deviation = median(surprises.map((surprise) => BigDecimal.abs(BigDecimal.subtract(surprise, centre))))
   return BigDecimal.max(BigDecimal.multiply(normalMad, deviation), BigDecimal.multiply(step, half))

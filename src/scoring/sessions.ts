@@ -92,26 +92,26 @@ const sessionOn = (target: string, dayNumber: number): Session | undefined => {
 }
 
 /** No market rests for longer than a long weekend. */
-const longestRest = 10
+const maxRest = 10
 
 /** The next session that begins after `time`. */
 export const nextSession = (target: string, time: number): Session => {
   const today = newYorkDay(time)
-  for (let dayNumber = today; dayNumber <= today + longestRest; dayNumber++) {
+  for (let dayNumber = today; dayNumber <= today + maxRest; dayNumber++) {
     const session = sessionOn(target, dayNumber)
     if (session !== undefined && session.from > time) return session
   }
-  throw new Error(`no session of ${target} within ${longestRest} days`)
+  throw new Error(`no session of ${target} within ${maxRest} days`)
 }
 
 /** When the last session before `time` ended. */
 export const lastClose = (target: string, time: number): number => {
   const today = newYorkDay(time)
-  for (let dayNumber = today; dayNumber >= today - longestRest; dayNumber--) {
+  for (let dayNumber = today; dayNumber >= today - maxRest; dayNumber--) {
     const session = sessionOn(target, dayNumber)
     if (session !== undefined && session.until <= time) return session.until
   }
-  throw new Error(`no session of ${target} within ${longestRest} days`)
+  throw new Error(`no session of ${target} within ${maxRest} days`)
 }
 
 /**

@@ -40,7 +40,7 @@ export type StakeDecision =
  * The most that an owner's agent may add to a bin: "one agent's stake in a bin at most 50% of that bin's total", where
  * the agents of one owner count as one. An empty bin takes any amount.
  */
-export const mostInBin = (held: bigint, heldByOwner: bigint): bigint | undefined => {
+export const maxInBin = (held: bigint, heldByOwner: bigint): bigint | undefined => {
   if (held === 0n) return undefined
   const room = held - 2n * heldByOwner
   return room > 0n ? room : 0n
@@ -53,7 +53,7 @@ const decide = (asked: AskedStake, least: bigint): StakeDecision => {
   if (asked.staked) return { outcome: "already_staked" }
   if (amount < least) return { outcome: "stake_too_small", least }
   if (amount > available) return { outcome: "insufficient_credit", available }
-  const most = mostInBin(held, heldByOwner)
+  const most = maxInBin(held, heldByOwner)
   if (most !== undefined && amount > most) return { outcome: "bin_concentration", held, heldByOwner, most }
   return { outcome: "taken", availableAfter: available - amount }
 }

@@ -20,8 +20,8 @@ export const TournamentSlug = Schema.String.check(
   Schema.isMaxLength(64)
 )
 
-const mostChallenges = 5000
-const mostOutcomes = 100
+const maxChallenges = 5000
+const maxOutcomes = 100
 
 const ArchivedOutcome = Schema.Struct({
   outcome: text({ minimum: 1, maximum: 200 }),
@@ -89,7 +89,7 @@ const ChallengeImport = Schema.Struct({
     description: "one of the outcomes, if these are given; absent of a void challenge"
   }),
   void_reason: Schema.optionalKey(text({ minimum: 1, maximum: 1000 })),
-  outcomes: Schema.optionalKey(list(ArchivedOutcome, { minimum: 1, maximum: mostOutcomes }))
+  outcomes: Schema.optionalKey(list(ArchivedOutcome, { minimum: 1, maximum: maxOutcomes }))
 }).check(isConsistent)
 
 /** A finished tournament as an admin imports it; its challenges are shown in this order. */
@@ -98,7 +98,7 @@ export const TournamentImport = Schema.Struct({
   title: text({ minimum: 1, maximum: 200 }),
   summary: Schema.optionalKey(text({ minimum: 1, maximum: 4000 })),
   ended_at: Instant,
-  challenges: list(ChallengeImport, { minimum: 1, maximum: mostChallenges })
+  challenges: list(ChallengeImport, { minimum: 1, maximum: maxChallenges })
 }).check(
   Schema.makeFilter(
     ({

@@ -36,7 +36,7 @@ export const Credit = Schema.Finite.annotate({ description: "credits, with at mo
 )
 
 /** The most that one request moves. */
-const largestAmount = 10_000_000
+const maxAmount = 10_000_000
 
 const sixDecimals = Schema.makeFilter<number>(
   (credits) =>
@@ -47,7 +47,7 @@ const sixDecimals = Schema.makeFilter<number>(
 /** An amount that a request moves: more than nothing, in whole micro-credits. */
 export const CreditAmount = Schema.Finite.check(
   Schema.isGreaterThanOrEqualTo(1 / million),
-  Schema.isLessThanOrEqualTo(largestAmount),
+  Schema.isLessThanOrEqualTo(maxAmount),
   sixDecimals
 ).pipe(Schema.decodeTo(Schema.BigInt, inMicro))
 

@@ -15,7 +15,7 @@ import { text, Timestamp, trimmedText } from "./text.ts"
 
 /** "Public comment list: up to 3 replies shown per comment." */
 export const shownReplies = 3
-const longestPost = 4000
+const maxPost = 4000
 
 /** Who wrote a post, as everybody sees it. */
 export const CommentAgent = Schema.Struct({
@@ -67,7 +67,7 @@ export type CommentList = typeof CommentList.Type
 
 export const Replies = pageSchema(Reply)
 
-const content = trimmedText({ minimum: 1, maximum: longestPost })
+const content = trimmedText({ minimum: 1, maximum: maxPost })
 
 /** With `parent_comment_id` it is a reply. */
 export const NewPost = Schema.Struct({

@@ -6,7 +6,7 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 
 /** As many differences are named; all of them are counted. */
-export const mostDifferences = 100
+export const maxDifferences = 100
 
 const compared = (what: string) => Schema.Int.annotate({ description: `${what} that were compared` })
 
@@ -23,7 +23,7 @@ export const LogAuditReport = Schema.Struct({
   seconds: Schema.Finite,
   difference_count: Schema.Int,
   differences: Schema.Array(Schema.String).annotate({
-    description: `what differs, one line each; the first ${mostDifferences}`
+    description: `what differs, one line each; the first ${maxDifferences}`
   })
 }).annotate({ identifier: "LogAuditReport" })
 export type LogAuditReport = typeof LogAuditReport.Type

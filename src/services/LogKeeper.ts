@@ -7,7 +7,7 @@ import type { Effect, Option } from "effect"
 import type { TreeHead } from "./LogSigner.ts"
 
 /** How many entries one pass of `sequence` gives their indices at most. */
-export const mostPerPass = 1024
+export const maxPerPass = 1024
 
 export interface Standstill {
   /** What was found wrong with the log, and keeps all replicas from adding to it and signing it. */
@@ -23,7 +23,7 @@ export interface Signed extends TreeHead {
 }
 
 /** What waits for longer than this shows that nobody keeps the log. */
-export const longestWait = 60
+export const maxWait = 60
 
 export class LogKeeper extends Context.Service<
   LogKeeper,
@@ -35,7 +35,7 @@ export class LogKeeper extends Context.Service<
      */
     readonly verifyAtStart: Effect.Effect<void>
     /**
-     * Gives indices to what waits, up to `mostPerPass` entries, in the order in which it was queued. Answers how many;
+     * Gives indices to what waits, up to `maxPerPass` entries, in the order in which it was queued. Answers how many;
      * 0 when nothing waits, another replica is at it, or the log has a fault.
      */
     readonly sequence: Effect.Effect<number>

@@ -58,13 +58,13 @@ export const MacroChallenges = Schema.Struct({
 }).annotate({ identifier: "MacroChallenges" })
 
 /** Beyond it no series has a figure, and doubles have no decimals left. */
-const largestValue = 1e15
+const maxValue = 1e15
 /** A value of a series, in its unit. */
 export const MacroValueField = Schema.Finite.check(
-  Schema.isBetween({ minimum: -largestValue, maximum: largestValue })
+  Schema.isBetween({ minimum: -maxValue, maximum: maxValue })
 )
 /** Of distances between two values: scores by a scale outside would be beyond doubles. */
-export const scaleBounds = { minimum: 1e-12, maximum: largestValue }
+export const scaleBounds = { minimum: 1e-12, maximum: maxValue }
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
 const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
@@ -123,13 +123,13 @@ export const MacroValue = Schema.Struct({
 export type MacroValue = typeof MacroValue.Type
 
 /** Smaller doubles are subnormal, and no spread that anybody means. */
-const smallestNormal = 2.2250738585072014e-308
+const minNormal = 2.2250738585072014e-308
 
 /** The standard deviation of a forecast. */
 export const StandardDeviation = Schema.Finite.check(
   Schema.isGreaterThan(0),
   Schema.makeFilter((std: number) =>
-    std <= 0 || std >= smallestNormal ? undefined : `Expected a value of at least ${smallestNormal}`
+    std <= 0 || std >= minNormal ? undefined : `Expected a value of at least ${minNormal}`
   )
 )
 

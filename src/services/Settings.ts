@@ -123,7 +123,7 @@ export class Settings extends Context.Service<
     readonly followsPerAgent: number
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
-    readonly largestBatch: number
+    readonly maxBatch: number
     readonly gatewayKeyTtl: Duration.Duration
     readonly gatewayKeyMaxTtl: Duration.Duration
     readonly gatewayKeysPerAgent: number

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
 import * as Jobs from "../../src/jobs/Jobs.ts"
-import { LogKeeper, mostPerPass } from "../../src/services/LogKeeper.ts"
+import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
 import { testServices } from "../support/services.ts"
 
 class Passes extends Context.Service<
@@ -49,7 +49,7 @@ layer(world)("Passes over the queue of the log", (it) => {
       const begun = yield* Clock.currentTimeMillis
       yield* Layer.build(Jobs.layer)
       yield* TestClock.adjust("999 millis")
-      takes.push(mostPerPass, mostPerPass, mostPerPass, mostPerPass, 100, 0)
+      takes.push(maxPerPass, maxPerPass, maxPerPass, maxPerPass, 100, 0)
       yield* TestClock.adjust("1 second")
       // By the hundred of the last one alone it would be a second.
       assert.deepStrictEqual(

@@ -4,7 +4,7 @@ import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../../src/layers/postgres/BackgroundClient.ts"
 import * as RequestBatcher from "../../src/layers/postgres/RequestBatcher.ts"
-import { many, one, orDefect, run, transaction } from "../../src/layers/postgres/query.ts"
+import { execute, findAll, findOne, orDie, transaction } from "../../src/layers/postgres/sql.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { times } from "../support/atOnce.ts"
 import { asOwner, database } from "../support/database.ts"
@@ -39,7 +39,9 @@ const prepared = Layer.effectDiscard(
 
 const counts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(Schema.Struct({ count: Schema.Int }))(sql`select count from counted order by id`)
+  const rows = yield* findAll(Schema.Struct({ count: Schema.Int }))(
+    sql`select count from counted order by id`
+  )
   return rows.map(({ count }) => count)
 })
 
@@ -53,7 +55,7 @@ const fresh = Effect.gen(function* () {
 const bump = (id: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* run(sql`update counted set count = count + 1 where id = ${id}`)
+    yield* execute(sql`update counted set count = count + 1 where id = ${id}`)
   })
 
 const isUnavailable = (exit: Exit.Exit<unknown, unknown>) =>
@@ -98,7 +100,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
       }).pipe(transaction(sql), Effect.forkChild)
       yield* Deferred.await(holding)
       // It waits first, so it is the one that finds the deadlock.
-      const statement = yield* meeting(run(sql`select in_turn(1, 2)`))
+      const statement = yield* meeting(execute(sql`select in_turn(1, 2)`))
       yield* Deferred.succeed(going, undefined)
       yield* Fiber.join(holder)
       yield* Fiber.join(statement)
@@ -109,10 +111,10 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
   it.effect.each(["40P01", "40001"])("%s is tried three times in all", (code) =>
     Effect.gen(function* () {
       const sql = yield* fresh
-      const tried = one(Schema.Struct({ conflict: Schema.Int }))
+      const tried = findOne(Schema.Struct({ conflict: Schema.Int }))
       assert.deepStrictEqual(yield* tried(sql`select conflict(${code}, 2)`), { conflict: 1 })
       yield* fresh
-      assert.isTrue(isUnavailable(yield* Effect.exit(orDefect(sql`select conflict(${code}, 3)`))))
+      assert.isTrue(isUnavailable(yield* Effect.exit(orDie(sql`select conflict(${code}, 3)`))))
       assert.deepStrictEqual(yield* sql`select last_value::int as tries from tries`, [{ tries: 3 }])
     })
   )
@@ -120,11 +122,11 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
   it.effect("within a transaction runs that again as a whole, also from a savepoint of it", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
-      const nested = transaction(sql)(Effect.andThen(bump(2), run(sql`select conflict('40P01', 2)`)))
+      const nested = transaction(sql)(Effect.andThen(bump(2), execute(sql`select conflict('40P01', 2)`)))
       yield* transaction(sql)(Effect.andThen(bump(1), nested))
       assert.deepStrictEqual(yield* counts, [1, 1])
       yield* fresh
-      const inVain = transaction(sql)(Effect.andThen(bump(1), run(sql`select conflict('40P01', 100)`)))
+      const inVain = transaction(sql)(Effect.andThen(bump(1), execute(sql`select conflict('40P01', 100)`)))
       assert.isTrue(isUnavailable(yield* Effect.exit(inVain)))
       assert.deepStrictEqual(yield* counts, [0, 0])
       assert.deepStrictEqual(yield* sql`select last_value::int as tries from tries`, [{ tries: 3 }])
@@ -135,7 +137,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
     Effect.gen(function* () {
       const sql = yield* fresh
       const { transaction: long } = yield* BackgroundClient
-      yield* long(Effect.andThen(bump(1), run(sql`select conflict('40P01', 2)`)))
+      yield* long(Effect.andThen(bump(1), execute(sql`select conflict('40P01', 2)`)))
       assert.deepStrictEqual(yield* counts, [1, 0])
     })
   )
@@ -147,7 +149,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
         maxSize: 10,
         run: (items: ReadonlyArray<number>, client) =>
           Effect.as(
-            run(client`select conflict('40P01', 2)`),
+            execute(client`select conflict('40P01', 2)`),
             items.map((item) => item * 2)
           )
       })
@@ -161,7 +163,7 @@ layer(prepared.pipe(Layer.provideMerge(database)))("A conflict", (it) => {
   it.effect("leaves other failures as they are: they are not tried again", () =>
     Effect.gen(function* () {
       const sql = yield* fresh
-      yield* Effect.exit(orDefect(sql`select conflict('23505', 100)`))
+      yield* Effect.exit(orDie(sql`select conflict('23505', 100)`))
       yield* Effect.exit(transaction(sql)(sql`select conflict('55P03', 100)`))
       assert.deepStrictEqual(yield* sql`select last_value::int as tries from tries`, [{ tries: 2 }])
     })

@@ -46,7 +46,7 @@ const plain = (handler: RequestListener) => listen(createHttpServer(handler), "1
 const secure = (handler: RequestListener) =>
   listen(createHttpsServer({ cert: certificate, key: certificateKey }, handler), "127.0.0.1")
 
-const limits = { mostBytes: 64 * 1024, mostMillis: 3000, ownMachine: false }
+const limits = { maxBytes: 64 * 1024, maxMillis: 3000, ownMachine: false }
 const own = { ...limits, ownMachine: true }
 
 /** A resolver that answers this, whatever it is asked. */
@@ -300,7 +300,7 @@ describe("Fetching a document", () => {
       Effect.gen(function* () {
         const { heard, port } = yield* plain(handler)
         const url = new URL(`http://127.0.0.1:${port}/jwks`)
-        yield* Effect.flip(fetchDocument(url, { ...own, mostMillis: 300 }))
+        yield* Effect.flip(fetchDocument(url, { ...own, maxMillis: 300 }))
         assert.strictEqual(heard(), 1)
       })
   )
@@ -310,8 +310,8 @@ describe("Fetching a document", () => {
       const { port } = yield* plain((_, response) => response.end("x".repeat(100)))
       const url = new URL(`http://localhost:${port}/jwks`)
       const loopback = resolving("127.0.0.1")
-      assert.strictEqual((yield* fetchDocument(url, { ...own, mostBytes: 100, ...loopback })).length, 100)
-      yield* Effect.flip(fetchDocument(url, { ...own, mostBytes: 99, ...loopback }))
+      assert.strictEqual((yield* fetchDocument(url, { ...own, maxBytes: 100, ...loopback })).length, 100)
+      yield* Effect.flip(fetchDocument(url, { ...own, maxBytes: 99, ...loopback }))
     })
   )
 

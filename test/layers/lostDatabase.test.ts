@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { orDefect, transaction } from "../../src/layers/postgres/query.ts"
+import { orDie, transaction } from "../../src/layers/postgres/sql.ts"
 import { StoreUnavailable } from "../../src/services/errors.ts"
 import { asOwner, freshDatabase } from "../support/database.ts"
 
@@ -35,7 +35,7 @@ describe("the store is unavailable", () => {
       const url = yield* freshDatabase
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const waiting = yield* Effect.forkChild(Effect.exit(orDefect(sql`select pg_sleep(4)`)))
+        const waiting = yield* Effect.forkChild(Effect.exit(orDie(sql`select pg_sleep(4)`)))
         yield* terminateSessions(url, 1)
         assertUnavailable(yield* Fiber.join(waiting))
       }).pipe(Effect.provide(Database.client(url)))
@@ -68,7 +68,7 @@ describe("the store is unavailable", () => {
         yield* asOwner(sql`alter database ${sql(name)} connection limit 0`)
         // With it goes the session that the pool had.
         yield* sql`select pg_terminate_backend(pg_backend_pid())`.pipe(Effect.ignore)
-        assertUnavailable(yield* Effect.exit(orDefect(sql`select 2`)))
+        assertUnavailable(yield* Effect.exit(orDie(sql`select 2`)))
       }).pipe(Effect.provide(Database.client(url)))
     })
   )

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { pagePaths } from "../../src/http/browser/paths.ts"
 import { logPaths } from "../../src/http/routes.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { many } from "../../src/layers/postgres/query.ts"
+import { findAll } from "../../src/layers/postgres/sql.ts"
 import { freshDatabase, ownersUrl } from "../support/database.ts"
 import { executions, nodesOf } from "../support/growth/explain.ts"
 import type { PlanNode } from "../support/growth/explain.ts"
@@ -23,13 +23,13 @@ import { routes } from "../support/routes.ts"
 const manyPages = 10
 
 /** Of any step of a plan, for twenty items and the one that tells whether there are more. */
-const mostRows = 400
+const maxRows = 400
 /** Of a request: an item is put together from several tables, each found by an index of a few levels. */
-const mostPages = 800
+const maxPages = 800
 
 const growingTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(Schema.Struct({ name: Schema.String }))(sql`
+  const rows = yield* findAll(Schema.Struct({ name: Schema.String }))(sql`
     select relname as name from pg_class
      where relkind = 'r' and relnamespace = 'public'::regnamespace and relpages >= ${manyPages}`)
   return rows.map(({ name }) => name)
@@ -69,7 +69,7 @@ const lookedAt = Effect.fnUntraced(function* (statement: Recorded) {
 })
 
 /** Its leaf's neighbours, and those of the last leaf: a tile each on every level. */
-const mostRowsOfProof = 2 * 256 * 3
+const maxRowsOfProof = 2 * 256 * 3
 const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
 
 /** Pages that show what no endpoint does. */
@@ -88,8 +88,8 @@ const adminLists = ["purchases", "audit"].map((name) => `/api/v1/admin/${name}`)
 const jobs = ["schedules"]
 
 /** Charts look up each point that they draw, or each of an agent's latest predictions, and no more of them. */
-const mostRowsOfChart = 1200
-const mostPagesOfChart = 5000
+const maxRowsOfChart = 1200
+const maxPagesOfChart = 5000
 const isChart = ({ route }: Read) =>
   route === `GET ${pagePaths.challenge}` || route === `GET ${pagePaths.agent}`
 
@@ -97,8 +97,8 @@ const isChart = ({ route }: Read) =>
 const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"
 
 const mostRowsOf = (read: Read): number => {
-  if (isChart(read)) return mostRowsOfChart
-  return isProof(read) ? mostRowsOfProof : mostRows
+  if (isChart(read)) return maxRowsOfChart
+  return isProof(read) ? maxRowsOfProof : maxRows
 }
 
 // Under the real clock: the seed is of now.
@@ -149,7 +149,7 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
           titleOf(read)
         )
         const pages = statements.reduce((sum, statement) => sum + statement.pages, 0)
-        assert.isAtMost(pages, isChart(read) ? mostPagesOfChart : mostPages, titleOf(read))
+        assert.isAtMost(pages, isChart(read) ? maxPagesOfChart : maxPages, titleOf(read))
         if (isCounted(read)) continue
         assert.isAtMost(Math.max(...statements.map(({ rows }) => rows)), mostRowsOf(read), titleOf(read))
       }
@@ -182,8 +182,8 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         params: ["0.5", 20]
       })
       assert.deepStrictEqual(scanned, ["predictions"])
-      assert.isAbove(rows, mostRows)
-      assert.isAbove(pages, mostPages / 2)
+      assert.isAbove(rows, maxRows)
+      assert.isAbove(pages, maxPages / 2)
     })
   )
 })

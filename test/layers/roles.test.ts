@@ -3,7 +3,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { many } from "../../src/layers/postgres/query.ts"
+import { findAll } from "../../src/layers/postgres/sql.ts"
 import { privileges } from "../../src/layers/postgres/schema/privileges.ts"
 import {
   asOwner,
@@ -21,7 +21,7 @@ const Names = Schema.Struct({ name: Schema.String })
 /** What nobody may change: its own trigger refuses it. */
 const records = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(Names)(sql`
+  const rows = yield* findAll(Names)(sql`
     select distinct c.relname::text as name
       from pg_trigger t
       join pg_class c on c.oid = t.tgrelid
@@ -41,7 +41,7 @@ layer(database)("The role that runs", (it) => {
   it.effect("has a line for every table, view and sequence that is not an identity's own", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const rows = yield* many(Names)(sql`
+      const rows = yield* findAll(Names)(sql`
         select relname::text as name from pg_class
          where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
            and relname <> 'transfers_seq_seq'
@@ -98,7 +98,7 @@ layer(database)("The role that runs", (it) => {
           assert.match(yield* refusal(statement), denied, statement)
         }
       }
-      const granted = yield* many(Schema.Struct({ name: Schema.String, what: Schema.String }))(sql`
+      const granted = yield* findAll(Schema.Struct({ name: Schema.String, what: Schema.String }))(sql`
         select t.name, p.what
           from unnest(${[...tables]}::text[]) as t (name)
          cross join unnest(array['update', 'delete', 'truncate', 'references', 'trigger', 'maintain']) as p (what)

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Console, DateTime, Effect, FileSystem, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { many } from "../../src/layers/postgres/query.ts"
+import { findAll } from "../../src/layers/postgres/sql.ts"
 import { askForToken, onboard } from "../support/agents.ts"
 import { emptyDatabase, freshDatabase, runnersUrl } from "../support/database.ts"
 import {
@@ -377,7 +377,7 @@ describe("two replicas on one database", () => {
       )
       const counts = yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        return yield* many(Settled)(sql`
+        return yield* findAll(Settled)(sql`
           select (select count(*)::int from settlements s where s.challenge_id = c.id) as settlements,
                  (select count(*)::int from prediction_scores s where s.challenge_id = c.id) as scores
             from challenges c where c.id = any(${[...alone, contested]}::uuid[])`)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { decideStakes, mostInBin } from "../../src/scoring/staking.ts"
+import { decideStakes, maxInBin } from "../../src/scoring/staking.ts"
 import type { AskedStake } from "../../src/scoring/staking.ts"
 
 const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
@@ -46,7 +46,7 @@ describe("the rules of a pool", () => {
   })
 
   it("first agent into an empty bin is always allowed", () => {
-    assert.isUndefined(mostInBin(0n, 0n))
+    assert.isUndefined(maxInBin(0n, 0n))
     assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
   })
 
@@ -56,10 +56,10 @@ describe("the rules of a pool", () => {
   })
 
   it("the agents of one owner count as one", () => {
-    assert.strictEqual(mostInBin(500n, 100n), 300n)
-    assert.strictEqual(mostInBin(500n, 250n), 0n)
+    assert.strictEqual(maxInBin(500n, 100n), 300n)
+    assert.strictEqual(maxInBin(500n, 250n), 0n)
     // An owner alone in a bin lifts nothing by a second agent.
-    assert.strictEqual(mostInBin(500n, 500n), 0n)
+    assert.strictEqual(maxInBin(500n, 500n), 0n)
     assert.deepStrictEqual(
       outcomes([
         asked({ agent: "ada", amount: 100n }),

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { cursorsOf } from "../../src/layers/Cursors.ts"
-import { many, one } from "../../src/layers/postgres/query.ts"
+import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewChallenge, NewPrediction } from "../../src/services/Challenges.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
@@ -198,12 +198,12 @@ export const answer = Effect.fnUntraced(function* (
 export const rowsOf = <Row>(
   row: Schema.ConstraintDecoder<Row>,
   statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>
-) => Effect.flatMap(SqlClient.SqlClient, (sql) => many(row)(statement(sql)))
+) => Effect.flatMap(SqlClient.SqlClient, (sql) => findAll(row)(statement(sql)))
 
 /** The number that a statement selects as `count`. */
 export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    one(Schema.Struct({ count: Schema.Int }))(statement(sql))
+    findOne(Schema.Struct({ count: Schema.Int }))(statement(sql))
   ).pipe(Effect.map((row) => row.count))
 
 /** Follows `next_cursor` to the end. */

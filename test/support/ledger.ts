@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { makeTransfers, TransferDiffers, treasury } from "../../src/layers/postgres/credits/transfers.ts"
 import type { Transfer } from "../../src/layers/postgres/credits/transfers.ts"
-import { column, many, one } from "../../src/layers/postgres/query.ts"
+import { arrayParam, findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { claimedAgents } from "./builders.ts"
@@ -35,7 +35,7 @@ export const askedFor = Effect.fnUntraced(function* (
     select overlay(gen_random_uuid()::text placing '00000000-0000' from 1)::uuid, ${DateTime.toDateUtc(now)}, case kind when 'agent' then 'grantAgent' else 'grantOwner' end,
            '/api/v1/admin/' || kind || 's/' || id || '/credits', 'a test', ${body}::text
       from (select split_part(account, ':', 1) as kind, split_part(account, ':', 2) as id
-              from unnest(${column("text", accounts)}) as account) a`
+              from unnest(${arrayParam("text", accounts)}) as account) a`
 })
 
 /** From the treasury, as an administrator gives it, so much to each; under the same key once. */
@@ -95,7 +95,7 @@ export const fundedAccounts = Effect.fnUntraced(function* (count: number, amount
 
 export const stateOf = Effect.fnUntraced(function* (account: string) {
   const sql = yield* SqlClient.SqlClient
-  return yield* one(Schema.Struct({ posted: Schema.BigInt, held: Schema.BigInt }))(
+  return yield* findOne(Schema.Struct({ posted: Schema.BigInt, held: Schema.BigInt }))(
     sql`select posted, held from accounts where id = ${account}`
   )
 })
@@ -106,7 +106,7 @@ export const stateOf = Effect.fnUntraced(function* (account: string) {
  */
 export const creditFindings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const found = yield* many(Schema.Struct({ finding: Schema.String }))(sql`
+  const found = yield* findAll(Schema.Struct({ finding: Schema.String }))(sql`
     select 'all balances together: ' || sum(posted) as finding from accounts having sum(posted) <> 0
     union all
     select id || ' has ' || posted || ' and holds ' || held from accounts

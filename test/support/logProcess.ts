@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber, FileSystem, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { parseCheckpointText } from "../../src/layers/note.ts"
-import { one } from "../../src/layers/postgres/query.ts"
+import { findOne } from "../../src/layers/postgres/sql.ts"
 import { asOwner } from "./database.ts"
 import { checkpoints, logState } from "./logbook.ts"
 import { replicaEnvironment, startAuspex, until } from "./process.ts"
@@ -35,7 +35,7 @@ export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
   struck: Effect.Effect<A, E, R>
 ) {
   const sql = yield* SqlClient.SqlClient
-  const isHeldUp = one(Waiting)(sql`
+  const isHeldUp = findOne(Waiting)(sql`
     select exists (select 1 from pg_locks l join pg_stat_activity a on a.pid = l.pid
                     where l.relation = ${table}::regclass and not l.granted and a.datname = current_database())
            as waiting`)

@@ -7,7 +7,7 @@ import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
 import * as BackgroundClient from "../../src/layers/postgres/BackgroundClient.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
-import { many, one } from "../../src/layers/postgres/query.ts"
+import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { asOwner, realTime } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
@@ -28,7 +28,7 @@ const entryJson = Schema.decodeUnknownSync(
 /** All entries in their order, with the members of their JSON. */
 export const entries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(StoredEntry)(sql`
+  const rows = yield* findAll(StoredEntry)(sql`
     select index::float8 as index, type, challenge_id::text, entry
       from log_recorded(0, 9007199254740991) order by index`)
   return rows.map((row) => ({ ...row, json: entryJson(Buffer.from(row.entry).toString()) }))
@@ -43,7 +43,7 @@ const State = Schema.Struct({
 
 export const logState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* one(State)(sql`
+  return yield* findOne(State)(sql`
     select size::float8 as size, root, fault, (select count(*)::int from log_waiting) as pending from log_state`)
 })
 
@@ -57,7 +57,7 @@ const Checkpoint = Schema.Struct({
 /** All that are kept, the oldest first. */
 export const checkpoints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* many(Checkpoint)(sql`
+  return yield* findAll(Checkpoint)(sql`
     select size::float8 as size, root, note, signed_at from log_checkpoints order by size`)
 })
 
@@ -80,7 +80,7 @@ export const oneTree = Effect.gen(function* () {
   const state = yield* logState
   assert.strictEqual(state.size, all.length)
   assert.strictEqual(hex(state.root), hex(rootOf(leaves)))
-  const nodes = yield* many(Node)(sql`
+  const nodes = yield* findAll(Node)(sql`
     select level, n::float8 as n, hash from log_nodes order by level, n`)
   const expected = [1, 2].flatMap((level) =>
     Array.from({ length: Math.floor(all.length / 256 ** level) }, (_, n) => ({
@@ -93,7 +93,7 @@ export const oneTree = Effect.gen(function* () {
     nodes.map(({ level, n, hash }) => ({ level, n, hash: hex(hash) })),
     expected
   )
-  const keys = yield* many(Schema.Struct({ verifier_key: Schema.String }))(sql`
+  const keys = yield* findAll(Schema.Struct({ verifier_key: Schema.String }))(sql`
     select verifier_key from log_keys order by number`)
   const verifiers = keys.map(({ verifier_key }) => Option.getOrThrow(parseVerifierKey(verifier_key)))
   for (const { note, root, size } of yield* checkpoints) {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { poolAccount } from "../../src/layers/postgres/credits/poolTransfers.ts"
-import { column } from "../../src/layers/postgres/query.ts"
+import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { AgentId, OperatorId } from "../../src/services/identifiers.ts"
 import type { Plan } from "../../src/services/Owners.ts"
 import { credits, give, record } from "./ledger.ts"
@@ -22,7 +22,7 @@ export const ownersOn = Effect.fnUntraced(function* (plans: ReadonlyArray<Plan>)
   const ids = plans.map(() => OperatorId.make(randomUUID()))
   yield* sql`
     insert into operators (id, created_at, plan)
-    select o.id, ${now}, o.plan from unnest(${column("uuid", ids)}, ${column("text", plans)}) as o (id, plan)`
+    select o.id, ${now}, o.plan from unnest(${arrayParam("uuid", ids)}, ${arrayParam("text", plans)}) as o (id, plan)`
   return ids
 })
 
@@ -39,7 +39,7 @@ export const agentsOf = Effect.fnUntraced(function* (owners: ReadonlyArray<strin
     select a.id, 'agent', 'trader', '{en}', 'general', 'self_hosted', 'standard', 'public', '{finance}',
            'client_credentials', '{prediction:submit,llm:keys}', sha256(convert_to(a.id::text, 'UTF8')), ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
            case when a.owner_id is not null then ${now}::timestamptz end, a.owner_id
-      from unnest(${column("uuid", ids)}, ${column("uuid", owners)}) as a (id, owner_id)`
+      from unnest(${arrayParam("uuid", ids)}, ${arrayParam("uuid", owners)}) as a (id, owner_id)`
   return ids
 })
 
@@ -75,13 +75,13 @@ export const forecastsOn = Effect.fnUntraced(function* (
                || '"reasoning_sha256":null,"received_at":"' || ${DateTime.formatIso(now)}::text
                || '","revision":0,"values":{"predicted_std":' || f.std || ',"predicted_value":' || f.value || '}}',
                'UTF8') as body
-        from unnest(${column(
+        from unnest(${arrayParam(
           "uuid",
           forecasts.map(({ agentId }) => agentId)
-        )}, ${column(
+        )}, ${arrayParam(
           "text",
           forecasts.map(({ value }) => String(value))
-        )}, ${column(
+        )}, ${arrayParam(
           "text",
           forecasts.map(({ std }) => String(std))
         )}) as f (agent_id, value, std)
@@ -125,13 +125,13 @@ export const stakeOn = Effect.fnUntraced(function* (
                s.place + (select count(*) from stakes where challenge_id = c.id), a.owner_id,
                coalesce(c.bin_edges[s.bin], c.bin_edges[1] - 1), s.bin, s.amount,
                least(${DateTime.toDateUtc(now)}::timestamptz, c.deadline - interval '1 ms'), c.deadline
-          from unnest(${column(
+          from unnest(${arrayParam(
             "uuid",
             stakes.map(({ agentId }) => agentId)
-          )}, ${column(
+          )}, ${arrayParam(
             "int4",
             stakes.map(({ bin }) => bin)
-          )}, ${column(
+          )}, ${arrayParam(
             "int8",
             stakes.map(({ amount }) => amount)
           )}) with ordinality as s (agent_id, bin, amount, place)
@@ -141,10 +141,10 @@ export const stakeOn = Effect.fnUntraced(function* (
       yield* sql`
         insert into pool_bins as b (challenge_id, bin, staked, stakers)
         select ${challenge.id}::uuid, bin, sum(amount), count(*)
-          from unnest(${column(
+          from unnest(${arrayParam(
             "int4",
             stakes.map(({ bin }) => bin)
-          )}, ${column(
+          )}, ${arrayParam(
             "int8",
             stakes.map(({ amount }) => amount)
           )}) as s (bin, amount)

@@ -46,7 +46,7 @@ const candlesFrom = (start: DateTime.Utc, hours: number, base: number) =>
     }
   })
 
-export const longestSummary =
+export const maxSummary =
   `${"The committee met for two days. ".repeat(300)}\n\n${"unbreakable".repeat(35)}`.slice(0, 10_000)
 
 export const hostileNames = {
@@ -116,7 +116,7 @@ export const publicWorld = Effect.gen(function* () {
     {
       event_id: EventId.make("opec"),
       title: "OPEC+ agrees to extend its production cuts",
-      summary: longestSummary,
+      summary: maxSummary,
       url: "https://example.org/opec",
       source: "Example Wire",
       spaces: ["finance", "policy"],

@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, one } from "../../src/layers/postgres/query.ts"
+import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { asOwner } from "./database.ts"
 
 const Column = Schema.Struct({ table: Schema.String, column: Schema.String, type: Schema.String })
@@ -16,7 +16,7 @@ const Names = Schema.Struct({ table: Schema.String, name: Schema.String })
 const asTheirOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const { owns } = yield* one(Schema.Struct({ owns: Schema.Boolean }))(
+    const { owns } = yield* findOne(Schema.Struct({ owns: Schema.Boolean }))(
       sql`select relowner = current_user::regrole as owns from pg_class where oid = 'agents'::regclass`
     )
     return yield* owns ? work : asOwner(work)
@@ -25,7 +25,7 @@ const asTheirOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
 /** No constraint but keys guards these tables any more; what they hold now is what `restored` brings back. */
 export const unconstrained = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
-  const constraints = yield* many(Names)(sql`
+  const constraints = yield* findAll(Names)(sql`
     select conrelid::regclass::text as table, conname as name from pg_constraint
      where (conrelid::regclass::text in ${sql.in(tables)} and contype in ('c', 'f', 'x'))
         or (confrelid::regclass::text in ${sql.in(tables)} and contype = 'f')`)
@@ -52,7 +52,7 @@ export const withoutTriggers = <A, E, R>(tables: ReadonlyArray<string>, change: 
 /** Every column of these tables. */
 export const columnsOf = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
-  return yield* many(Column)(sql`
+  return yield* findAll(Column)(sql`
     select c.table_name::text as table, c.column_name::text as column, c.udt_name::text as type
       from information_schema.columns c
      where c.table_schema = 'public' and c.table_name in ${sql.in(tables)}
@@ -96,7 +96,7 @@ const Row = Schema.Struct({ row: Schema.Record(Schema.String, Schema.Unknown) })
 /** Changes a column of the first row that meets the condition; answers the row as it was. */
 export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Column, where: string) {
   const sql = yield* SqlClient.SqlClient
-  const { row } = yield* one(Row)(sql`
+  const { row } = yield* findOne(Row)(sql`
     with one as (
       select ctid, to_jsonb(t) as row from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1
     )
@@ -132,7 +132,7 @@ export const addAnother = Effect.fnUntraced(function* (
 export const restored = Effect.fnUntraced(function* (table: string) {
   const sql = yield* SqlClient.SqlClient
   // Generated columns are made again.
-  const { columns } = yield* one(Schema.Struct({ columns: Schema.String }))(sql`
+  const { columns } = yield* findOne(Schema.Struct({ columns: Schema.String }))(sql`
     select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
      where table_schema = 'public' and table_name = ${table} and is_generated = 'NEVER'`)
   yield* sql`delete from ${sql(table)}`

@@ -2,7 +2,7 @@
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as CreditsOnPostgres from "../../src/layers/postgres/Credits.ts"
-import { one } from "../../src/layers/postgres/query.ts"
+import { findOne } from "../../src/layers/postgres/sql.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { provisionalAgent } from "./builders.ts"
@@ -37,7 +37,7 @@ export const ownerOf = Effect.fnUntraced(function* (agents: number, amount: numb
 /** Gives the owner of an agent so many credits. */
 export const fundOwnerOf = Effect.fnUntraced(function* (agentId: string, amount: number) {
   const sql = yield* SqlClient.SqlClient
-  const { owner } = yield* one(Schema.Struct({ owner: Schema.String }))(
+  const { owner } = yield* findOne(Schema.Struct({ owner: Schema.String }))(
     sql`select owner_id::text as owner from agents where id = ${agentId}::uuid`
   )
   yield* fund(`owner:${owner}`, amount)

@@ -22,7 +22,7 @@ import { GatewayKeysAtRotation, SecretRotation, SelfProfile } from "../../servic
 import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
-import { LargestBody } from "../middleware/annotations.ts"
+import { MaxBody } from "../middleware/annotations.ts"
 import { AdminAuthentication, AdminIdempotentRequest, RequestBody } from "../middleware/definitions.ts"
 import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 
@@ -231,7 +231,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "Every hash, every signed checkpoint, and every recorded thing beside its entry, in one snapshot. With a difference the log is not signed any more, until an audit finds none. While it runs, spaces come before the JSON."
       )
   )
-  .annotateEndpoints(LargestBody, ByteSize.mebibytes(10))
+  .annotateEndpoints(MaxBody, ByteSize.mebibytes(10))
   .middleware(RequestBody)
   .middleware(AdminAuthentication)
   .prefix("/api/v1")

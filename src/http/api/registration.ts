@@ -24,7 +24,7 @@ import {
   BadBodiesCountTowards,
   BodyTypes,
   CountsTowards,
-  LargestBody,
+  MaxBody,
   smallBody
 } from "../middleware/annotations.ts"
 import { AddressLimit, RequestBody } from "../middleware/definitions.ts"
@@ -34,7 +34,7 @@ import { ClaimLinkRequest, id, TokenRequest } from "./tokenRequests.ts"
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
 /** Its fields hold at most 26,000 characters, which JSON may write as six bytes each (\u4e00). */
-const largestAnswer = ByteSize.kibibytes(160)
+const maxAnswer = ByteSize.kibibytes(160)
 
 export class RegistrationApi extends HttpApiGroup.make("registration")
   .add(
@@ -44,7 +44,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       error: InvalidRequest
     })
       .annotate(CountsTowards, { limit: "registrations", of: "address" })
-      .annotate(LargestBody, smallBody)
+      .annotate(MaxBody, smallBody)
       .annotate(OpenApi.Summary, "Register an agent"),
     HttpApiEndpoint.post("submitChallenge", "/agent/challenge/:challenge_id/submit", {
       params: { challenge_id: Schema.String },
@@ -52,14 +52,14 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       success: HttpApiSchema.WithHeaders(SubmissionOutcome, noStore),
       error: [NotFound, ChallengeLocked, ChallengeAlreadyPassed]
     })
-      .annotate(LargestBody, largestAnswer)
+      .annotate(MaxBody, maxAnswer)
       .annotate(OpenApi.Summary, "Answer the registration challenge"),
     HttpApiEndpoint.post("resendSecret", "/agent/registry/resend-secret", {
       payload: Schema.Struct({ agent_id: id, challenge_id: id }),
       success: HttpApiSchema.WithHeaders(RotatedSecret, noStore),
       error: [NotFound, SecretAlreadyUsed]
     })
-      .annotate(LargestBody, smallBody)
+      .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(OpenApi.Summary, "Rotate a lost client_secret, before the first token was issued"),
     HttpApiEndpoint.post("refreshClaimLink", "/agent/registry/claim-link/refresh", {
@@ -68,7 +68,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       error: [InvalidRequest, InvalidClient, NotClaimableYet, AlreadyClaimed, TooManyRequestsResponse]
     })
       .annotate(CountsTowards, null)
-      .annotate(LargestBody, smallBody)
+      .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
@@ -85,7 +85,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       ]
     })
       .annotate(CountsTowards, null)
-      .annotate(LargestBody, smallBody)
+      .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(BodyTypes, ["application/json", "application/x-www-form-urlencoded"])
       .annotate(OpenApi.Summary, "Issue an access token")

@@ -117,9 +117,9 @@ export const chosen = Effect.fnUntraced(function* <Value extends string>(
   return found ?? (yield* InvalidRequest.of(name, `Expected one of ${values.literals.join(", ")}`))
 })
 
-const longestName = 20
+const maxName = 20
 
-const readName = Schema.decodeEffect(text({ minimum: 1, maximum: longestName }))
+const readName = Schema.decodeEffect(text({ minimum: 1, maximum: maxName }))
 
 /** What a list is filtered by, of names that are not known beforehand; nothing when it is left out. */
 export const named = Effect.fnUntraced(function* (name: string) {
@@ -127,7 +127,7 @@ export const named = Effect.fnUntraced(function* (name: string) {
   if (value === undefined || value === "") return undefined
   return yield* readName(value).pipe(
     Effect.catchTag("SchemaError", () =>
-      InvalidRequest.of(name, `Expected text of at most ${longestName} characters`)
+      InvalidRequest.of(name, `Expected text of at most ${maxName} characters`)
     )
   )
 })

@@ -8,7 +8,7 @@ import { Limits } from "../../services/Limits.ts"
 import { Payments } from "../../services/Payments.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
-import { LargestBody } from "../middleware/annotations.ts"
+import { MaxBody } from "../middleware/annotations.ts"
 import { bodyText } from "../middleware/requestBody.ts"
 import { webhookPath } from "../routes.ts"
 
@@ -35,7 +35,7 @@ export const layer = HttpRouter.use(
         const request = yield* HttpServerRequest.HttpServerRequest
         const { address } = yield* countedRequest
         yield* limits.take("reads", address)
-        const body = yield* bodyText(request, ["application/json"], yield* LargestBody)
+        const body = yield* bodyText(request, ["application/json"], yield* MaxBody)
         yield* payments.receive({ body, signature: request.headers["stripe-signature"] })
         return HttpServerResponse.jsonUnsafe({ received: true })
       }).pipe(

@@ -35,7 +35,7 @@ export const BadBodiesCountTowards = Context.Reference<LimitName | null>(
 export const smallBody = ByteSize.kibibytes(16)
 
 /** The largest body an endpoint takes. */
-export const LargestBody = Context.Reference<ByteSize.ByteSize>("auspex/http/LargestBody", {
+export const MaxBody = Context.Reference<ByteSize.ByteSize>("auspex/http/MaxBody", {
   defaultValue: () => ByteSize.kibibytes(256)
 })
 

@@ -7,7 +7,7 @@ import { CurrentRequest } from "../CurrentRequest.ts"
 import { PublicCache } from "../httpCaching.ts"
 import { redactSecrets } from "../redaction.ts"
 import { errorStatus } from "../errorStatus.ts"
-import { LargestBody } from "./annotations.ts"
+import { MaxBody } from "./annotations.ts"
 
 /** The status of a failure; none where the work was broken off, for how far it came nobody knows. */
 const statusOf = (cause: Cause.Cause<unknown>): Option.Option<number> => {
@@ -29,7 +29,7 @@ export const audited = Effect.fnUntraced(function* <E, R>(
   const { requestId } = yield* CurrentRequest
   // What cannot be read has no body to record.
   const body = yield* request.text.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, Context.get(endpoint.annotations, LargestBody)),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, Context.get(endpoint.annotations, MaxBody)),
     Effect.orElseSucceed(() => "")
   )
 

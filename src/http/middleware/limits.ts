@@ -5,7 +5,7 @@ import { Limits } from "../../services/Limits.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
-import { BadBodiesCountTowards, CountsTowards, DecidedByBody, LargestBody } from "./annotations.ts"
+import { BadBodiesCountTowards, CountsTowards, DecidedByBody, MaxBody } from "./annotations.ts"
 import { AddressLimit, AgentLimit, CurrentAgent } from "./definitions.ts"
 
 /** Malformed or with wrong fields, too large, of another type. */
@@ -47,7 +47,7 @@ export const byAgent = Layer.effect(
         const { agentId, scopes } = yield* CurrentAgent
         const decide = Context.get(endpoint.annotations, DecidedByBody)
         if (decide !== undefined) {
-          const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, LargestBody)))
+          const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
           if (allows(scopes, scope)) {
             yield* countedRequest
             yield* limits.take(limit, agentId)

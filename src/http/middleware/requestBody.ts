@@ -4,15 +4,15 @@ import { HttpApiError } from "effect/http-api"
 import { InvalidRequest } from "../../services/errors.ts"
 import type { FieldProblem } from "../../services/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
-import { BodyTypes, LargestBody } from "./annotations.ts"
+import { BodyTypes, MaxBody } from "./annotations.ts"
 import { RequestBody } from "./definitions.ts"
 import { jsonFault } from "../../services/strictJson.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-const longestMessage = 300
-const longestPath = 200
+const maxMessage = 300
+const maxPath = 200
 /** More of them would help nobody, and make of a small request a large answer. */
-const mostProblems = 100
+const maxProblems = 100
 
 const whole = (message: string) => new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
 
@@ -70,7 +70,7 @@ const checkBody = Effect.fnUntraced(function* (
   if (fault !== undefined) {
     return yield* fault.path === ""
       ? whole(fault.message)
-      : InvalidRequest.of(fault.path.slice(0, longestPath), fault.message)
+      : InvalidRequest.of(fault.path.slice(0, maxPath), fault.message)
   }
 })
 
@@ -82,10 +82,10 @@ const plainly = (message: string) => message.replace(/ \| null(?= \| null)/gu, "
 /** What a schema says of each field that is wrong. */
 export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
   formatIssues(issue)
-    .issues.slice(0, mostProblems)
+    .issues.slice(0, maxProblems)
     .map((each) => ({
       path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-      message: plainly(each.message).slice(0, longestMessage)
+      message: plainly(each.message).slice(0, maxMessage)
     }))
 
 /** Every field that is wrong, in one answer, up to a hundred of them. */
@@ -107,7 +107,7 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
       yield* checkBody(
         request,
         Context.get(endpoint.annotations, BodyTypes),
-        Context.get(endpoint.annotations, LargestBody)
+        Context.get(endpoint.annotations, MaxBody)
       )
     }
     return yield* httpEffect.pipe(

@@ -12,7 +12,7 @@ import type { Frame, Page } from "./layout.ts"
 import { standingsTable } from "./standings.ts"
 
 /** Agents that the first page shows. */
-export const mostAhead = 6
+export const maxAhead = 6
 
 export const home = (
   frame: Frame,

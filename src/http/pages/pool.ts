@@ -47,7 +47,7 @@ const marks = (index: number, { bin, pool }: Results) =>
   ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", "Won the pool") : null}`
 
 /** A page stays legible with so many rows; more are a click away. */
-const mostAtOnce = 15
+const maxAtOnce = 15
 
 /** Its number stands beside it; where the value came, the bar has a border as well. */
 const shareBar = (share: number, isWhereItCame: boolean) =>
@@ -62,7 +62,7 @@ const shareBar = (share: number, isWhereItCame: boolean) =>
   </svg>`
 
 const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
-  html`<details open=${odds.bins.length <= mostAtOnce}>
+  html`<details open=${odds.bins.length <= maxAtOnce}>
     <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
     <table class="board unranked" role="table">
       <thead role="rowgroup">

@@ -44,15 +44,15 @@ export interface RunningPostgres {
 }
 
 /** The lock's limit (512 in SQLite; PostgreSQL's own is 1024), less what we append. */
-const longestPath = 480
+const maxPath = 480
 
 const makeDataDir = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
-  if (/[\0\r\n]/.test(path) || Buffer.byteLength(path) > longestPath) {
+  if (/[\0\r\n]/.test(path) || Buffer.byteLength(path) > maxPath) {
     return yield* new EmbeddedPostgresError({
       message:
         `PostgreSQL cannot use the data directory ${JSON.stringify(path)}: ` +
-        `its path may have ${longestPath} bytes and no line breaks.`
+        `its path may have ${maxPath} bytes and no line breaks.`
     })
   }
   if (!(yield* fs.exists(path))) {

@@ -8,7 +8,7 @@ import * as Postmaster from "./Postmaster.ts"
 
 /** The first restart is immediate; a server that keeps dying is given ever more time, up to the longest pause. */
 const firstPause = Duration.millis(100)
-const longestPause = Duration.seconds(10)
+const maxPause = Duration.seconds(10)
 
 /** One that has run this long was well, so its death counts as the first. */
 const healthyAfter = Duration.seconds(30)
@@ -67,7 +67,7 @@ export const supervise = Effect.fn("Supervisor.supervise")(function* (
       const lived = Duration.millis((yield* Clock.currentTimeMillis) - startedAt)
       pause = Duration.isGreaterThan(lived, healthyAfter)
         ? firstPause
-        : Duration.min(Duration.times(pause, 2), longestPause)
+        : Duration.min(Duration.times(pause, 2), maxPause)
     }
   })
 

@@ -6,9 +6,9 @@ import { eventUrlFault } from "../../services/Events.ts"
 import { plainText } from "./plainText.ts"
 
 /** A feed that holds more has its newest ones first. */
-const mostItems = 200
-const longestTitle = 500
-const longestSummary = 2000
+const maxItems = 200
+const maxTitle = 500
+const maxSummary = 2000
 
 export interface FeedItem {
   readonly title: string
@@ -99,10 +99,10 @@ export const feedItems = (
 ): ReadonlyArray<FeedItem> | undefined => {
   const seen = new Set<string>()
   return entriesOf(document)
-    ?.slice(0, mostItems)
+    ?.slice(0, maxItems)
     .flatMap(({ date, guid, link, text, title }) => {
-      const summary = plainText(text ?? "", longestSummary)
-      const shown = plainText(title ?? "", longestTitle) || plainText(summary, 120)
+      const summary = plainText(text ?? "", maxSummary)
+      const shown = plainText(title ?? "", maxTitle) || plainText(summary, 120)
       const url = webAddress(link, feedUrl)
       const keys = [
         ...(guid === undefined ? [] : [keyOf("guid", feedUrl, guid)]),

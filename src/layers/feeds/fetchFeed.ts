@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
 import { feedUrlFault } from "./feedList.ts"
 
-const limits = { mostBytes: 2 * 1024 * 1024, mostMillis: 10_000 }
-const mostRedirects = 3
+const limits = { maxBytes: 2 * 1024 * 1024, maxMillis: 10_000 }
+const maxRedirects = 3
 const redirects = [301, 302, 303, 307, 308]
-const longestValidator = 500
+const maxValidator = 500
 
 /** What a feed answered with last time, for it to compare. */
 export interface Validators {
@@ -19,7 +19,7 @@ export type FeedAnswer =
   | ({ readonly changed: true; readonly document: string } & Validators)
 
 const validator = (value: string | undefined): string | null =>
-  value === undefined || value.length > longestValidator ? null : value
+  value === undefined || value.length > maxValidator ? null : value
 
 export const fetchFeed = Effect.fnUntraced(function* (
   from: string,
@@ -32,7 +32,7 @@ export const fetchFeed = Effect.fnUntraced(function* (
     ...(last_modified !== null && { "if-modified-since": last_modified })
   }
   let url = from
-  for (let hops = 0; hops <= mostRedirects; hops++) {
+  for (let hops = 0; hops <= maxRedirects; hops++) {
     const fault = feedUrlFault(url, { ownMachine })
     if (fault !== undefined) return yield* new FetchFailed({ reason: `${url.slice(0, 200)}: ${fault}` })
     const {
@@ -64,7 +64,7 @@ export const fetchFeed = Effect.fnUntraced(function* (
     }
     url = new URL(target, url).href
   }
-  return yield* new FetchFailed({ reason: `it redirects more than ${mostRedirects} times` })
+  return yield* new FetchFailed({ reason: `it redirects more than ${maxRedirects} times` })
 })
 
 /** By its header, else by its XML declaration (XML 1.0, 4.3.3), if we know it; else UTF-8. */

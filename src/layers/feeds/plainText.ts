@@ -21,7 +21,7 @@ const inline: ReadonlySet<string> = new Set(
   )
 )
 /** Of longer markup only the beginning is shown anyway. */
-const mostMarkup = 100_000
+const maxMarkup = 100_000
 
 const named: Readonly<Record<string, string>> = {
   amp: "&",
@@ -92,7 +92,7 @@ const refused = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/g
 
 /** One line of at most so many characters, without markup and without what no text of ours may hold. */
 export const plainText = (markup: string, longest: number): string => {
-  const line = decoded(withoutTags(markup.slice(0, mostMarkup)))
+  const line = decoded(withoutTags(markup.slice(0, maxMarkup)))
     .replaceAll(/\s+/gu, " ")
     .replaceAll(refused, "")
     .trim()

@@ -19,14 +19,14 @@ const keptWithoutNews = minutes(24 * 60)
 /** Nobody makes us ask one place more often than this, whatever they send. */
 const cooldown = minutes(1)
 /** Fetches at once, so that hosts that hang keep few others waiting. Of a provider's many hosts each may have one address. */
-const mostAtOnce = 64
-const mostOfHost = 2
-const mostOfAddress = 8
-const mostRemembered = 1000
+const maxAtOnce = 64
+const maxOfHost = 2
+const maxOfAddress = 8
+const maxRemembered = 1000
 /** What a caller waits for a fetch, those in front of it included. */
 const patience = Duration.seconds(5)
 
-const fetchLimits = { mostBytes: 64 * 1024, mostMillis: 3000 }
+const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 
 type Keys = ReadonlyMap<string, AssertionKey>
 
@@ -83,9 +83,9 @@ export const make = Effect.fnUntraced(function* (
   const { ownMachineKeySets: ownMachine } = yield* Settings
   const source = given ?? realSource(ownMachine)
   const scope = yield* Effect.scope
-  const turns = yield* Semaphore.make(mostAtOnce)
-  const hostTurns = turnsOf(mostOfHost)
-  const addressTurns = turnsOf(mostOfAddress)
+  const turns = yield* Semaphore.make(maxAtOnce)
+  const hostTurns = turnsOf(maxOfHost)
+  const addressTurns = turnsOf(maxOfAddress)
   const memory = new Map<string, Remembered>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
@@ -94,7 +94,7 @@ export const make = Effect.fnUntraced(function* (
     memory.delete(url)
     memory.set(url, what)
     const [oldest] = memory.keys()
-    if (memory.size > mostRemembered && oldest !== undefined) memory.delete(oldest)
+    if (memory.size > maxRemembered && oldest !== undefined) memory.delete(oldest)
   }
 
   const load = Effect.fnUntraced(function* (url: string) {

@@ -12,7 +12,7 @@ const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 /** How far clocks may be apart, in seconds. */
 export const clockSkew = 30
 /** Seconds from `iat` to `exp`, at most. */
-const longestLife = 60
+const maxLife = 60
 
 /** Case does not matter, nor "application/" before it (RFC 7515 4.1.9); the second is of rfc7523bis. */
 const ownTypes: ReadonlySet<string> = new Set(["jwt", "client-authentication+jwt"])
@@ -112,13 +112,11 @@ export const claimsFault = (
   const { agentId, audience, now } = expected
   if (iss !== agentId || sub !== agentId) return "claims iss and sub: Expected both to be the agent_id"
   if (aud !== audience) return `claim aud: Expected exactly ${audience}`
-  if (exp <= iat || exp > iat + longestLife)
-    return `claim exp: Expected 1 to ${longestLife} seconds after iat`
+  if (exp <= iat || exp > iat + maxLife) return `claim exp: Expected 1 to ${maxLife} seconds after iat`
   if (exp <= now - clockSkew) return "claim exp: The assertion has expired"
-  if (exp > now + longestLife + clockSkew)
-    return `claim exp: Expected at most ${longestLife} seconds from now`
+  if (exp > now + maxLife + clockSkew) return `claim exp: Expected at most ${maxLife} seconds from now`
   if (iat > now + clockSkew) return "claim iat: The assertion is from the future"
-  if (iat < now - longestLife - clockSkew) return `claim iat: Expected at most ${longestLife} seconds ago`
+  if (iat < now - maxLife - clockSkew) return `claim iat: Expected at most ${maxLife} seconds ago`
   if (nbf !== undefined && nbf > now + clockSkew) return "claim nbf: The assertion is not valid yet"
   return undefined
 }

@@ -46,8 +46,8 @@ export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
 }
 
 export interface FetchOptions {
-  readonly mostBytes: number
-  readonly mostMillis: number
+  readonly maxBytes: number
+  readonly maxMillis: number
   /** Whether a URL of this very machine may lead there. */
   readonly ownMachine: boolean
   readonly resolve?: Resolve
@@ -70,7 +70,7 @@ export type Addresses = Arr.NonEmptyReadonlyArray<LookupAddress>
  */
 export const addressesOf = (
   url: URL,
-  { isAllowed, mostMillis, ownMachine, resolve = systemLookup }: FetchOptions
+  { isAllowed, maxMillis, ownMachine, resolve = systemLookup }: FetchOptions
 ): Effect.Effect<Addresses, FetchFailed> =>
   Effect.callback((resume) => {
     const allowed = isAllowed ?? (ownMachine && isOwnMachine(url) ? loopback : isPublicAddress)
@@ -81,7 +81,7 @@ export const addressesOf = (
         ? resume(Effect.succeed([{ address: literal, family: isIP(literal) }]))
         : fail("the address is not allowed")
     }
-    const timer = setTimeout(() => fail(`its name was not found within ${mostMillis} ms`), mostMillis)
+    const timer = setTimeout(() => fail(`its name was not found within ${maxMillis} ms`), maxMillis)
     resolve(url.hostname, { all: true }, (error, addresses) => {
       clearTimeout(timer)
       if (error !== null || !Arr.isReadonlyArrayNonEmpty(addresses))
@@ -118,7 +118,7 @@ export interface FetchedAnswer {
 export const fetchAt = (
   url: URL,
   addresses: Addresses,
-  { ca, headers = {}, mostBytes, mostMillis, statuses = [200] }: FetchOptions
+  { ca, headers = {}, maxBytes, maxMillis, statuses = [200] }: FetchOptions
 ): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.callback((resume) => {
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
@@ -126,7 +126,7 @@ export const fetchAt = (
       agent: false,
       headers: { ...ownHeaders, ...headers },
       lookup: pinned(addresses),
-      signal: AbortSignal.timeout(mostMillis),
+      signal: AbortSignal.timeout(maxMillis),
       ...(ca !== undefined && { ca })
     } as const
     const receive = (response: IncomingMessage) => {
@@ -138,12 +138,12 @@ export const fetchAt = (
       const status = response.statusCode ?? 0
       if (!statuses.includes(status)) return refuse(`it answered ${status}`)
       if (encoding !== "identity") return refuse(`it is encoded as ${encoding}`)
-      if (Number(length) > mostBytes) return refuse(`it is larger than ${mostBytes} bytes`)
+      if (Number(length) > maxBytes) return refuse(`it is larger than ${maxBytes} bytes`)
       const chunks: Array<Buffer> = []
       let received = 0
       response.on("data", (chunk: Buffer) => {
         received += chunk.length
-        if (received > mostBytes) return refuse(`it is larger than ${mostBytes} bytes`)
+        if (received > maxBytes) return refuse(`it is larger than ${maxBytes} bytes`)
         return chunks.push(chunk)
       })
       response.on("error", (error) => fail(error.message))
@@ -165,7 +165,7 @@ export const fetchAt = (
     request.on("error", (error) =>
       fail(
         error.name === "AbortError" || error.name === "TimeoutError"
-          ? `it took longer than ${mostMillis} ms`
+          ? `it took longer than ${maxMillis} ms`
           : error.message
       )
     )

@@ -5,9 +5,9 @@ import { list } from "../../services/lists.ts"
 import { parseStrictJson } from "./strictParse.ts"
 import { fromJwk } from "./publicKeys.ts"
 
-const mostKeys = 20
+const maxKeys = 20
 
-const KeySet = Schema.Struct({ keys: list(Schema.Record(Schema.String, Schema.Json), { maximum: mostKeys }) })
+const KeySet = Schema.Struct({ keys: list(Schema.Record(Schema.String, Schema.Json), { maximum: maxKeys }) })
 const decode = Schema.decodeUnknownOption(KeySet)
 
 /** None when the document is no key set. A key that is not for this is left out; two with one `kid` both are. */

@@ -7,13 +7,13 @@ import type { KeyObject } from "node:crypto"
 import { Option, Result, Schema } from "effect"
 import type { AssertionKey } from "../../services/KeySets.ts"
 
-const longestPem = 4096
-const smallestModulus = 2048
+const maxPem = 4096
+const minModulus = 2048
 /** A larger one makes whoever verifies work for nothing. */
-const largestModulus = 8192
-const leastExponent = 65_537n
+const maxModulus = 8192
+const minExponent = 65_537n
 /** What verifiers commonly take; OpenSSL takes no more than 64 bits with a large modulus. */
-const largestExponent = 2n ** 32n
+const maxExponent = 2n ** 32n
 
 /** One block and nothing else but white space. A `-` cannot stand in it, so there is no second one. */
 const onePem = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/
@@ -51,10 +51,10 @@ const weakness = (key: KeyObject): string | undefined => {
       : undefined
   }
   if (key.asymmetricKeyType !== "rsa") return "Expected an RSA or an EC P-256 key"
-  if (modulusLength < smallestModulus || modulusLength > largestModulus)
-    return `Expected an RSA key of ${smallestModulus} to ${largestModulus} bits, got ${modulusLength}`
-  if (publicExponent < leastExponent || publicExponent > largestExponent || publicExponent % 2n === 0n)
-    return `Expected an RSA key with an odd public exponent from ${leastExponent} to ${largestExponent}`
+  if (modulusLength < minModulus || modulusLength > maxModulus)
+    return `Expected an RSA key of ${minModulus} to ${maxModulus} bits, got ${modulusLength}`
+  if (publicExponent < minExponent || publicExponent > maxExponent || publicExponent % 2n === 0n)
+    return `Expected an RSA key with an odd public exponent from ${minExponent} to ${maxExponent}`
   const rsa = asRsa(key.export({ format: "jwk" }))
   return Option.isNone(rsa) ||
     hasSmallFactor(BigInt(`0x${Buffer.from(rsa.value.n, "base64url").toString("hex")}`))
@@ -83,7 +83,7 @@ const canonical = (key: KeyObject): Buffer =>
 
 /** The key of a PEM, or what would be right instead. */
 export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
-  if (pem.length > longestPem) return Result.fail(`Expected a PEM of at most ${longestPem} characters`)
+  if (pem.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
   const base64 = onePem.exec(pem)?.[1]?.replaceAll(/\s/g, "")
   if (base64 === undefined) {
     return Result.fail(
@@ -113,11 +113,11 @@ export const assertionKey = (key: KeyObject): AssertionKey =>
           verify("sha256", signed, { key, padding: constants.RSA_PKCS1_PADDING }, signature)
       }
 
-const longestKid = 256
+const maxKid = 256
 const base64url = /^[\w-]+$/
 
 const JwkHeader = Schema.Struct({
-  kid: Schema.String.check(Schema.isBetweenCodePoints(1, longestKid)),
+  kid: Schema.String.check(Schema.isBetweenCodePoints(1, maxKid)),
   use: Schema.optionalKey(Schema.Literal("sig")),
   key_ops: Schema.optionalKey(
     Schema.Array(Schema.String).check(Schema.makeFilter((uses) => uses.includes("verify")))

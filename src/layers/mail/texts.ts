@@ -1,7 +1,7 @@
 /** What mails say. Plain text, with nothing of an agent's own in it but its name, made harmless. */
 import { DateTime } from "effect"
 
-const longestName = 60
+const maxName = 60
 
 /**
  * An agent's name as it may stand in a mail to somebody who never asked for one: letters, digits and spaces, so that
@@ -12,7 +12,7 @@ export const printableName = (name: string): string => {
     .replaceAll(/[^\p{L}\p{M}\p{N}' _-]+/gu, " ")
     .replaceAll(/\s+/g, " ")
     .trim()
-  return Array.from(words).slice(0, longestName).join("").trim() || "without a name"
+  return Array.from(words).slice(0, maxName).join("").trim() || "without a name"
 }
 
 /** For humans: to the minute, in UTC. */

@@ -22,7 +22,7 @@ import { claimsFault, clockSkew, readAssertion } from "../keys/assertion.ts"
 import type { Assertion } from "../keys/assertion.ts"
 import { assertionKey } from "../keys/publicKeys.ts"
 import { sameHash, sha256 } from "../secrets.ts"
-import { at, maybe, orDefect, run, transaction } from "./query.ts"
+import { execute, findOption, orDie, timestamp, transaction } from "./sql.ts"
 import { makeTokenFailures } from "./tokenFailures.ts"
 
 const Row = Schema.Struct({
@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const failures = yield* makeTokenFailures
   const keySets = yield* KeySets
-  const row = maybe(Row)
+  const row = findOption(Row)
   const audience = settings.baseUrl + tokenPath
 
   /** Only by the id as it was given out: another spelling of a UUID is another client. */
@@ -119,9 +119,9 @@ const make = Effect.gen(function* () {
 
   /** The insert decides; it waits for one of another replica that is under way. */
   const take = (agent: Row, { claims }: Assertion) =>
-    orDefect(sql`
+    orDie(sql`
       insert into used_assertions (agent_id, jti, expires_at)
-      values (${agent.id}::uuid, ${claims.jti}, ${at(DateTime.makeUnsafe((claims.exp + clockSkew) * 1000))})
+      values (${agent.id}::uuid, ${claims.jti}, ${timestamp(DateTime.makeUnsafe((claims.exp + clockSkew) * 1000))})
       on conflict do nothing returning 1`).pipe(Effect.map((taken) => taken.length > 0))
 
   const byAssertion = ({ address, agentId, clientAssertion }: PresentedAssertion) =>
@@ -183,7 +183,7 @@ const make = Effect.gen(function* () {
 
   const trim = Effect.gen(function* () {
     const before = DateTime.subtract(yield* DateTime.now, trimMargin)
-    yield* run(sql`delete from used_assertions where expires_at < ${at(before)}`)
+    yield* execute(sql`delete from used_assertions where expires_at < ${timestamp(before)}`)
   }).pipe(Effect.withSpan("AgentCredentials.trim"))
 
   return AgentCredentials.of({ verify, proveForToken, trim })

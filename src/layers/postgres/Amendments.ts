@@ -10,12 +10,11 @@ import { isUuid } from "../../services/identifiers.ts"
 import { statusOf } from "./arenas/challengeRows.ts"
 import { settlementOf, versionsOf } from "./arenas/settlementRows.ts"
 import { queueSettlement } from "./log/queueSettlement.ts"
-import { at, decimal, maybe, one, run } from "./query.ts"
+import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "./sql.ts"
 import { amendFigures } from "./scoring/amendedFigures.ts"
 import { scoreDirections } from "./scoring/directionalScores.ts"
 import { makeScoreForecasts } from "./scoring/forecastScores.ts"
 import { makeSettling } from "./scoring/settling.ts"
-import { iso } from "./wire.ts"
 
 /** A challenge that is to be amended. Settlement columns are of its newest version, null of one that is not settled. */
 const Amended = Schema.Struct({
@@ -74,8 +73,8 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const amended = maybe(Amended)
-  const shownRow = one(ShownRow)
+  const amended = findOption(Amended)
+  const shownRow = findOne(ShownRow)
   const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
 
@@ -129,14 +128,14 @@ const make = Effect.gen(function* () {
 
   /** The new version, by the terms of the one before it; the day is that of the first. */
   const record = (decided: Decided, reason: string, result: string | null) =>
-    run(sql`
+    execute(sql`
       insert into settlements
         (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, actual_value,
          reference_scale, level, source, observed_at, fetched_at, settled_at, day, reason)
       select challenge_id, version + 1, version, ${result}, open_price,
              case when close_price is null then null else ${decided.value}::numeric end, dead_zone_pct,
              case when actual_value is null then null else ${decided.value}::numeric end, reference_scale, level, 'admin',
-             observed_at, ${at(decided.now)}, ${at(decided.now)}, day, ${reason}
+             observed_at, ${timestamp(decided.now)}, ${timestamp(decided.now)}, day, ${reason}
         from settlements where challenge_id = ${decided.id}::uuid and version = ${decided.version}`)
 
   const score = Effect.fnUntraced(function* (decided: Decided, reason: string) {
@@ -171,7 +170,7 @@ const make = Effect.gen(function* () {
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
              s.open_price::float8 as open_price, s.close_price::float8 as close_price,
              s.dead_zone_pct::float8 as dead_zone_pct, s.actual_value::float8 as actual_value,
-             s.reference_scale::float8 as reference_scale, s.level::float8 as level, s.version, ${iso(sql, "s.settled_at")} as settled_at,
+             s.reference_scale::float8 as reference_scale, s.level::float8 as level, s.version, ${isoTimestamp(sql, "s.settled_at")} as settled_at,
              s.source, ${versionsOf(sql)}
         from challenges c
        cross join lateral (
@@ -188,7 +187,7 @@ const make = Effect.gen(function* () {
       const outcome = yield* settling(
         Effect.result(
           Effect.gen(function* () {
-            yield* run(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)
+            yield* execute(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)
             // Another administrator may have been faster: what counts is what there is now.
             const decided = yield* decide(challengeId, amendment)
             if (decided === null) return

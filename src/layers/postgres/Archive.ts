@@ -14,14 +14,13 @@ import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { canonicalJson } from "../canonicalJson.ts"
-import { at, many, maybe, one, run } from "./query.ts"
-import { iso } from "./wire.ts"
+import { execute, findAll, findOne, findOption, isoTimestamp, timestamp } from "./sql.ts"
 
 const isSlug = Schema.is(TournamentSlug)
 const encode = Schema.encodeEffect(TournamentImport)
 
 /** As many of the problems as the edge tells of a body. */
-const mostProblems = 100
+const maxProblems = 100
 
 const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
 
@@ -36,13 +35,13 @@ const make = Effect.gen(function* () {
     "tournament",
     Schema.Struct({ position: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })) })
   )
-  const archived = one(Archived)
-  const tournaments = many(Tournament)
-  const tournament = maybe(Tournament)
-  const challenges = many(ArchivedChallenge)
+  const archived = findOne(Archived)
+  const tournaments = findAll(Tournament)
+  const tournament = findOption(Tournament)
+  const challenges = findAll(ArchivedChallenge)
 
   const columns = sql`
-    slug, title, summary, ${iso(sql, "ended_at")} as ended_at, ${iso(sql, "archived_at")} as archived_at, challenge_count`
+    slug, title, summary, ${isoTimestamp(sql, "ended_at")} as ended_at, ${isoTimestamp(sql, "archived_at")} as archived_at, challenge_count`
 
   /**
    * The tournament and all of its challenges in one statement, unless its slug is taken. Two unique keys begin with the slug,
@@ -52,15 +51,15 @@ const make = Effect.gen(function* () {
     const records = wanted.challenges.map((challenge, index) => ({
       ...challenge,
       position: index + 1,
-      deadline: at(challenge.deadline),
-      opened_at: challenge.opened_at && at(challenge.opened_at),
-      resolved_at: challenge.resolved_at && at(challenge.resolved_at),
+      deadline: timestamp(challenge.deadline),
+      opened_at: challenge.opened_at && timestamp(challenge.opened_at),
+      resolved_at: challenge.resolved_at && timestamp(challenge.resolved_at),
       outcomes: challenge.outcomes ?? []
     }))
-    return run(sql`
+    return execute(sql`
       with tournament as (
         insert into archived_tournaments (slug, title, summary, ended_at, archived_at, challenge_count, digest)
-        values (${wanted.slug}, ${wanted.title}, ${wanted.summary ?? null}, ${at(wanted.ended_at)}, ${at(now)},
+        values (${wanted.slug}, ${wanted.title}, ${wanted.summary ?? null}, ${timestamp(wanted.ended_at)}, ${timestamp(now)},
                 ${records.length}, ${digest})
         on conflict do nothing
         returning slug, challenge_count
@@ -78,7 +77,7 @@ const make = Effect.gen(function* () {
 
   const importTournament: Archive["Service"]["import"] = Effect.fn("Archive.import")(function* (wanted) {
     const now = yield* DateTime.now
-    const errors = unfinished(wanted, now).slice(0, mostProblems)
+    const errors = unfinished(wanted, now).slice(0, maxProblems)
     const [first] = errors
     if (first !== undefined) {
       return yield* new InvalidRequest({ detail: `${first.path}: ${first.message}`, errors })
@@ -115,8 +114,8 @@ const make = Effect.gen(function* () {
     const found = yield* tournament(sql`select ${columns} from archived_tournaments where slug = ${slug}`)
     if (Option.isNone(found)) return yield* unknown
     const rows = yield* challenges(sql`
-      select position, stage, question, resolution_criteria, ${iso(sql, "opened_at")} as opened_at,
-             ${iso(sql, "deadline")} as deadline, ${iso(sql, "resolved_at")} as resolved_at,
+      select position, stage, question, resolution_criteria, ${isoTimestamp(sql, "opened_at")} as opened_at,
+             ${isoTimestamp(sql, "deadline")} as deadline, ${isoTimestamp(sql, "resolved_at")} as resolved_at,
              case when result is null then 'void' else 'resolved' end as status, result, void_reason, outcomes
         from archived_challenges
        where tournament = ${slug} and position > ${after?.position ?? 0}

@@ -4,11 +4,10 @@ import { SqlClient } from "effect/sql"
 import { Audit, AuditEntry } from "../../services/Audit.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { adminAudit } from "./log/entries.ts"
-import { at, many, maybe, run, transaction } from "./query.ts"
-import { iso } from "./wire.ts"
+import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
 /** A request for credit is whole in it, however its reason is escaped: the ledger's check reads it. */
-const longestBody = 16_000
+const maxBody = 16_000
 
 const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
 
@@ -16,21 +15,21 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("audit")
   const random = yield* SecureRandom.SecureRandom
-  const entries = many(AuditEntry)
-  const headRow = maybe(Head)
+  const entries = findAll(AuditEntry)
+  const headRow = findOption(Head)
 
   const begin: Audit["Service"]["begin"] = Effect.fn("Audit.begin")(function* (call) {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       insert into audit_log (id, at, action, path, request_id, body)
-      values (${id}, ${at(now)}, ${call.action}, ${call.path}, ${call.requestId},
-              ${call.body.slice(0, longestBody)})`)
+      values (${id}, ${timestamp(now)}, ${call.action}, ${call.path}, ${call.requestId},
+              ${call.body.slice(0, maxBody)})`)
     return id
   })
 
   const complete: Audit["Service"]["complete"] = Effect.fn("Audit.complete")(function* (id, status) {
-    yield* run(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
+    yield* execute(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
   })
 
   const logHead: Audit["Service"]["logHead"] = transaction(sql)(
@@ -41,7 +40,7 @@ const make = Effect.gen(function* () {
           update audit_head set logged = count where logged < count returning count::float8 as count, hash`)
       if (Option.isNone(head)) return
       const { count, hash } = head.value
-      yield* run(sql`
+      yield* execute(sql`
           insert into log_pending (type, entry) values ('admin.audit', ${adminAudit({ count, head: hash, at: now })})`)
     })
   ).pipe(Effect.withSpan("Audit.logHead"))
@@ -50,7 +49,7 @@ const make = Effect.gen(function* () {
     const after = Option.getOrNull(idCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
     const rows = yield* entries(sql`
-      select id::text, ${iso(sql, "at")} as at, action, path, request_id, body,
+      select id::text, ${isoTimestamp(sql, "at")} as at, action, path, request_id, body,
              audit_outcomes.status
         from audit_log
         left join audit_outcomes on audit_outcomes.entry_id = audit_log.id

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
-import { transaction } from "./query.ts"
+import { transaction } from "./sql.ts"
 
 export class BackgroundClient extends Context.Service<
   BackgroundClient,

@@ -5,15 +5,14 @@ import type { DirectoryFilter, DirectoryStatus } from "../../services/ChallengeD
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./arenas/challengeRows.ts"
-import { many } from "./query.ts"
-import { iso } from "./wire.ts"
+import { findAll, isoTimestamp } from "./sql.ts"
 
 /** An event is about a day or two, and so are its challenges. */
-const mostOfEvent = 20
+const maxOfEvent = 20
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const summaries = many(ChallengeSummary)
+  const summaries = findAll(ChallengeSummary)
   // Where a page ended. Lists by deadline need both, the others the id alone.
   const cursor = (yield* Cursors).codec(
     "directory",
@@ -22,8 +21,8 @@ const make = Effect.gen(function* () {
 
   const columns = (now: DateTime.Utc) => sql`
     c.id::text, c.type, c.kind, c.target as asset, c.question, ${statusOf(sql, now)} as status,
-    ${iso(sql, "c.deadline")} as deadline, ${iso(sql, "c.resolve_at")} as resolve_at,
-    ${iso(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
+    ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
+    ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
     n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
     s.actual_value::float8 as actual_value, c.unit`
 
@@ -101,7 +100,7 @@ const make = Effect.gen(function* () {
       const now = yield* DateTime.now
       return yield* summaries(sql`
         select ${columns(now)}
-          from (select * from challenges c where c.event_id = ${eventId} order by c.id desc limit ${mostOfEvent}) c
+          from (select * from challenges c where c.event_id = ${eventId} order by c.id desc limit ${maxOfEvent}) c
           ${joined}
          order by c.id desc`)
     }

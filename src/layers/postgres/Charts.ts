@@ -4,21 +4,20 @@ import { PredictionValues } from "../../services/Challenges.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../services/Charts.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { valuesOf } from "./arenas/challengeRows.ts"
-import { at, many } from "./query.ts"
-import { iso } from "./wire.ts"
+import { findAll, isoTimestamp, timestamp } from "./sql.ts"
 
 /** More would be narrower than a line on a wide screen. */
-const mostPoints = 240
+const maxPoints = 240
 /** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
-const shortestStretch = 60_000
+const minStretch = 60_000
 
 /** So many tell the shape of a distribution. */
-const mostAnswers = 400
+const maxAnswers = 400
 
 /** The latest predictions of an agent that are settled, of which its record is drawn. */
-const mostScores = 300
+const maxScores = 300
 /** Predictions that are looked at for them, of which most may be open, void or revised. */
-const mostLookedAt = 3000
+const maxLookedAt = 3000
 
 const TrackRow = Schema.Struct({
   day: Schema.NullOr(TrackDay.fields.day),
@@ -33,24 +32,24 @@ const TrackRow = Schema.Struct({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const pricePoints = many(PricePoint)
-  const answerRows = many(PredictionValues)
-  const trackRows = many(TrackRow)
+  const pricePoints = findAll(PricePoint)
+  const answerRows = findAll(PredictionValues)
+  const trackRows = findAll(TrackRow)
 
   const prices: Charts["Service"]["prices"] = Effect.fn("Charts.prices")(function* (asset, from, until) {
     const now = yield* DateTime.now
     const [start, end] = [DateTime.toEpochMillis(from), DateTime.toEpochMillis(DateTime.min(until, now))]
-    const stretch = Math.max(shortestStretch, Math.ceil((end - start) / mostPoints))
+    const stretch = Math.max(minStretch, Math.ceil((end - start) / maxPoints))
     if (end <= start) return { points: [], stretch }
     // One look into the index a stretch: it costs the same however many prices there are in it.
     const points = yield* pricePoints(sql`
-      select ${iso(sql, "p.observed_at")} as time, p.close::float8 as price,
+      select ${isoTimestamp(sql, "p.observed_at")} as time, p.close::float8 as price,
              coalesce(p.high, p.close)::float8 as high, coalesce(p.low, p.close)::float8 as low
         from generate_series(1, ${Math.ceil((end - start) / stretch)}::int) as n
        cross join lateral (
-         select least(${at(DateTime.makeUnsafe(start))}::timestamptz
+         select least(${timestamp(DateTime.makeUnsafe(start))}::timestamptz
                       + n * make_interval(secs => ${stretch / 1000}::float8),
-                      ${at(DateTime.makeUnsafe(end))}::timestamptz) as until) as b
+                      ${timestamp(DateTime.makeUnsafe(end))}::timestamptz) as until) as b
        cross join lateral (
          select observed_at, close, high, low from price_points
           where asset = ${asset}
@@ -68,10 +67,10 @@ const make = Effect.gen(function* () {
       select distinct on (p.agent_id) ${valuesOf(sql)}
         from predictions p
        where p.challenge_id = ${challengeId}::uuid
-         and (select deadline from challenges where id = ${challengeId}::uuid) <= ${at(now)}
+         and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
        order by p.agent_id, p.revision desc
-       limit ${mostAnswers + 1}`)
-    return { values: rows.slice(0, mostAnswers), isAll: rows.length <= mostAnswers }
+       limit ${maxAnswers + 1}`)
+    return { values: rows.slice(0, maxAnswers), isAll: rows.length <= maxAnswers }
   })
 
   const trackRecord: Charts["Service"]["trackRecord"] = Effect.fn("Charts.trackRecord")(function* (agentId) {
@@ -82,7 +81,7 @@ const make = Effect.gen(function* () {
                (1 + p.confidence::float8) / 2 as probability, least(9, floor(5 + 5 * p.confidence::float8))::int as tenth
           from (
             select id, challenge_id, agent_id, revision, confidence from predictions
-             where agent_id = ${agentId}::uuid order by id desc limit ${mostLookedAt}) p
+             where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) p
          cross join lateral (
            select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
          cross join lateral (
@@ -91,12 +90,12 @@ const make = Effect.gen(function* () {
               and revision = p.revision
             limit 1) s
          order by p.id desc
-         limit ${mostScores}
+         limit ${maxScores}
       )
       select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
              coalesce(avg(score), 0) as mean_score, avg(probability) as mean_probability,
              (select count(*)::int from scored) as read,
-             exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${mostLookedAt}) as more
+             exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${maxLookedAt}) as more
         from scored
        -- The last one is there also where nothing is scored, and says whether there is more.
        group by grouping sets ((day), (tenth), ())
@@ -106,7 +105,7 @@ const make = Effect.gen(function* () {
       confidence: rows.flatMap(({ count, mean_probability, right, tenth }) =>
         tenth === null || mean_probability === null ? [] : [{ tenth, count, right, mean_probability }]
       ),
-      isAll: rows.every(({ more, read }) => !more && read < mostScores)
+      isAll: rows.every(({ more, read }) => !more && read < maxScores)
     }
   })
 

@@ -9,8 +9,7 @@ import { makePlanCredit } from "./credits/planCredit.ts"
 import { orTooMuch } from "./credits/refusals.ts"
 import { makeTopUps } from "./credits/topUps.ts"
 import { accountOf, makeTransfers, treasury } from "./credits/transfers.ts"
-import { many, maybe, one } from "./query.ts"
-import { iso } from "./wire.ts"
+import { findAll, findOne, findOption, isoTimestamp } from "./sql.ts"
 
 const BalanceRow = Schema.Struct({ available: Schema.BigInt, frozen: Schema.BigInt })
 
@@ -44,10 +43,10 @@ const make = Effect.gen(function* () {
   const { payPlans } = yield* makePlanCredit
   const { topUp, topUpOf } = yield* makeTopUps
   const { check } = yield* makeLedgerCheck
-  const balanceRow = maybe(BalanceRow)
-  const transactionRows = many(TransactionRow)
-  const movementRows = many(MovementRow)
-  const grantRow = one(GrantRow)
+  const balanceRow = findOption(BalanceRow)
+  const transactionRows = findAll(TransactionRow)
+  const movementRows = findAll(MovementRow)
+  const grantRow = findOne(GrantRow)
 
   const accountRow = (account: string) =>
     balanceRow(sql`select posted - held as available, held as frozen from accounts where id = ${account}`)
@@ -78,7 +77,7 @@ const make = Effect.gen(function* () {
            limit ${page.limit + 1}
         )
         select t.id as transaction_id, t.kind, t.amount, c.available_change, c.frozen_change, t.reason,
-               ${iso(sql, "t.at")} as created_at, t.seq
+               ${isoTimestamp(sql, "t.at")} as created_at, t.seq
           from newest t
           left join lateral (select amount from transfers where id = t.pending_id limit 1) as p on true
          cross join lateral (
@@ -153,7 +152,7 @@ const make = Effect.gen(function* () {
       })
     )
     return yield* grantRow(sql`
-      select id, credit as account, amount, reason, ${iso(sql, "at")} as created_at from transfers where id = ${id}`)
+      select id, credit as account, amount, reason, ${isoTimestamp(sql, "at")} as created_at from transfers where id = ${id}`)
   })
 
   return Credits.of({

@@ -21,7 +21,7 @@ import {
   unknownEvent,
   unknownPost
 } from "./discussion/refusals.ts"
-import { at, one, run } from "./query.ts"
+import { execute, findOne, timestamp } from "./sql.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
@@ -53,8 +53,8 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const headers = tokenHeaders(settings)
-  const postOutcome = one(PostOutcome)
-  const likeOutcome = one(LikeOutcome)
+  const postOutcome = findOne(PostOutcome)
+  const likeOutcome = findOne(LikeOutcome)
 
   const publish = Effect.fnUntraced(function* (draft: Draft) {
     const parentId = draft.parent_comment_id ?? null
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
       ),
       written as (
         insert into comments (id, agent_id, event_id, parent_id, space, content, created_at)
-        select id, agent_id, event_id, parent_id, ${space}, ${content}, ${at(createdAt)}
+        select id, agent_id, event_id, parent_id, ${space}, ${content}, ${timestamp(createdAt)}
           from decided where outcome = 'posted'
       )
       select outcome, event_id from decided`)
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
       ),
       given as (
         insert into comment_likes (comment_id, agent_id, author_id, id, created_at)
-        select comment_id, agent_id, author_id, id, ${at(likedAt)} from decided where outcome = 'liked'
+        select comment_id, agent_id, author_id, id, ${timestamp(likedAt)} from decided where outcome = 'liked'
         on conflict on constraint comment_likes_once do nothing
       )
       select outcome from decided`)
@@ -149,7 +149,7 @@ const make = Effect.gen(function* () {
 
   const unlike: Discussion["Service"]["unlike"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
     if (!isUuid(id)) return
-    yield* run(sql`
+    yield* execute(sql`
       delete from comment_likes l
        using comments c
        where l.comment_id = ${id}::uuid and l.agent_id = ${agentId}::uuid

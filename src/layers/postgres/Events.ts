@@ -10,8 +10,7 @@ import type { Page } from "../../services/paging.ts"
 import { InstantText } from "../../services/text.ts"
 import { unknownEvent } from "./discussion/refusals.ts"
 import { social } from "./discussion/shown.ts"
-import { at, many } from "./query.ts"
-import { iso } from "./wire.ts"
+import { findAll, isoTimestamp, timestamp } from "./sql.ts"
 
 const isEventId = Schema.is(EventId)
 
@@ -39,13 +38,13 @@ const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventR
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const events = many(MarketEvent)
-  const unknownAssets = many(Schema.Struct({ asset: Schema.String }))
+  const events = findAll(MarketEvent)
+  const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))
   const cursor = (yield* Cursors).codec("events", Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     e.id as event_id, e.id as news_id, e.title, e.summary, e.url, e.source,
-    ${iso(sql, "e.published_at")} as published_at, e.spaces, e.assets,
+    ${isoTimestamp(sql, "e.published_at")} as published_at, e.spaces, e.assets,
     jsonb_build_object('comment_count', n.comment_count, 'top_comments', t.top_comments) as social`
 
   /**
@@ -60,7 +59,7 @@ const make = Effect.gen(function* () {
       ),
       stored as (
       insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-      select id, title, summary, url, source, coalesce(published_at, ${at(now)}), spaces, assets, ${at(now)}, ${at(now)}
+      select id, title, summary, url, source, coalesce(published_at, ${timestamp(now)}), spaces, assets, ${timestamp(now)}, ${timestamp(now)}
         from sent
        order by id
       on conflict (id) do update set
@@ -90,7 +89,7 @@ const make = Effect.gen(function* () {
           summary: event.summary ?? null,
           url: event.url ?? null,
           source: event.source ?? null,
-          published_at: event.published_at === undefined ? null : at(event.published_at),
+          published_at: event.published_at === undefined ? null : timestamp(event.published_at),
           spaces: event.spaces ?? [],
           assets: event.assets ?? []
         })
@@ -114,7 +113,7 @@ const make = Effect.gen(function* () {
       ...Option.match(day, {
         onNone: () => [],
         onSome: (start) => [
-          sql`published_at >= ${at(start)} and published_at < ${at(DateTime.add(start, { days: 1 }))}`
+          sql`published_at >= ${timestamp(start)} and published_at < ${timestamp(DateTime.add(start, { days: 1 }))}`
         ]
       }),
       ...(after === undefined

@@ -2,14 +2,14 @@ import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
-import { LogKeeper, longestWait } from "../../services/LogKeeper.ts"
+import { LogKeeper, maxWait } from "../../services/LogKeeper.ts"
 import type { Standstill } from "../../services/LogKeeper.ts"
 import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/late.ts"
-import { one } from "./query.ts"
+import { findOne } from "./sql.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */
-const mostDrift = 2
+const maxDrift = 2
 
 const driftGauge = Metric.gauge("clock_drift_seconds", {
   description: "This clock minus the database server's, in seconds"
@@ -21,8 +21,8 @@ const make = Effect.gen(function* () {
   const isDraining = yield* Ref.make(false)
   const keeper = yield* LogKeeper
   const settings = yield* Settings
-  const state = one(Schema.Struct({ id: Schema.Int, ...LatePrices.fields }))
-  const serverTime = one(Schema.Struct({ millis: Schema.Finite }))
+  const state = findOne(Schema.Struct({ id: Schema.Int, ...LatePrices.fields }))
+  const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
     const before = yield* Clock.currentTimeMillis
@@ -34,7 +34,7 @@ const make = Effect.gen(function* () {
     const seconds = ((before + after) / 2 - millis) / 1000
     yield* Ref.set(drift, seconds)
     yield* Metric.update(driftGauge, seconds)
-    if (Math.abs(seconds) > mostDrift) {
+    if (Math.abs(seconds) > maxDrift) {
       yield* Effect.logWarning("this clock and the database server's disagree").pipe(
         Effect.annotateLogs({ drift_seconds: seconds })
       )
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   /** Why the log is not kept: a fault that another replica found, or an audit; what fails here; that nobody is at it. */
   const logComplaint = Effect.fnUntraced(function* ({ fault, seconds: waited }: Standstill) {
     const known = fault ?? (yield* keeper.fault)
-    if (known !== null || waited < longestWait) return known
+    if (known !== null || waited < maxWait) return known
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
 
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
     const { unsigned, ...database } = yield* lately
     const seconds = yield* Ref.get(drift)
     const leaving = yield* Ref.get(isDraining)
-    const steady = Math.abs(seconds) <= mostDrift
+    const steady = Math.abs(seconds) <= maxDrift
     const checks = [
       ...database.checks,
       {

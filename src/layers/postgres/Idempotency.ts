@@ -4,7 +4,7 @@ import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../
 import type { KeptAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
 import { sealing } from "../sealing.ts"
-import { at, maybe, one, run, transaction } from "./query.ts"
+import { execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
 
 const KeptRow = Schema.Struct({
   fingerprint: Schema.Uint8Array,
@@ -19,8 +19,8 @@ const memory = Duration.hours(24)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { open, seal } = sealing((yield* Settings).tokenSecret, "idempotency")
-  const keptRow = maybe(KeptRow)
-  const lock = one(Lock)
+  const keptRow = findOption(KeptRow)
+  const lock = findOne(Lock)
 
   /** Within a transaction, which holds the key until it has committed what the request does. */
   const answered = Effect.fnUntraced(function* <E, R>(
@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
     const kept = yield* keptRow(sql`
       select fingerprint, status::int, answer from idempotency_keys
        where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
-         and expires_at > ${at(now)}`)
+         and expires_at > ${timestamp(now)}`)
     if (Option.isSome(kept)) {
       if (Buffer.compare(kept.value.fingerprint, fingerprint) !== 0) {
         return yield* new IdempotencyKeyMismatch({
@@ -56,10 +56,10 @@ const make = Effect.gen(function* () {
       return { status: kept.value.status, body: body.value, replayed: true }
     }
     const given = yield* answer
-    yield* run(sql`
+    yield* execute(sql`
       insert into idempotency_keys (agent_id, key, fingerprint, status, answer, expires_at)
       values (${agentId}::uuid, ${key}, ${fingerprint}, ${given.status}, ${seal(given.body)},
-              ${at(DateTime.addDuration(now, memory))})
+              ${timestamp(DateTime.addDuration(now, memory))})
       on conflict (agent_id, key) do update
          set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer,
              expires_at = excluded.expires_at`)
@@ -70,7 +70,7 @@ const make = Effect.gen(function* () {
     Effect.withSpan(transaction(sql)(answered(request, answer)), "Idempotency.once")
 
   const trim = DateTime.now.pipe(
-    Effect.flatMap((now) => run(sql`delete from idempotency_keys where expires_at <= ${at(now)}`)),
+    Effect.flatMap((now) => execute(sql`delete from idempotency_keys where expires_at <= ${timestamp(now)}`)),
     Effect.withSpan("Idempotency.trim")
   )
 

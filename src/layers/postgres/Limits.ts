@@ -12,7 +12,7 @@ import { cheapSpan } from "../cheapSpan.ts"
 import { Counts, locate, retryAfter, weight } from "./limitWindows.ts"
 import type { Moment, Taken, Use } from "./limitWindows.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { at, many, rowsOf, run } from "./query.ts"
+import { execute, findAll, rowsOf, timestamp } from "./sql.ts"
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -54,8 +54,8 @@ const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const rows = many(Counts)
-  const windows = many(Window)
+  const rows = findAll(Counts)
+  const windows = findAll(Window)
 
   /**
    * Counts as many of the uses as their windows have room for. What a full window refuses is not counted, so that
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
           uses: ["int4", (each) => each.uses],
           expires_at: [
             "timestamptz",
-            ({ moment }) => at(DateTime.makeUnsafe((moment.bucket + 2) * moment.window))
+            ({ moment }) => timestamp(DateTime.makeUnsafe((moment.bucket + 2) * moment.window))
           ]
         })}
        order by key
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.largestBatch })
+  const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.maxBatch })
 
   const read = ({ bucket, key }: Moment) =>
     rows(sql`
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
 
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
-    yield* run(sql`delete from rate_limits where expires_at < ${at(now)}`)
+    yield* execute(sql`delete from rate_limits where expires_at < ${timestamp(now)}`)
   }).pipe(Effect.withSpan("Limits.trim"))
 
   return Limits.of({ take, check, trim })

@@ -7,7 +7,7 @@ import type { LogAuditReport } from "../../services/LogAudit.ts"
 import { LogKeeper } from "../../services/LogKeeper.ts"
 import type { Signed } from "../../services/LogKeeper.ts"
 import { Settings } from "../../services/Settings.ts"
-import { maybe, transaction } from "./query.ts"
+import { findOption, transaction } from "./sql.ts"
 import { auditAdminAudit } from "./logAudit/adminAudit.ts"
 import { auditAgents } from "./logAudit/agents.ts"
 import { auditChallenges } from "./logAudit/challenges.ts"
@@ -21,13 +21,13 @@ import { auditQueue, auditStrays } from "./logAudit/strays.ts"
 import { auditTree } from "./logAudit/tree.ts"
 
 /** Longer than the sequencer's own statements may take. */
-const longestHold = "15min"
+const maxHold = "15min"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const keeper = yield* LogKeeper
-  const faultRow = maybe(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
+  const faultRow = findOption(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
 
   /** All in one snapshot; what it holds in memory does not grow with the log. */
   const compared = (signed: Option.Option<Signed>) =>
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
   const recorded = (statement: Statement.Statement<object>) =>
     transaction(sql)(
       Effect.andThen(
-        sql`select set_config('lock_timeout', ${longestHold}, true), set_config('statement_timeout', ${longestHold}, true)`,
+        sql`select set_config('lock_timeout', ${maxHold}, true), set_config('statement_timeout', ${maxHold}, true)`,
         statement
       )
     ).pipe(

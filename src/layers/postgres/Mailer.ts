@@ -6,7 +6,7 @@ import { Mailer, mailKinds } from "../../services/Mailer.ts"
 import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
 import { Settings } from "../../services/Settings.ts"
 import { sealing } from "../sealing.ts"
-import { at, many, run } from "./query.ts"
+import { execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20
 const atOnce = 5
@@ -14,10 +14,10 @@ const atOnce = 5
 const lease = Duration.minutes(3)
 const patience = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
-const longestPause = Duration.hours(1)
+const maxPause = Duration.hours(1)
 /** How long a row that was sent or given up is kept, for whoever looks for a mail that did not arrive. */
 const memory = Duration.days(7)
-const longestError = 500
+const maxError = 500
 
 const LeasedRow = Schema.Struct({
   id: Schema.String,
@@ -46,14 +46,14 @@ type Outcome = "sent" | "deferred" | "failed"
 
 /** Twice as long after every attempt. */
 const pauseAfter = (attempts: number): Duration.Duration =>
-  Duration.min(Duration.times(firstPause, 2 ** Math.min(attempts - 1, 20)), longestPause)
+  Duration.min(Duration.times(firstPause, 2 ** Math.min(attempts - 1, 20)), maxPause)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const transport = yield* MailTransport
   const { seal, open } = sealing((yield* Settings).tokenSecret, "mail")
-  const leasedRows = many(LeasedRow)
+  const leasedRows = findAll(LeasedRow)
   const decodeContent = Schema.decodeUnknownOption(contentText)
 
   const enqueue: Mailer["Service"]["enqueue"] = Effect.fn("Mailer.enqueue")(function* (mail) {
@@ -64,9 +64,9 @@ const make = Effect.gen(function* () {
       text: mail.text,
       unsubscribeUrl: mail.unsubscribeUrl ?? null
     })
-    yield* run(sql`
+    yield* execute(sql`
       insert into mails (id, kind, recipient, sealed, created_at, expires_at, due_at)
-      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${seal(content)}, ${at(now)}, ${at(mail.expiresAt)}, ${at(now)})`)
+      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${seal(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(now)})`)
   })
 
   /** Takes mails for as long as the lease lasts. The attempt is counted here, so that a mail that kills us runs out. */
@@ -75,13 +75,13 @@ const make = Effect.gen(function* () {
     return yield* leasedRows(sql`
       with due as (
         select id from mails
-         where sent_at is null and failed_at is null and due_at <= ${at(now)}
+         where sent_at is null and failed_at is null and due_at <= ${timestamp(now)}
          order by due_at, id
          limit ${batch}
            for update skip locked
       )
       update mails m
-         set attempts = m.attempts + 1, due_at = ${at(DateTime.addDuration(now, lease))}
+         set attempts = m.attempts + 1, due_at = ${timestamp(DateTime.addDuration(now, lease))}
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.sealed, m.attempts, m.created_at, m.expires_at`)
@@ -114,18 +114,20 @@ const make = Effect.gen(function* () {
     // Whose lease has run out meanwhile has nothing to say any more.
     const ours = sql`id = ${mail.id}::uuid and attempts = ${mail.attempts} and sent_at is null and failed_at is null`
     if (Option.isNone(failure)) {
-      yield* run(sql`update mails set sent_at = ${at(now)}, sealed = null, last_error = null where ${ours}`)
+      yield* execute(
+        sql`update mails set sent_at = ${timestamp(now)}, sealed = null, last_error = null where ${ours}`
+      )
       return "sent" as const
     }
     const next = DateTime.addDuration(now, pauseAfter(mail.attempts))
     const { permanent, reason } = failure.value
-    const error = reason.replaceAll("\0", "").slice(0, longestError)
+    const error = reason.replaceAll("\0", "").slice(0, maxError)
     if (permanent || DateTime.isGreaterThanOrEqualTo(next, mail.expires_at)) {
-      yield* run(sql`
-        update mails set failed_at = ${at(now)}, sealed = null, last_error = ${error} where ${ours}`)
+      yield* execute(sql`
+        update mails set failed_at = ${timestamp(now)}, sealed = null, last_error = ${error} where ${ours}`)
       return "failed" as const
     }
-    yield* run(sql`update mails set due_at = ${at(next)}, last_error = ${error} where ${ours}`)
+    yield* execute(sql`update mails set due_at = ${timestamp(next)}, last_error = ${error} where ${ours}`)
     return "deferred" as const
   })
 
@@ -161,9 +163,9 @@ const make = Effect.gen(function* () {
 
   const trim: Mailer["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       delete from mails
-       where (sent_at is not null or failed_at is not null) and created_at < ${at(DateTime.subtractDuration(now, memory))}`)
+       where (sent_at is not null or failed_at is not null) and created_at < ${timestamp(DateTime.subtractDuration(now, memory))}`)
   }).pipe(Effect.withSpan("Mailer.trim"))
 
   return Mailer.of({ enqueue, drain, trim })

@@ -13,7 +13,7 @@ import { isToken, sha256 } from "../secrets.ts"
 import { makeAccounts } from "./operators/accounts.ts"
 import { makeOwnedAgents } from "./operators/ownedAgents.ts"
 import { makeSignInLinks } from "./operators/signInLinks.ts"
-import { at, maybe, one, orDefect, run, transaction } from "./query.ts"
+import { execute, findOne, findOption, orDie, timestamp, transaction } from "./sql.ts"
 import { makeSecretRotation } from "./secretRotation.ts"
 
 /** A session's use is noted this often at most, so that a page view is rarely a write. */
@@ -46,10 +46,10 @@ const make = Effect.gen(function* () {
   const links = yield* makeSignInLinks
   const ownedAgents = yield* makeOwnedAgents
   const rotate = yield* makeSecretRotation
-  const sessionRow = maybe(SessionRow)
-  const accountRow = maybe(AccountRow)
-  const identityRow = maybe(IdRow)
-  const createdRow = one(IdRow)
+  const sessionRow = findOption(SessionRow)
+  const accountRow = findOption(AccountRow)
+  const identityRow = findOption(IdRow)
+  const createdRow = findOne(IdRow)
 
   const accountOf = (issuer: string, subject: string) =>
     identityRow(sql`
@@ -63,13 +63,15 @@ const make = Effect.gen(function* () {
   ) {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
-    yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify([issuer, subject])}, 0))`)
+    yield* execute(
+      sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify([issuer, subject])}, 0))`
+    )
     const existing = yield* accountOf(issuer, subject)
     if (Option.isSome(existing)) return existing.value.id
     if (email !== null && !accounts.mayBeNew(email)) return yield* DisposableAddress.of(email)
-    const made = yield* orDefect(sql`
+    const made = yield* orDie(sql`
       insert into operators (id, email, mailbox, created_at)
-      values (${id}::uuid, ${email}, ${email === null ? null : mailboxOf(email)}, ${at(now)})
+      values (${id}::uuid, ${email}, ${email === null ? null : mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing returning 1`)
     // Never the account that holds it: only a link in a mail proves whose the mailbox is today.
     if (made.length === 0) {
@@ -79,7 +81,7 @@ const make = Effect.gen(function* () {
     }
     const created = yield* createdRow(sql`
       insert into operator_identities (issuer, subject, operator_id, created_at)
-      values (${issuer}, ${subject}, ${id}::uuid, ${at(now)})
+      values (${issuer}, ${subject}, ${id}::uuid, ${timestamp(now)})
       returning operator_id::text as id`)
     return created.id
   })
@@ -99,7 +101,7 @@ const make = Effect.gen(function* () {
          where id = ${operatorId}::uuid and email is null
            and not exists (select 1 from operators where email = ${email} or mailbox = ${mailbox})`.pipe(
         Effect.catchReason("SqlError", "UniqueViolation", () => Effect.void),
-        orDefect
+        orDie
       )
     }
     return yield* accounts.startSession(operatorId)
@@ -111,19 +113,19 @@ const make = Effect.gen(function* () {
     const found = yield* sessionRow(sql`
       select o.id::text, o.email, o.plan, s.last_used_at
         from operator_sessions s join operators o on o.id = s.operator_id
-       where s.secret_hash = ${sha256(secret)} and s.expires_at > ${at(now)}
-         and s.last_used_at > ${at(DateTime.subtractDuration(now, settings.sessionIdle))}`)
+       where s.secret_hash = ${sha256(secret)} and s.expires_at > ${timestamp(now)}
+         and s.last_used_at > ${timestamp(DateTime.subtractDuration(now, settings.sessionIdle))}`)
     if (Option.isNone(found)) return Option.none()
     if (DateTime.isLessThan(found.value.last_used_at, DateTime.subtractDuration(now, useNoted))) {
-      yield* run(sql`
-        update operator_sessions set last_used_at = greatest(last_used_at, ${at(now)})
+      yield* execute(sql`
+        update operator_sessions set last_used_at = greatest(last_used_at, ${timestamp(now)})
          where secret_hash = ${sha256(secret)}`)
     }
     return Option.some(operatorOf(found.value))
   })
 
   const signOut: Operators["Service"]["signOut"] = Effect.fn("Operators.signOut")(function* (secret) {
-    yield* run(sql`delete from operator_sessions where secret_hash = ${sha256(secret)}`)
+    yield* execute(sql`delete from operator_sessions where secret_hash = ${sha256(secret)}`)
   })
 
   const account: Operators["Service"]["account"] = Effect.fn("Operators.account")(function* (operatorId) {
@@ -164,7 +166,7 @@ const make = Effect.gen(function* () {
         ? yield* sql`
             update agents set credit_arena_enabled = ${isAllowed}
              where id = ${agentId}::uuid and owner_id = ${operatorId}::uuid
-            returning 1`.pipe(orDefect)
+            returning 1`.pipe(orDie)
         : []
       if (changed.length === 0)
         return yield* new NotFound({ detail: "You own no agent with this identifier." })
@@ -174,7 +176,7 @@ const make = Effect.gen(function* () {
   const trim: Operators["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* links.trim(memory)
-    yield* run(sql`delete from operator_sessions where expires_at <= ${at(now)}`)
+    yield* execute(sql`delete from operator_sessions where expires_at <= ${timestamp(now)}`)
   }).pipe(Effect.withSpan("Operators.trim"))
 
   return Operators.of({

@@ -4,8 +4,7 @@ import { NotFound } from "../../services/errors.ts"
 import { isUuid } from "../../services/identifiers.ts"
 import { Owner, Owners } from "../../services/Owners.ts"
 import { makeOwnedAgents } from "./operators/ownedAgents.ts"
-import { maybe, orDefect } from "./query.ts"
-import { iso } from "./wire.ts"
+import { findOption, isoTimestamp, orDie } from "./sql.ts"
 
 const { agents: _, ...ownFields } = Owner.fields
 const OwnerRow = Schema.Struct(ownFields)
@@ -13,13 +12,13 @@ const OwnerRow = Schema.Struct(ownFields)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const ownedAgents = yield* makeOwnedAgents
-  const ownerRow = maybe(OwnerRow)
+  const ownerRow = findOption(OwnerRow)
   const noOwner = (id: string) => new NotFound({ detail: `There is no owner ${id.slice(0, 64)}.` })
 
   const get: Owners["Service"]["get"] = Effect.fn("Owners.get")(function* (ownerId) {
     if (!isUuid(ownerId)) return yield* noOwner(ownerId)
     const found = yield* ownerRow(sql`
-      select id::text as owner_id, plan, email, ${iso(sql, "created_at")} as created_at
+      select id::text as owner_id, plan, email, ${isoTimestamp(sql, "created_at")} as created_at
         from operators where id = ${ownerId}::uuid`)
     if (Option.isNone(found)) return yield* noOwner(ownerId)
     const agents = yield* ownedAgents(ownerId)
@@ -37,7 +36,7 @@ const make = Effect.gen(function* () {
   const change: Owners["Service"]["change"] = Effect.fn("Owners.change")(function* (ownerId, { plan }) {
     if (!isUuid(ownerId)) return yield* noOwner(ownerId)
     const changed = yield* sql`
-      update operators set plan = ${plan} where id = ${ownerId}::uuid returning 1`.pipe(orDefect)
+      update operators set plan = ${plan} where id = ${ownerId}::uuid returning 1`.pipe(orDie)
     return changed.length === 0 ? yield* noOwner(ownerId) : yield* get(ownerId)
   })
 

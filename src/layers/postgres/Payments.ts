@@ -8,11 +8,11 @@ import { Limits } from "../../services/Limits.ts"
 import { cutPage, Cursors, invalidCursor } from "../../services/paging.ts"
 import { PaymentProvider } from "../../services/PaymentProvider.ts"
 import { packageName, Payments } from "../../services/Payments.ts"
-import { mostPosted } from "./credits/transfers.ts"
+import { maxPosted } from "./credits/transfers.ts"
 import { firstAskedAt, makeFollowUp } from "./payments/followUp.ts"
 import { makePurchases } from "./payments/purchases.ts"
 import { makeReceive } from "./payments/receive.ts"
-import { at, one, run } from "./query.ts"
+import { execute, findOne, timestamp } from "./sql.ts"
 
 const BegunRow = Schema.Struct({
   id: PurchaseId,
@@ -32,8 +32,8 @@ const make = Effect.gen(function* () {
   const provider = yield* PaymentProvider
   const receiveEvent = yield* makeReceive
   const purchases = yield* makePurchases
-  const begunRow = one(BegunRow)
-  const urlRow = one(Schema.Struct({ url: Schema.String }))
+  const begunRow = findOne(BegunRow)
+  const urlRow = findOne(Schema.Struct({ url: Schema.String }))
 
   const begin: Payments["Service"]["begin"] = Effect.fn("Payments.begin")(function* (owner, asked) {
     if (Option.isNone(provider)) return yield* nothingSold()
@@ -47,14 +47,14 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const credits = wholeCredits(offered.credits)
     const { amount, currency } = offered.price
-    yield* run(sql`
+    yield* execute(sql`
       insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
       values (${yield* random.uuidV7()}::uuid, ${owner.operatorId}::uuid, ${asked.key}, ${credits}, ${amount}::int8,
-              ${currency}, ${at(now)})
+              ${currency}, ${timestamp(now)})
       on conflict on constraint purchases_one_per_form do nothing`)
     const begun = yield* begunRow(sql`
       select p.id::text, (p.credits, p.amount, p.currency) = (${credits}::int8, ${amount}::int8, ${currency}::text) as is_same,
-             a.posted + p.credits <= ${mostPosted}::int8 as has_room,
+             a.posted + p.credits <= ${maxPosted}::int8 as has_room,
              exists (select 1 from payments where purchase_id = p.id) as is_paid,
              (select url from checkout_sessions where purchase_id = p.id) as url
         from purchases p join accounts a on a.id = 'owner:' || p.owner_id
@@ -80,14 +80,14 @@ const make = Effect.gen(function* () {
     })
     // Of two at once the provider answered both alike; the first that is written is shown to both. They meet in any of the
     // keys, the session's too.
-    yield* run(sql`
+    yield* execute(sql`
       with opened as (
         insert into checkout_sessions (purchase_id, session_id, url, created_at)
-        values (${purchaseId}::uuid, ${checkout.sessionId}, ${checkout.url}, ${at(now)})
+        values (${purchaseId}::uuid, ${checkout.sessionId}, ${checkout.url}, ${timestamp(now)})
         on conflict do nothing
         returning purchase_id
       )
-      insert into awaited_checkouts (purchase_id, due_at) select purchase_id, ${at(firstAskedAt(now))} from opened`)
+      insert into awaited_checkouts (purchase_id, due_at) select purchase_id, ${timestamp(firstAskedAt(now))} from opened`)
     const { url } = yield* urlRow(
       sql`select url from checkout_sessions where purchase_id = ${purchaseId}::uuid`
     )

@@ -14,7 +14,7 @@ import { refusal } from "./pools/refusals.ts"
 import { awaitAccount } from "./pools/statements.ts"
 import type { StakeItem } from "./pools/statements.ts"
 import { makeTakeStakes } from "./pools/takeStakes.ts"
-import { maybe, run } from "./query.ts"
+import { execute, findOption } from "./sql.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.Array(Schema.Finite),
@@ -27,22 +27,22 @@ const OddsRow = Schema.Struct({
 const maxAttempts = 20
 
 /** Connections that wait for accounts at most; the others go on serving. */
-const mostWaiting = 4
+const maxWaiting = 4
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
-  const oddsRow = maybe(OddsRow)
-  const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.largestBatch })
-  const waiting = yield* Semaphore.make(mostWaiting)
+  const oddsRow = findOption(OddsRow)
+  const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
+  const waiting = yield* Semaphore.make(maxWaiting)
 
   /** One whose account another transaction holds waits for that by itself, not in a batch, and holds no pool meanwhile. */
   const take = Effect.fnUntraced(function* (item: StakeItem) {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const outcome = yield* takeOnce(item)
       if (outcome.outcome !== "busy") return outcome
-      yield* run(awaitAccount(sql, item.agentId)).pipe(waiting.withPermits(1))
+      yield* execute(awaitAccount(sql, item.agentId)).pipe(waiting.withPermits(1))
     }
     return yield* Effect.die(
       new StoreUnavailable({ cause: new Error(`the account of agent ${item.agentId} stays busy`) })
@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
 
   const publishDue: Pools["Service"]["publishDue"] = Effect.gen(function* () {
     if (Option.isNone(settings.countsEvery)) return
-    yield* run(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
+    yield* execute(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
   return Pools.of({ stake, odds, publishDue })

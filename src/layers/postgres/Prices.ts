@@ -7,9 +7,8 @@ import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../services/Prices.ts"
 import { Settings } from "../../services/Settings.ts"
-import { at, decimal, many, maybe, orDefect, rowsOf, transaction } from "./query.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, rowsOf, timestamp, transaction } from "./sql.ts"
 import { makeHourly } from "./prices/hourly.ts"
-import { iso } from "./wire.ts"
 
 const source = "admin"
 
@@ -37,13 +36,13 @@ const make = Effect.gen(function* () {
   const idCursor = (yield* Cursors).ids("quarantine")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
-  const observed = maybe(PriceRow)
-  const quarantined = many(QuarantinedPrice)
-  const counted = many(Count)
+  const observed = findOption(PriceRow)
+  const quarantined = findAll(QuarantinedPrice)
+  const counted = findAll(Count)
   const { hourly, hourlySpan } = yield* makeHourly
 
   const quarantineColumns = sql`
-    q.id::text, q.source, q.asset, q.interval, ${iso(sql, "q.time")} as time,
+    q.id::text, q.source, q.asset, q.interval, ${isoTimestamp(sql, "q.time")} as time,
     coalesce(
       (select p.close from price_points p
         where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
@@ -51,7 +50,7 @@ const make = Effect.gen(function* () {
       (select r.close from price_readings r
         where r.source = q.source and r.asset = q.asset and r.interval = q.interval and r.time = q.time)
     )::float8 as stored_close,
-    q.close::float8 as offered_close, ${iso(sql, "q.received_at")} as received_at, q.decision, q.reason`
+    q.close::float8 as offered_close, ${isoTimestamp(sql, "q.received_at")} as received_at, q.decision, q.reason`
 
   const importPrices: Prices["Service"]["import"] = Effect.fn("Prices.import")(function* (prices) {
     const interval = "candles" in prices ? prices.interval : "quote"
@@ -63,9 +62,7 @@ const make = Effect.gen(function* () {
         `Expected the open time of a ${interval} candle`
       )
     }
-    const known = yield* sql`select 1 from targets where key = ${prices.asset} and kind = 'asset'`.pipe(
-      orDefect
-    )
+    const known = yield* sql`select 1 from targets where key = ${prices.asset} and kind = 'asset'`.pipe(orDie)
     if (known.length === 0) {
       return yield* InvalidRequest.of("asset", `"${prices.asset}" is not a target that has prices`)
     }
@@ -76,7 +73,7 @@ const make = Effect.gen(function* () {
     const exact = (value: number | null) => (value === null ? null : decimal(value))
     const point = rowsOf(sql, "n", rows, {
       id: ["uuid", (row) => row.id],
-      time: ["timestamptz", (row) => at(row.time)],
+      time: ["timestamptz", (row) => timestamp(row.time)],
       open: ["numeric", (row) => exact(row.open)],
       high: ["numeric", (row) => exact(row.high)],
       low: ["numeric", (row) => exact(row.low)],
@@ -88,7 +85,7 @@ const make = Effect.gen(function* () {
             insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
             select ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close,
                    n.time + case ${interval} when '1h' then interval '1 hour'
-                     when '1d' then interval '24 hours' else interval '0' end, ${at(now)}
+                     when '1d' then interval '24 hours' else interval '0' end, ${timestamp(now)}
               from ${point}
              order by n.time, n.position
             on conflict do nothing
@@ -97,7 +94,7 @@ const make = Effect.gen(function* () {
             with q as (
               insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at)
               select distinct on (n.time, n.open, n.high, n.low, n.close)
-                     n.id, ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close, ${at(now)}
+                     n.id, ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close, ${timestamp(now)}
                 from ${point}
                where not exists (
                  select 1 from price_points p
@@ -152,7 +149,7 @@ const make = Effect.gen(function* () {
 
   const latest: Prices["Service"]["latest"] = Effect.fn("Prices.latest")(function* (asset) {
     const now = yield* DateTime.now
-    return yield* first(asset, sql`p.observed_at <= ${at(now)}`, "desc")
+    return yield* first(asset, sql`p.observed_at <= ${timestamp(now)}`, "desc")
   })
 
   const firstBetween: Prices["Service"]["firstBetween"] = Effect.fn("Prices.firstBetween")(
@@ -167,10 +164,10 @@ const make = Effect.gen(function* () {
           : sql`not exists (
               select 1 from expected_candles e
                where e.asset = p.asset and e.state in ('awaited', 'read', 'contested')
-                 and e.ends_at >= ${at(from)} and e.ends_at < p.observed_at)`
+                 and e.ends_at >= ${timestamp(from)} and e.ends_at < p.observed_at)`
       return yield* first(
         asset,
-        sql`p.observed_at between ${at(from)} and ${at(last)} and ${nothingEarlierToCome}`,
+        sql`p.observed_at between ${timestamp(from)} and ${timestamp(last)} and ${nothingEarlierToCome}`,
         "asc"
       )
     }
@@ -197,7 +194,7 @@ const make = Effect.gen(function* () {
         const decided = yield* counted(sql`
             with q as (
               update price_quarantine
-                 set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${at(now)}, reason = ${decision.reason}
+                 set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${timestamp(now)}, reason = ${decision.reason}
                where id = ${id}::uuid and decision is null
               returning *
             ), known as (
@@ -218,7 +215,7 @@ const make = Effect.gen(function* () {
             ), made as (
               insert into price_points
                 (source, asset, interval, time, revision, open, high, low, close, observed_at, fetched_at, payload_hash)
-              select source, asset, interval, time, revision, open, high, low, close, time + case interval when '1h' then interval '1 hour' when '1d' then interval '24 hours' else interval '0' end, ${at(now)},
+              select source, asset, interval, time, revision, open, high, low, close, time + case interval when '1h' then interval '1 hour' when '1d' then interval '24 hours' else interval '0' end, ${timestamp(now)},
                      payload_hash
                 from chosen
             ), ended as (

@@ -23,10 +23,18 @@ import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import { registeredKey } from "../keys/registeredKey.ts"
 import { makeClientSecret, sha256 } from "../secrets.ts"
 import { statusAt } from "./agentStanding.ts"
-import { at, column, many, maybe, orDefect, run, transaction } from "./query.ts"
+import {
+  arrayParam,
+  execute,
+  findAll,
+  findOption,
+  isoTimestamp,
+  orDie,
+  timestamp,
+  transaction
+} from "./sql.ts"
 import { makeSecretRotation } from "./secretRotation.ts"
 import { makeTokenFailures } from "./tokenFailures.ts"
-import { iso } from "./wire.ts"
 
 const {
   status: _,
@@ -86,15 +94,15 @@ const make = Effect.gen(function* () {
   const failures = yield* makeTokenFailures
   const random = yield* SecureRandom.SecureRandom
   const rotate = yield* makeSecretRotation
-  const profileRow = maybe(ProfileRow)
-  const attemptRow = maybe(Attempt)
-  const triedRow = maybe(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
-  const challengeSlug = maybe(Schema.Struct({ event_slug: Schema.String }))
-  const scopeRow = maybe(ScopeRow)
-  const publicProfileRow = maybe(PublicProfile)
-  const actionRows = many(Schema.Struct({ action: Action }))
+  const profileRow = findOption(ProfileRow)
+  const attemptRow = findOption(Attempt)
+  const triedRow = findOption(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
+  const challengeSlug = findOption(Schema.Struct({ event_slug: Schema.String }))
+  const scopeRow = findOption(ScopeRow)
+  const publicProfileRow = findOption(PublicProfile)
+  const actionRows = findAll(Schema.Struct({ action: Action }))
   const cursor = (yield* Cursors).ids("actions")
-  const challengeState = maybe(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
+  const challengeState = findOption(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
     const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineKeySets }))
@@ -132,14 +140,14 @@ const make = Effect.gen(function* () {
             ...key,
             requested_scopes: requested,
             secret_hash: sha256(secret),
-            created_at: at(now),
-            provisional_until: at(DateTime.addDuration(now, settings.provisionalGrace)),
+            created_at: timestamp(now),
+            provisional_until: timestamp(DateTime.addDuration(now, settings.provisionalGrace)),
             prediction_limit: settings.provisionalPredictionLimit
           })}`
         yield* sql`
           insert into registration_challenges (id, agent_id, event_slug, prompt, max_attempts, created_at)
           values (${challengeId}::uuid, ${agentId}::uuid, ${event.slug}, ${event.prompt},
-                  ${settings.registrationAttempts}, ${at(now)})`
+                  ${settings.registrationAttempts}, ${timestamp(now)})`
       })
     )
     return {
@@ -216,15 +224,15 @@ const make = Effect.gen(function* () {
       yield* sql`
         insert into registration_attempts (challenge_id, attempt, answer, verdict, passed, at)
         values (${challengeId}::uuid, ${attempt.attempts}, ${JSON.stringify(answer)}::jsonb,
-                ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${at(now)})`
+                ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${timestamp(now)})`
       if (!verdict.passed) return { passed: false as const, ...outcome }
       // Of two attempts that pass at once, one makes the claim link.
       const first = yield* sql`
-        update registration_challenges set passed_at = ${at(now)}
+        update registration_challenges set passed_at = ${timestamp(now)}
          where id = ${challengeId}::uuid and passed_at is null
         returning 1`
       if (first.length === 0) return yield* alreadyPassed()
-      yield* sql`update agents set challenge_passed_at = ${at(now)} where id = ${attempt.agent_id}::uuid`
+      yield* sql`update agents set challenge_passed_at = ${timestamp(now)} where id = ${attempt.agent_id}::uuid`
       const link = yield* claims.issueLink({
         agentId: attempt.agent_id,
         provisionalUntil: attempt.provisional_until,
@@ -262,11 +270,11 @@ const make = Effect.gen(function* () {
       // One statement, so that a token issued at the same moment and the new secret never both win.
       const rotated = known
         ? yield* sql`
-          update agents a set secret_hash = ${sha256(secret)}, key_set_at = ${at(now)}, token_epoch = token_epoch + 1
+          update agents a set secret_hash = ${sha256(secret)}, key_set_at = ${timestamp(now)}, token_epoch = token_epoch + 1
             from registration_challenges c
            where a.id = ${request.agentId}::uuid and c.agent_id = a.id and c.id = ${request.challengeId}::uuid
              and a.first_token_at is null
-          returning 1`.pipe(orDefect)
+          returning 1`.pipe(orDie)
         : []
       if (rotated.length > 0) return { agent_id: AgentId.make(request.agentId), client_secret: secret }
       const found = known
@@ -295,9 +303,9 @@ const make = Effect.gen(function* () {
       select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
              model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
              default_spaces, auth_method, requested_scopes, ${settings.site} as site,
-             ${iso(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
+             ${isoTimestamp(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
-             ${iso(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
+             ${isoTimestamp(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
              owner_id::text, o.plan
         from agents a left join operators o on o.id = a.owner_id
        where a.id = ${agentId}::uuid`)
@@ -334,12 +342,12 @@ const make = Effect.gen(function* () {
       return yield* InvalidRequest.of("suspended", "Nothing to change was given")
     }
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       update agents set
              credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
              token_epoch = token_epoch
                + case when ${suspended ?? null}::bool and suspended_at is null then 1 else 0 end,
-             suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${at(now)})
+             suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${timestamp(now)})
                                                             when false then null else suspended_at end
        where id = ${agentId}::uuid`)
     return yield* profile(agentId)
@@ -358,7 +366,7 @@ const make = Effect.gen(function* () {
                  ${countOf("followers")} as follower_count, ${countOf("following")} as following_count,
                  exists (select from follows
                           where follower_id = ${viewer}::uuid and followed_id = a.id) as is_followed,
-                 ${iso(sql, "a.created_at")} as created_at
+                 ${isoTimestamp(sql, "a.created_at")} as created_at
             from agents a where a.id = ${agentId}::uuid`)
         : Option.none()
       if (Option.isNone(found)) {
@@ -385,8 +393,8 @@ const make = Effect.gen(function* () {
       // One statement, in the order of the interface's list: of two changes at once neither is lost.
       const found = yield* scopeRow(sql`
       update agents a set requested_scopes = array(
-          select known.scope from unnest(${column("text", allScopes)}) with ordinality as known (scope, place)
-           where known.scope = any(a.requested_scopes) or known.scope = any(${column("text", change.add)})
+          select known.scope from unnest(${arrayParam("text", allScopes)}) with ordinality as known (scope, place)
+           where known.scope = any(a.requested_scopes) or known.scope = any(${arrayParam("text", change.add)})
            order by known.place)
        where a.id = ${agentId}::uuid
       returning a.requested_scopes, a.claimed_at is not null as claimed`)
@@ -420,30 +428,30 @@ const make = Effect.gen(function* () {
       select jsonb_build_object('type', kind, 'action_id', id) || case kind
                when 'prediction' then (
                  select jsonb_build_object(
-                          'created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id, 'revision', revision,
+                          'created_at', ${isoTimestamp(sql, "received_at")}, 'challenge_id', challenge_id, 'revision', revision,
                           'direction', direction, 'confidence', confidence, 'predicted_value', predicted_value,
                           'predicted_std', predicted_std)
                    from predictions where agent_id = ${agent} and id = n.id)
                when 'paper_signal' then (
-                 select jsonb_build_object('created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id,
+                 select jsonb_build_object('created_at', ${isoTimestamp(sql, "received_at")}, 'challenge_id', challenge_id,
                           'direction', direction, 'confidence', confidence)
                    from paper_signals where id = n.id)
                when 'stake' then (
-                 select jsonb_build_object('created_at', ${iso(sql, "received_at")}, 'challenge_id', challenge_id, 'bin', bin,
+                 select jsonb_build_object('created_at', ${isoTimestamp(sql, "received_at")}, 'challenge_id', challenge_id, 'bin', bin,
                           'amount', amount / 1000000.0)
                    from stakes where id = n.id)
                when 'comment' then (
-                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'comment_id', id,
+                 select jsonb_build_object('created_at', ${isoTimestamp(sql, "created_at")}, 'comment_id', id,
                           'event_id', event_id, 'content', content)
                         || case when is_reply then jsonb_build_object('type', 'reply', 'parent_comment_id', parent_id)
                                 else '{}' end
                    from comments where id = n.id)
                when 'like' then (
-                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'comment_id', comment_id,
+                 select jsonb_build_object('created_at', ${isoTimestamp(sql, "created_at")}, 'comment_id', comment_id,
                           'author_id', author_id)
                    from comment_likes where agent_id = ${agent} and id = n.id)
                else (
-                 select jsonb_build_object('created_at', ${iso(sql, "created_at")}, 'target_agent_id', followed_id)
+                 select jsonb_build_object('created_at', ${isoTimestamp(sql, "created_at")}, 'target_agent_id', followed_id)
                    from follows where follower_id = ${agent} and id = n.id)
              end as action
         from newest n

@@ -6,9 +6,8 @@ import type { FieldProblem } from "../../services/errors.ts"
 import { Release, ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import type { PlannedRelease } from "../../services/ReleaseCalendar.ts"
 import { Targets } from "../../services/Targets.ts"
-import { at, decimal, many, run, transaction } from "./query.ts"
+import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "./sql.ts"
 import { releasePeriod } from "./schedules/releases.ts"
-import { iso } from "./wire.ts"
 
 const keyOf = ({ asset, period, unit }: PlannedRelease): string => JSON.stringify([asset, period, unit ?? ""])
 
@@ -38,8 +37,8 @@ const rowOf = (release: PlannedRelease) => ({
   target: release.asset,
   period: release.period,
   unit: release.unit ?? "",
-  release_at: at(release.release_at),
-  deadline: release.deadline === undefined ? null : at(release.deadline),
+  release_at: timestamp(release.release_at),
+  deadline: release.deadline === undefined ? null : timestamp(release.deadline),
   question: release.question ?? null,
   decimal_step: release.decimal_step === undefined ? null : decimal(release.decimal_step),
   reference_scale: release.reference_scale === undefined ? null : decimal(release.reference_scale),
@@ -50,12 +49,12 @@ const rowOf = (release: PlannedRelease) => ({
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const targets = yield* Targets
-  const rows = many(Schema.Struct({ release: Release }))
+  const rows = findAll(Schema.Struct({ release: Release }))
 
   const list: ReleaseCalendar["Service"]["list"] = rows(sql`
     select jsonb_strip_nulls(jsonb_build_object(
              'asset', r.target, 'period', r.period, 'unit', nullif(r.unit, ''),
-             'release_at', ${iso(sql, "r.release_at")}, 'deadline', ${iso(sql, "r.deadline")}, 'question', r.question,
+             'release_at', ${isoTimestamp(sql, "r.release_at")}, 'deadline', ${isoTimestamp(sql, "r.deadline")}, 'question', r.question,
              'reference_scale', r.reference_scale, 'decimal_step', r.decimal_step, 'bin_edges', to_jsonb(r.bin_edges),
              'reward_pool', r.reward_pool::numeric / 1000000, 'challenge_id', s.challenge_id)) as release
       from (select *, ${sql.literal(releasePeriod)} as made_as from release_calendar) r
@@ -81,7 +80,7 @@ const make = Effect.gen(function* () {
       const replaced = Effect.gen(function* () {
         // Two administrators at once: the later one's calendar is what holds, whole.
         yield* sql`lock table release_calendar in share row exclusive mode`
-        yield* run(sql`
+        yield* execute(sql`
           merge into release_calendar r
           using (
             select * from jsonb_to_recordset(${planned}::jsonb) as p

@@ -4,7 +4,7 @@ import { Schedules } from "../../services/Schedules.ts"
 import type { Scheduled, ScheduleReport } from "../../services/Schedules.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
-import { at, many, rowsOf, transaction } from "./query.ts"
+import { findAll, rowsOf, timestamp, transaction } from "./sql.ts"
 import { makeDirectionalPlans } from "./schedules/directional.ts"
 import { NotYet } from "./schedules/plan.ts"
 import type { Plan } from "./schedules/plan.ts"
@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
   const { flashes, sessions } = yield* makeDirectionalPlans
   const weeks = yield* makeWeekPlans
   const releases = yield* makeReleasePlans
-  const keys = many(Key)
+  const keys = findAll(Key)
   const isOn = (name: (typeof settings.schedules)[number]) => settings.schedules.includes(name)
 
   /** What is due now, of the schedules that are on, whether it was made or not. */
@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
     const { id } = yield* plan.make
     const written = yield* keys(sql`
       insert into scheduled_challenges (schedule, target, period, challenge_id, event_id, made_at)
-      values (${plan.kind}, ${plan.target}, ${plan.period}, ${id}::uuid, ${plan.eventId}, ${at(now)})
+      values (${plan.kind}, ${plan.target}, ${plan.period}, ${id}::uuid, ${plan.eventId}, ${timestamp(now)})
       on conflict do nothing
       returning schedule as kind, target, period`)
     return written.length === 1 ? id : yield* new MadeBefore()

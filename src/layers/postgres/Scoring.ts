@@ -8,13 +8,12 @@ import { Settings } from "../../services/Settings.ts"
 import { Category } from "../../services/Targets.ts"
 import { Timestamp } from "../../services/text.ts"
 import { cheapSpan } from "../cheapSpan.ts"
-import { many, maybe, one } from "./query.ts"
+import { findAll, findOne, findOption, isoTimestamp } from "./sql.ts"
 import { differences } from "./scoring/audit.ts"
 import { challengeOf, valuesOf, verdictOf } from "./arenas/challengeRows.ts"
 import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./scoring/calibration.ts"
 import { keptSums, KeptSums, noFigures, published } from "./scoring/figures.ts"
 import { makeSettleDue } from "./scoring/settlement.ts"
-import { iso } from "./wire.ts"
 
 const StandingRow = Schema.Struct({
   ...KeptSums.fields,
@@ -45,13 +44,13 @@ const make = Effect.gen(function* () {
     Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
   )
   const settings = yield* Settings
-  const standings = many(StandingRow)
-  const before = one(Before)
-  const boardRow = maybe(Board)
-  const named = maybe(Named)
-  const boardFigures = many(BoardFigures)
-  const scored = many(Scorecard.fields.predictions.value)
-  const calibrationRow = maybe(CalibrationFigures)
+  const standings = findAll(StandingRow)
+  const before = findOne(Before)
+  const boardRow = findOption(Board)
+  const named = findOption(Named)
+  const boardFigures = findAll(BoardFigures)
+  const scored = findAll(Scorecard.fields.predictions.value)
+  const calibrationRow = findOption(CalibrationFigures)
   const { settleDue } = yield* makeSettleDue
 
   const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
@@ -102,7 +101,7 @@ const make = Effect.gen(function* () {
     const rows = yield* standings(sql`
       select ${keptSums(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
-             (select ${iso(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
+             (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_figures f join agents a on a.id = f.agent_id
        where f.board = ${board}
          ${rankedOnly === undefined ? sql`` : sql`and f.verified and f.scored >= ${settings.rankMinCount}`}
@@ -122,7 +121,7 @@ const make = Effect.gen(function* () {
     const kept =
       top === undefined
         ? yield* boardRow(sql`
-              select agents::int as agents, ${iso(sql, "updated_at")} as updated_at from boards where board = ${board}`)
+              select agents::int as agents, ${isoTimestamp(sql, "updated_at")} as updated_at from boards where board = ${board}`)
         : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
     return {
       items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
@@ -157,7 +156,7 @@ const make = Effect.gen(function* () {
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
-             ${iso(sql, "p.received_at")} as created_at, ${iso(sql, "t.settled_at")} as settled_at,
+             ${isoTimestamp(sql, "p.received_at")} as created_at, ${isoTimestamp(sql, "t.settled_at")} as settled_at,
              t.version > 1 as amended,
              encode(p.commit, 'hex') as commit
         from predictions p

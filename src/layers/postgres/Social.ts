@@ -8,8 +8,7 @@ import { isUuid } from "../../services/identifiers.ts"
 import type { AgentId } from "../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
 import type { Page } from "../../services/paging.ts"
-import { at, many, one, run } from "./query.ts"
-import { iso } from "./wire.ts"
+import { execute, findAll, findOne, isoTimestamp, timestamp } from "./sql.ts"
 
 const Outcome = Schema.Struct({
   known: Schema.Boolean,
@@ -28,12 +27,12 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
-  const outcomeRow = one(Outcome)
-  const standing = one(Schema.Struct({ stands: Schema.Boolean }))
-  const followRows = many(FollowRow)
+  const outcomeRow = findOne(Outcome)
+  const standing = findOne(Schema.Struct({ stands: Schema.Boolean }))
+  const followRows = findAll(FollowRow)
   const cursors = yield* Cursors
   const cursor = cursors.ids("follows")
-  const feedItems = many(FeedItem)
+  const feedItems = findAll(FeedItem)
   const feedCursor = cursors.ids("feed")
   const lists = {
     following: { own: sql.literal("follower_id"), other: sql.literal("followed_id") },
@@ -61,7 +60,7 @@ const make = Effect.gen(function* () {
       ),
       made as (
         insert into follows (id, follower_id, followed_id, created_at)
-        select ${id}::uuid, ${agentId}::uuid, target.id, ${at(now)}
+        select ${id}::uuid, ${agentId}::uuid, target.id, ${timestamp(now)}
           from target cross join own
          where own.count < ${settings.followsPerAgent}
         on conflict (follower_id, followed_id) do nothing
@@ -86,7 +85,7 @@ const make = Effect.gen(function* () {
   /** Locks in the order in which following does: the agent's own count, the follow, and the other's count by the trigger. */
   const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, asked) {
     if (!isUuid(asked)) return
-    yield* run(sql`
+    yield* execute(sql`
       with own as materialized (
         select agent_id from follow_counts where agent_id = ${agentId}::uuid and side = 'following'
            for no key update
@@ -101,7 +100,7 @@ const make = Effect.gen(function* () {
     if (after === null) return yield* invalidCursor()
     const rows = yield* followRows(sql`
       select f.id::text, a.id::text as agent_id, a.name as agent_name, a.model_provider, a.model_name,
-             a.claimed_at is not null as verified, ${iso(sql, "f.created_at")} as followed_at
+             a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
         from (
           select id, ${other} as agent_id, created_at from follows
            where ${own} = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
@@ -147,7 +146,7 @@ const make = Effect.gen(function* () {
          limit ${most}
       )
       select 'comment' as type, c.agent_id::text, a.name as agent_name, c.event_id, e.title as event_title,
-             c.id::text as comment_id, c.content, n.like_count, ${iso(sql, "c.created_at")} as created_at
+             c.id::text as comment_id, c.content, n.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at
         from page p
        cross join lateral (select * from comments where id = p.id limit 1) c
        cross join lateral (select name from agents where id = c.agent_id limit 1) a

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { Category, Target, Targets } from "../../services/Targets.ts"
 import type { TargetCatalog } from "../../services/Targets.ts"
-import { at, decimal, many, maybe, run } from "./query.ts"
+import { decimal, execute, findAll, findOption, timestamp } from "./sql.ts"
 
 /** Anything else is no target, and is not asked for. */
 const keyShape = /^[A-Z][A-Z0-9_]{0,19}$/
@@ -12,9 +12,9 @@ const Key = Schema.Struct({ key: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const targets = many(Target)
-  const target = maybe(Target)
-  const keys = many(Key)
+  const targets = findAll(Target)
+  const target = findOption(Target)
+  const keys = findAll(Key)
 
   const columns = sql.literal(
     "key, name, category, kind, kind = 'asset' as subscribable, paused, dead_zone_pct::float8 as dead_zone_pct"
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     if (before.kind === "macro" && change.dead_zone_pct !== undefined) {
       return yield* InvalidRequest.of("dead_zone_pct", `${key} is a macro series and has no dead zone`)
     }
-    yield* run(sql`
+    yield* execute(sql`
       update targets
          set paused = coalesce(${change.paused ?? null}::boolean, paused),
              dead_zone_pct = coalesce(${change.dead_zone_pct === undefined ? null : decimal(change.dead_zone_pct)}::numeric, dead_zone_pct)
@@ -79,15 +79,15 @@ const make = Effect.gen(function* () {
   const subscribe: Targets["Service"]["subscribe"] = Effect.fn("Targets.subscribe")(function* (agentId, key) {
     yield* subscribable(key)
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       insert into prediction_scopes (agent_id, target, created_at)
-      values (${agentId}::uuid, ${key}, ${at(now)}) on conflict do nothing`)
+      values (${agentId}::uuid, ${key}, ${timestamp(now)}) on conflict do nothing`)
   })
 
   const unsubscribe: Targets["Service"]["unsubscribe"] = Effect.fn("Targets.unsubscribe")(
     function* (agentId, key) {
       yield* subscribable(key)
-      yield* run(sql`delete from prediction_scopes where agent_id = ${agentId}::uuid and target = ${key}`)
+      yield* execute(sql`delete from prediction_scopes where agent_id = ${agentId}::uuid and target = ${key}`)
     }
   )
 

@@ -23,13 +23,13 @@ import { cheapSpan } from "../cheapSpan.ts"
 import * as accessTokens from "../accessTokens.ts"
 import { statusAt } from "./agentStanding.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { at, column, many, maybe, orDefect } from "./query.ts"
+import { arrayParam, findAll, findOption, orDie, timestamp } from "./sql.ts"
 
 /** How long a verified token may outlive the end of its agent's tokens; the specification allows 5 s. */
 const standingTtl = Duration.seconds(3)
 const standingCapacity = 100_000
-const largestStandingBatch = 500
-const longestToken = 4096
+const maxStandingBatch = 500
+const maxToken = 4096
 /** Strict base64url: a library that takes padding and white space takes many texts for one token. */
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
@@ -75,8 +75,8 @@ const make = Effect.gen(function* () {
   const limits = yield* Limits
   const credentials = yield* AgentCredentials
   const random = yield* SecureRandom.SecureRandom
-  const agentRow = maybe(Agent)
-  const standingRows = many(StandingRow)
+  const agentRow = findOption(Agent)
+  const standingRows = findAll(StandingRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
 
   const keys = yield* accessTokens.make(settings)
@@ -88,13 +88,13 @@ const make = Effect.gen(function* () {
     const asked = yield* Clock.currentTimeMillis
     const rows = yield* standingRows(client`
       select id::text, token_epoch, suspended_at is not null as suspended
-        from agents where id = any(${column("uuid", agentIds)})`)
+        from agents where id = any(${arrayParam("uuid", agentIds)})`)
     const byId = new Map(rows.map((row) => [row.id, row]))
     return agentIds.map((id) => ({ asked, row: Option.fromUndefinedOr(byId.get(id)) }))
   })
 
   const standing = yield* Cache.makeWith(
-    yield* RequestBatcher.make({ run: standings, maxSize: largestStandingBatch }),
+    yield* RequestBatcher.make({ run: standings, maxSize: maxStandingBatch }),
     // What could not be read is read again, or an outage would outlive itself.
     { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
   )
@@ -168,8 +168,8 @@ const make = Effect.gen(function* () {
     if (agent.first_token_at === null) {
       const now = yield* DateTime.now
       const marked = yield* sql`
-        update agents set first_token_at = coalesce(first_token_at, ${at(now)})
-         where id = ${agent.id}::uuid and token_epoch = ${agent.token_epoch} returning 1`.pipe(orDefect)
+        update agents set first_token_at = coalesce(first_token_at, ${timestamp(now)})
+         where id = ${agent.id}::uuid and token_epoch = ${agent.token_epoch} returning 1`.pipe(orDie)
       if (marked.length === 0) return yield* changed()
     }
     return { agent, status }
@@ -197,7 +197,7 @@ const make = Effect.gen(function* () {
   })
 
   const authenticate: Tokens["Service"]["authenticate"] = Effect.fnUntraced(function* (bearer) {
-    if (bearer.length > longestToken || !tokenShape.test(bearer))
+    if (bearer.length > maxToken || !tokenShape.test(bearer))
       return yield* invalid("The access token is malformed.")
     const millis = yield* Clock.currentTimeMillis
     const payload = keys.verify(bearer, millis)

@@ -11,7 +11,7 @@ import type { Venue } from "./venue.ts"
 /** The most that all of them answer at once. */
 const pageSize = 300
 /** A window of a year. */
-const mostPages = 30
+const maxPages = 30
 const hour = 3_600_000
 
 /** What is used of an exchange of ccxt. */
@@ -80,7 +80,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
       const shown: Array<ReadonlyArray<unknown>> = []
       const hashes: Array<Uint8Array> = []
       let since = DateTime.toEpochMillis(window.from)
-      for (let page = 0; page < mostPages && since < until; page++) {
+      for (let page = 0; page < maxPages && since < until; page++) {
         const start = since
         const { payloadHash, value } = yield* recorder.during(
           () => client.fetchOHLCV(symbol, "1h", start, pageSize),

@@ -7,7 +7,7 @@ import { Clock, Context, Duration, Effect } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 
 /** Lists of all markets of an exchange have some megabytes. */
-const mostBytes = 32 * 1024 * 1024
+const maxBytes = 32 * 1024 * 1024
 
 const patience = Duration.seconds(20)
 /** Between two requests to one place: the slowest exchange asks for it, and there is one an hour of most of them. */
@@ -38,7 +38,7 @@ const bodyOf = async (response: Response): Promise<Uint8Array<ArrayBuffer>> => {
   let received = 0
   for await (const chunk of response.body ?? []) {
     received += chunk.length
-    if (received > mostBytes) throw new Error("its answer is too large")
+    if (received > maxBytes) throw new Error("its answer is too large")
     chunks.push(chunk)
   }
   return new Uint8Array(Buffer.concat(chunks))

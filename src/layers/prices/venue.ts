@@ -16,14 +16,14 @@ const retries = 2
 /** A place that failed so many times in a row, retries included, is left alone for a while. */
 const failuresInARow = 3
 const restFor = Duration.minutes(1)
-const longestRest = Duration.minutes(10)
+const maxRest = Duration.minutes(10)
 
 const isUnavailable = ({ kind }: SourceFailed): boolean => kind === "unavailable"
 
 const restless = CircuitBreaker.make({
   tripPolicy: CircuitBreaker.consecutive(failuresInARow),
   openDuration: restFor,
-  maxOpenDuration: longestRest
+  maxOpenDuration: maxRest
 }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
 
 /** Retries and a circuit breaker around a place that is asked one thing at a time. */

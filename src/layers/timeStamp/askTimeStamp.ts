@@ -6,7 +6,7 @@ import { timeStampFault, timeStampQuery } from "./tokens.ts"
 import type { Question } from "./tokens.ts"
 
 /** A token with a chain of certificates is a tenth of it. */
-const mostBytes = "64 KiB"
+const maxBytes = "64 KiB"
 const patience = Duration.seconds(20)
 
 /** The reply as it came: an answer to this very question. */
@@ -20,7 +20,7 @@ export const askTimeStamp = Effect.fnUntraced(function* (
     contentType: "application/timestamp-query",
     body: timeStampQuery(question),
     statuses: [200],
-    mostBytes,
+    maxBytes,
     patience
   })
   if (contentType !== "application/timestamp-reply") {

@@ -7,7 +7,7 @@ import { cosignatureOf } from "./cosignature.ts"
 import type { Cosignature } from "./cosignature.ts"
 
 /** More than 16 signature lines of the longest kind. */
-const mostBytes = "128 KiB"
+const maxBytes = "128 KiB"
 const patience = Duration.seconds(10)
 
 export interface Witness {
@@ -52,7 +52,7 @@ export const addCheckpoint = Effect.fnUntraced(function* (
     contentType: "text/plain; charset=utf-8",
     body: Buffer.from(requestBody(submission), "utf8"),
     statuses: [200, 409],
-    mostBytes,
+    maxBytes,
     patience
   })
   const said = Buffer.from(body).toString("utf8")

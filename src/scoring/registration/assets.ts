@@ -44,7 +44,7 @@ const spellings = new Map<string, AssetKey>(
 )
 
 /** A longer entry is prose, not a name. */
-const longestEntry = 8
+const maxEntry = 8
 
 /** Whether the passage names the asset, by its key or a common name. */
 export const namesAsset = (passage: Passage, key: AssetKey): boolean =>
@@ -60,7 +60,7 @@ const withoutSuffixes = (entry: Passage): string => {
 /** The asset that an entry of `affected_assets` means: a key in any case, or a common name. */
 export const resolveAsset = (entry: Passage): AssetKey | undefined => {
   const exact = spellings.get(entry.joined) ?? spellings.get(withoutSuffixes(entry))
-  if (exact !== undefined || entry.words.length > longestEntry) return exact
+  if (exact !== undefined || entry.words.length > maxEntry) return exact
   const named = assetKeys.filter((key) => namesAsset(entry, key))
   return named.length === 1 ? named[0] : undefined
 }

@@ -6,8 +6,8 @@ import { borrowed, copied, countMentions, isChinese, likeness, shareOf } from ".
 import type { Passage } from "./text.ts"
 
 /** A sentence of more words than this is several. */
-const longestSentence = 70
-const shortestText = 3
+const maxSentence = 70
+const minText = 3
 /** What a reasoning is still worth that says nothing of the event. */
 const besideTheEvent = 0.15
 /** A horizon may speak of futures and spreads without a word of the event, but so does a platitude. */
@@ -21,7 +21,7 @@ const speakOfEvent = "says too little of this event: name the facts and the asse
 const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: number): number => {
   const count = sentences.length
   if (count === 0) return 0
-  const fluency = size / count > longestSentence ? 0.5 : 1
+  const fluency = size / count > maxSentence ? 0.5 : 1
   if (count < fewest) return 0.5 * fluency
   if (count <= most) return fluency
   return fluency * Math.max(0.2, 1 - 0.25 * (count - most))
@@ -60,13 +60,13 @@ export const assessCompleteness = (submission: Submission): Assessment => {
     ["trading_implications.short_term", shortTerm],
     ["trading_implications.medium_term", mediumTerm]
   ] as const
-  const missing = fields.filter(([, passage]) => passage.size < shortestText)
+  const missing = fields.filter(([, passage]) => passage.size < minText)
   const written = 1 - missing.length / fields.length
   const own = summaryOriginality(summary, prompt)
   const relevance = relevanceOf(summary, submission)
   const substance = ramp(summary.size, 4, 12)
   const prose = proseShare(summary)
-  const there = summary.size >= shortestText
+  const there = summary.size >= minText
   return {
     share: 0.3 * written + 0.7 * substance * own * relevance * prose,
     lacking: [
@@ -84,7 +84,7 @@ export const assessCompleteness = (submission: Submission): Assessment => {
 /** Cause and effect in 2-3 sentences that speak of this event and its assets. */
 export const assessReasoning = (submission: Submission): Assessment => {
   const { event, prompt, reasoning, summary } = submission
-  if (reasoning.size < shortestText) return { share: 0, lacking: ["The reasoning is empty or too short."] }
+  if (reasoning.size < minText) return { share: 0, lacking: ["The reasoning is empty or too short."] }
   const sentences = sentenceShare(reasoning, 2, 3)
   const substance = ramp(reasoning.size, 6, 24)
   const links = ramp(countMentions(reasoning, causal), 0, 2)
@@ -110,7 +110,7 @@ export const assessReasoning = (submission: Submission): Assessment => {
 
 const assessHorizon = (name: string, passage: Passage, submission: Submission): Assessment => {
   const { prompt, reasoning, summary } = submission
-  if (passage.size < shortestText) return { share: 0, lacking: [`${name} is empty or too short.`] }
+  if (passage.size < minText) return { share: 0, lacking: [`${name} is empty or too short.`] }
   const form = 0.4 * sentenceShare(passage, 1, 2) + 0.6 * ramp(passage.size, 3, 9)
   const relevance = aboutness(passage, submission) > 0 ? 1 : horizonBesideTheEvent
   const own = Math.min(originality(passage, prompt), unlike(passage, reasoning, summary))

@@ -30,8 +30,8 @@ const everyHan = /\p{Script=Han}/gv
 const ideographs = "\u2e80"
 const runLength = 4
 /** More than any few sentences have: of a longer text the rest is not read. */
-const longestRead = 600
-const smallestSentence = 3
+const maxRead = 600
+const minSentence = 3
 /** Chinese words have one to three characters. */
 const wordsPerHan = 0.6
 
@@ -92,16 +92,16 @@ export const read = (text: string): Passage => {
   const found: Array<string> = []
   const sentences: Array<number> = []
   let start = 0
-  for (let at = 0; at < text.length && found.length < longestRead; at += 1) {
+  for (let at = 0; at < text.length && found.length < maxRead; at += 1) {
     if (at < text.length - 1 && !endsSentence(text, at)) continue
     const sentence = text.slice(start, at + 1).toLowerCase()
     start = at + 1
     const inSentence = sentence.match(wordPattern) ?? []
     for (const word of inSentence) found.push(word)
     const size = sizeOf(inSentence.length, countHan(sentence))
-    if (size >= smallestSentence) sentences.push(size)
+    if (size >= minSentence) sentences.push(size)
   }
-  const words = found.slice(0, longestRead)
+  const words = found.slice(0, maxRead)
   const spaced = ` ${words.join(" ")} `
   const joined = words.join("")
   const han = countHan(joined)

@@ -61,12 +61,12 @@ export interface Receipt extends Opening {
   readonly leafIndex: number | null
 }
 
-const longestReceipt = 600_000
+const maxReceipt = 600_000
 
 /** A receipt alone, or the whole answer that it came in. */
 export const parseReceipt = (text: string): Receipt => {
   const what = "The receipt"
-  if (text.length > longestReceipt) throw new Malformed(`${what} is larger than any that is given out.`)
+  if (text.length > maxReceipt) throw new Malformed(`${what} is larger than any that is given out.`)
   const answer = fromJson(text, what)
   const receipt = isObject(answer) && isObject(answer["receipt"]) ? answer["receipt"] : answer
   if (!isObject(receipt)) throw new Malformed(`${what} is not a JSON object.`)

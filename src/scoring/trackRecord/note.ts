@@ -21,7 +21,7 @@ export interface Checkpoint {
 }
 
 /** The formats ask for 16 at least. */
-const mostSignatures = 100
+const maxSignatures = 100
 
 const signatureLine = (line: string): SignatureLine => {
   const [, name = "", encoded = ""] = /^— ([^ ]*) ([^ ]*)$/s.exec(line) ?? []
@@ -38,7 +38,7 @@ export const parseCheckpoint = (note: string): Checkpoint => {
   if (split === -1 || !note.endsWith("\n")) throw new Malformed("The checkpoint has no signatures.")
   const body = note.slice(0, split + 1)
   const lines = note.slice(split + 2, -1).split("\n")
-  if (lines.length > mostSignatures) throw new Malformed("The checkpoint has too many signatures.")
+  if (lines.length > maxSignatures) throw new Malformed("The checkpoint has too many signatures.")
   const signatures = lines.map(signatureLine)
   const [origin = "", size = "", root = "", ...extensions] = body.slice(0, -1).split("\n")
   if (origin === "" || extensions.includes(""))

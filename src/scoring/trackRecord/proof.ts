@@ -27,7 +27,7 @@ export interface Proof {
 const longest = 600_000
 
 /** A path has a hash for each level of the tree. */
-const mostHashes = 63
+const maxHashes = 63
 
 const header = "c2sp.org/tlog-proof@v1"
 
@@ -58,7 +58,7 @@ export const parseProof = (file: Uint8Array | string): Proof => {
   const index = lines.shift()
   if (index?.startsWith("index ") !== true)
     throw new Malformed("It does not say the entry's index where it should.")
-  if (lines.length > mostHashes) throw new Malformed("The path to the root has too many hashes.")
+  if (lines.length > maxHashes) throw new Malformed("The path to the root has too many hashes.")
   const path = lines.map((line) => {
     const hash = fromBase64(line, "A hash of the path")
     if (hash.length !== 32) throw new Malformed("A hash of the path does not have 32 bytes.")

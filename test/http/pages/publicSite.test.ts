@@ -13,7 +13,7 @@ import {
   predict
 } from "../../support/builders.ts"
 import { keptPosts } from "../../support/hostilePosts.ts"
-import { hostileNames, longestSummary, publicWorld } from "../../support/publicWorld.ts"
+import { hostileNames, maxSummary, publicWorld } from "../../support/publicWorld.ts"
 import { get, testServer } from "../../support/server.ts"
 import type { Answer } from "../../support/server.ts"
 import { settledWorld } from "../../support/settledWorld.ts"
@@ -223,7 +223,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       yield* freshWeek
       const event = yield* newEvent({
         title: "Rates <rise>",
-        summary: longestSummary,
+        summary: maxSummary,
         url: "https://example.org/rates",
         source: "Example Wire",
         spaces: ["policy"],

@@ -4,7 +4,7 @@ import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import * as Jobs from "../../../src/jobs/Jobs.ts"
-import { many, one } from "../../../src/layers/postgres/query.ts"
+import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { Audit } from "../../../src/services/Audit.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../../src/services/LogKeeper.ts"
@@ -30,7 +30,7 @@ const Head = Schema.Struct({ at: Schema.String, count: Schema.Int, head: Schema.
 /** The heads that wait or are in the log, in order. */
 const logged = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(Schema.Struct({ entry: Schema.fromJsonString(Head) }))(sql`
+  const rows = yield* findAll(Schema.Struct({ entry: Schema.fromJsonString(Head) }))(sql`
     select convert_from(entry, 'UTF8') as entry from log_entries where type = 'admin.audit'
     union all
     select convert_from(entry, 'UTF8') from log_pending where type = 'admin.audit'`)
@@ -97,7 +97,9 @@ layer(testServices())("The head of the administrators' chain", (it) => {
       yield* Effect.forEach(Array.from({ length: 40 }), (_, n) => call(`at once ${n}`), {
         concurrency: "unbounded"
       })
-      const counts = yield* one(Schema.Struct({ rows: Schema.Int, links: Schema.Int, last: Schema.Int }))(sql`
+      const counts = yield* findOne(
+        Schema.Struct({ rows: Schema.Int, links: Schema.Int, last: Schema.Int })
+      )(sql`
         select (select count(*)::int from audit_log) + (select count(*)::int from audit_outcomes) as rows,
                (select count(*)::int from audit_chain) as links, (select count::int from audit_head) as last`)
       assert.deepStrictEqual([counts.links, counts.last], [counts.rows, counts.rows])

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../../src/layers/canonicalJson.ts"
-import { one } from "../../../src/layers/postgres/query.ts"
+import { findOne } from "../../../src/layers/postgres/sql.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { Operators } from "../../../src/services/Operators.ts"
 import { Registry } from "../../../src/services/Registry.ts"
@@ -26,7 +26,7 @@ const logOf = (agentId: string) =>
 
 const secretOf = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
-  const { secret } = yield* one(Schema.Struct({ secret: Schema.String }))(sql`
+  const { secret } = yield* findOne(Schema.Struct({ secret: Schema.String }))(sql`
     select encode(secret_hash, 'hex') as secret from agents where id = ${agentId}::uuid`)
   return secret
 })

@@ -7,7 +7,7 @@ import type { Statement } from "effect/sql"
 import { keyId, parseNote, rawPublicKey, signatureLine, verifierKey } from "../../../src/layers/note.ts"
 import { Findings } from "../../../src/layers/postgres/logAudit/findings.ts"
 import { auditTree } from "../../../src/layers/postgres/logAudit/tree.ts"
-import { one } from "../../../src/layers/postgres/query.ts"
+import { findOne } from "../../../src/layers/postgres/sql.ts"
 import { cosignatureType, cosignedMessage } from "../../../src/layers/witness/cosignature.ts"
 import { Amendments } from "../../../src/services/Amendments.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
@@ -205,7 +205,7 @@ const witness = { name: "witness.example/w", key: generateKeyPairSync("ed25519")
 /** As if the witness had been asked to cosign the newest checkpoint. */
 const cosigned = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const newest = yield* one(Schema.Struct({ size: Schema.Int, note: Schema.String }))(sql`
+  const newest = yield* findOne(Schema.Struct({ size: Schema.Int, note: Schema.String }))(sql`
     select size::float8 as size, note from log_checkpoints order by size desc limit 1`)
   const { text } = Option.getOrThrow(parseNote(newest.note))
   const seconds = 1_800_000_000n
@@ -477,7 +477,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     it.effect.each([2, 7])("looks at every signed head and kept hash, %i at a time", (pageSize) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { heads, hashes } = yield* one(
+        const { heads, hashes } = yield* findOne(
           Schema.Struct({ heads: Schema.Array(Schema.Finite), hashes: Schema.Array(Schema.Finite) })
         )(sql`
           select (select array_agg(size::float8 order by size) from log_checkpoints) as heads,

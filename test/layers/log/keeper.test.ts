@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { isSignedBy, parseNote, parseVerifierKey } from "../../../src/layers/note.ts"
 import { logLock } from "../../../src/layers/postgres/log/sequencer.ts"
 import { Health } from "../../../src/services/Health.ts"
-import { LogKeeper, mostPerPass } from "../../../src/services/LogKeeper.ts"
+import { LogKeeper, maxPerPass } from "../../../src/services/LogKeeper.ts"
 import type { TreeHead } from "../../../src/services/LogSigner.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import {
@@ -360,7 +360,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
       assert.strictEqual((yield* logCheck).status, "ready")
       assert.isTrue(yield* halted)
       // One that grows is kept, however much waits.
-      yield* queue(mostPerPass)
+      yield* queue(maxPerPass)
       yield* pass(keeper)
       assert.isNull(yield* reason)
       assert.isFalse(yield* halted)

@@ -7,7 +7,7 @@ import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import { LogKeeper, mostPerPass } from "../../../src/services/LogKeeper.ts"
+import { LogKeeper, maxPerPass } from "../../../src/services/LogKeeper.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus } from "../../support/builders.ts"
 import { manyAgents, predictionsOf } from "../../support/manyPredictions.ts"
@@ -35,7 +35,7 @@ const keepLog = Effect.gen(function* () {
     passed = yield* keeper.sequence
     done += passed
     yield* keeper.publish
-  } while (passed === mostPerPass)
+  } while (passed === maxPerPass)
   return done
 })
 

@@ -2,9 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { one } from "../../../src/layers/postgres/query.ts"
+import { findOne } from "../../../src/layers/postgres/sql.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import { LogKeeper, mostPerPass } from "../../../src/services/LogKeeper.ts"
+import { LogKeeper, maxPerPass } from "../../../src/services/LogKeeper.ts"
 import { times } from "../../support/atOnce.ts"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../../support/builders.ts"
 import { anotherKeeper, entries, logState, oneTree } from "../../support/logbook.ts"
@@ -14,7 +14,7 @@ import { testServices } from "../../support/services.ts"
 
 const takenState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* one(Schema.Struct({ taken: Schema.Int, late: Schema.String, ranges: Schema.Int }))(sql`
+  return yield* findOne(Schema.Struct({ taken: Schema.Int, late: Schema.String, ranges: Schema.Int }))(sql`
     select taken::float8 as taken, late::text as late, (select count(*)::int from unnest(late)) as ranges from log_state`)
 })
 
@@ -100,7 +100,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       const now = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
       const keeper = yield* LogKeeper
-      const many = 2 * mostPerPass + 100
+      const many = 2 * maxPerPass + 100
       yield* manyAgents(many)
       yield* sequenceAll(keeper)
       const before = (yield* logState).size
@@ -124,7 +124,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       yield* Deferred.succeed(end, undefined)
       yield* Fiber.join(late)
       const passes = [yield* keeper.sequence, yield* keeper.sequence, yield* keeper.sequence]
-      assert.deepStrictEqual(passes, [mostPerPass, mostPerPass, 100])
+      assert.deepStrictEqual(passes, [maxPerPass, maxPerPass, 100])
       // The making of this one, and of the three others, each with a prediction, and its agent's registration and claim.
       assert.strictEqual((yield* logState).size, before + many + 1 + 3 * 4)
       yield* keeper.publish

@@ -9,12 +9,12 @@ import type { Rfc6962Tree } from "../../support/log/rfc6962.ts"
 import { entryAt, makeEntries } from "../../support/log/syntheticLog.ts"
 
 /** A full tile of tiles, a full tile beside it, and a beginning. */
-const mostEntries = 65_536 + 256 + 40
+const maxEntries = 65_536 + 256 + 40
 
 class Log extends Context.Service<Log, Rfc6962Tree>()("auspex/test/Log") {}
-const log = Layer.effect(Log, makeEntries(mostEntries)).pipe(Layer.provideMerge(database))
+const log = Layer.effect(Log, makeEntries(maxEntries)).pipe(Layer.provideMerge(database))
 
-const edges = [1, 2, 3, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, 65_792, mostEntries]
+const edges = [1, 2, 3, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, 65_792, maxEntries]
 
 const verifyInclusion = Effect.fnUntraced(function* (index: number, size: number) {
   const sql = yield* SqlClient.SqlClient
@@ -53,7 +53,7 @@ const below = (size: number, thousandths: number) => Math.floor((size * thousand
 const runs = { arbitrary: { runs: 80 } }
 
 layer(log, { timeout: "30 seconds" })("Merkle proofs", (it) => {
-  for (const largest of [20, 1000, mostEntries]) {
+  for (const largest of [20, 1000, maxEntries]) {
     it.effect.prop(
       `an inclusion proof leads to the root, in any tree of up to ${largest}`,
       [Cases(largest)],
@@ -103,7 +103,7 @@ layer(log, { timeout: "30 seconds" })("Merkle proofs", (it) => {
         inclusionProof(sql, -1, 5),
         consistencyProof(sql, 6, 5),
         // There are not so many entries.
-        inclusionProof(sql, 0, 2 * mostEntries)
+        inclusionProof(sql, 0, 2 * maxEntries)
       ]) {
         assert.isTrue((yield* Effect.exit(wrong))._tag === "Failure")
       }

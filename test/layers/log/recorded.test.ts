@@ -4,7 +4,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { predictionCommit } from "../../../src/layers/postgres/log/entries.ts"
 import { leafHash, rootOf } from "../../../src/layers/postgres/log/frontier.ts"
-import { column } from "../../../src/layers/postgres/query.ts"
+import { arrayParam } from "../../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import {
@@ -52,10 +52,10 @@ layer(testServices())("The statement that records predictions", (it) => {
         Schema.Struct({ entry: Schema.Uint8Array }),
         (sql) => sql`
           select log_commit_entry(challenge_id, commit) as entry
-            from unnest(${column(
+            from unnest(${arrayParam(
               "uuid",
               commits.map(([id]) => id)
-            )}, ${column(
+            )}, ${arrayParam(
               "bytea",
               commits.map(([, commit]) => commit)
             )}) with ordinality as w (challenge_id, commit, position)

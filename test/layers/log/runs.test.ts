@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { placeOf } from "../../../src/layers/postgres/log/leafIndex.ts"
 import { runsOf } from "../../../src/layers/postgres/log/runs.ts"
-import { many } from "../../../src/layers/postgres/query.ts"
+import { findAll } from "../../../src/layers/postgres/sql.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../../support/builders.ts"
@@ -19,7 +19,7 @@ const Run = Schema.Struct({ first: Schema.Int, predictions: Schema.Int })
 
 const runs = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* many(Run)(sql`
+  return yield* findAll(Run)(sql`
     select first::float8 as first, run_length(ids)::int as predictions
       from log_runs order by first`)
 })
@@ -56,7 +56,7 @@ layer(testServices())("A log of predictions", (it) => {
         { first: begun + 256, predictions: 256 },
         { first: begun + 512, predictions: 92 }
       ])
-      const rows = yield* many(Schema.Struct({ index: Schema.Int, type: Schema.String }))(sql`
+      const rows = yield* findAll(Schema.Struct({ index: Schema.Int, type: Schema.String }))(sql`
         select index::float8 as index, type from log_entries where index > ${begun}::int8 order by index`)
       assert.deepStrictEqual(rows, [
         ...[101, 102, 103].map((place) => ({ index: begun + place, type: "challenge.create" })),
@@ -71,7 +71,7 @@ layer(testServices())("A log of predictions", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* TransparencyLog
-      const places = yield* many(Schema.Struct({ commit: Schema.String, place: Schema.Int }))(sql`
+      const places = yield* findAll(Schema.Struct({ commit: Schema.String, place: Schema.Int }))(sql`
         select encode(commit, 'hex') as commit, (${placeOf(sql)})::float8 as place from predictions p`)
       const stored = new Map((yield* entries).map(({ index, json }) => [json["c"], index]))
       assert.strictEqual(places.length, 601)
@@ -91,7 +91,7 @@ layer(testServices())("A log of predictions", (it) => {
     ([from, past]) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const read = yield* many(Schema.Struct({ index: Schema.Int, entry: Schema.String }))(sql`
+        const read = yield* findAll(Schema.Struct({ index: Schema.Int, entry: Schema.String }))(sql`
           select index::float8 as index, convert_from(entry, 'UTF8') as entry
             from log_recorded(${BigInt(from)}::int8, ${BigInt(past)}::int8) order by index`)
         assert.deepStrictEqual(
@@ -140,7 +140,7 @@ layer(testServices())("What an instance of the version before recorded", (it) =>
       yield* freshWeek
       const challenge = yield* newChallenge()
       const { answer } = yield* predict(yield* claimedAgent(), challenge)
-      const [written] = yield* many(Schema.Struct({ entry: Schema.String }))(sql`
+      const [written] = yield* findAll(Schema.Struct({ entry: Schema.String }))(sql`
         select convert_from(entry, 'UTF8') as entry from predictions`)
       yield* asOwner(sql`alter table predictions disable trigger user`)
       yield* asOwner(sql`update predictions set entry = null`)

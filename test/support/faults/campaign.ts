@@ -123,7 +123,7 @@ const printed = (
   ].join("\n")
 
 /** How often a fault is aimed anew when it has never hit what it was aimed at. */
-const mostTries = 6
+const maxTries = 6
 
 /** Strikes while agents predict, and waits each time until what began after the fault is acknowledged. */
 const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan: Plan, tally: Tally) {
@@ -144,7 +144,7 @@ const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan:
   for (let round = 0; round < plan.rounds; round++) {
     for (const fault of yield* Random.shuffle(faults)) yield* strikeOnce(fault)
   }
-  for (let attempt = 1; attempt < mostTries; attempt++) {
+  for (let attempt = 1; attempt < maxTries; attempt++) {
     for (const fault of faults) if (reports.get(fault.kind)?.landed === 0) yield* strikeOnce(fault)
   }
   return reports

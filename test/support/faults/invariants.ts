@@ -4,12 +4,12 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { column, many, one } from "../../../src/layers/postgres/query.ts"
+import { arrayParam, findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { creditFindings } from "../ledger.ts"
 import type { Acknowledged, Tally } from "./load.ts"
 
 const Finding = Schema.Struct({ finding: Schema.String })
-const findings = many(Finding)
+const findings = findAll(Finding)
 
 /** A challenge has its result, all its scores and its end at once, or none of them. */
 const settledWhole = (sql: SqlClient.SqlClient) => sql`
@@ -73,7 +73,7 @@ export const sampledFindings = Effect.gen(function* () {
 /** Every acknowledged prediction is there, as its receipt says. */
 const lost = Effect.fnUntraced(function* (acknowledged: ReadonlyArray<Acknowledged>) {
   const sql = yield* SqlClient.SqlClient
-  const texts = (of: (each: Acknowledged) => string) => column("text", acknowledged.map(of))
+  const texts = (of: (each: Acknowledged) => string) => arrayParam("text", acknowledged.map(of))
   return yield* findings(sql`
     select 'lost: revision ' || a.revision || ' of ' || a.agent_id || ' in ' || a.challenge_id as finding
       from unnest(${texts((each) => each.challengeId)}, ${texts((each) => each.agentId)},
@@ -89,7 +89,7 @@ const neverHeld = Effect.fnUntraced(function* (held: ReadonlySet<string>) {
   const sql = yield* SqlClient.SqlClient
   return yield* findings(sql`
     select 'lost: ' || h.pair as finding
-      from unnest(${column("text", [...held])}) as h (pair)
+      from unnest(${arrayParam("text", [...held])}) as h (pair)
      where not exists (
        select 1 from predictions
         where challenge_id = split_part(h.pair, ' ', 1)::uuid and agent_id = split_part(h.pair, ' ', 2)::uuid)`)
@@ -99,7 +99,7 @@ const notRegistered = Effect.fnUntraced(function* (registered: ReadonlyArray<str
   const sql = yield* SqlClient.SqlClient
   return yield* findings(sql`
     select 'lost: agent ' || r.id as finding
-      from unnest(${column("uuid", registered)}) as r (id)
+      from unnest(${arrayParam("uuid", registered)}) as r (id)
      where not exists (select 1 from agents a join registration_challenges c on c.agent_id = a.id where a.id = r.id)`)
 })
 
@@ -108,11 +108,11 @@ const notGranted = Effect.fnUntraced(function* (granted: Tally["granted"]) {
   const sql = yield* SqlClient.SqlClient
   return yield* findings(sql`
     select 'lost: ' || g.id as finding
-      from unnest(${column(
+      from unnest(${arrayParam(
         "text",
         granted.map(({ id }) => id)
       )},
-                  ${column(
+                  ${arrayParam(
                     "int8",
                     granted.map(({ micro }) => BigInt(micro))
                   )}) as g (id, micro)
@@ -142,7 +142,7 @@ export const finalFindings = Effect.fnUntraced(function* (tally: Tally) {
 /** Of everything a settlement writes. */
 export const fingerprint = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { hash } = yield* one(Schema.Struct({ hash: Schema.String }))(sql`
+  const { hash } = yield* findOne(Schema.Struct({ hash: Schema.String }))(sql`
     select md5(string_agg(h, '' order by h)) as hash from (
       select md5(string_agg(t::text, '' order by t::text)) from challenges t
       union all select md5(string_agg(t::text, '' order by t::text)) from predictions t
@@ -156,7 +156,7 @@ export const fingerprint = Effect.gen(function* () {
 
 export const settledChallenges = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { count } = yield* one(Schema.Struct({ count: Schema.Int }))(
+  const { count } = yield* findOne(Schema.Struct({ count: Schema.Int }))(
     sql`select count(*)::int as count from settlements`
   )
   return count

@@ -2,7 +2,7 @@
 import { NodeFileSystem } from "@effect/platform-node"
 import { Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many } from "../../../src/layers/postgres/query.ts"
+import { findAll } from "../../../src/layers/postgres/sql.ts"
 import { embeddedUrl, freePort, isAlive, postmasterOf, temporaryData, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
 import { fault } from "./campaign.ts"
@@ -27,7 +27,7 @@ const Terminated = Schema.Struct({ pid: Schema.Int })
  */
 export const terminateBackends = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* many(Terminated)(sql`
+  const rows = yield* findAll(Terminated)(sql`
     with sessions as materialized (
       select pid, state = 'active' as busy from pg_stat_activity
        where datname = current_database() and application_name = 'auspex'),

@@ -1,7 +1,7 @@
 /** Agents, challenges and prices straight into the database, by the thousand. */
 import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, one } from "../../../src/layers/postgres/query.ts"
+import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { sha256 } from "../../../src/layers/secrets.ts"
 import { someOperator } from "../operators.ts"
 
@@ -17,7 +17,7 @@ export const makeAgents = Effect.fnUntraced(function* (kind: string, count: numb
   const sql = yield* SqlClient.SqlClient
   const now = at(yield* Clock.currentTimeMillis)
   const owner = yield* someOperator
-  const rows = yield* many(Id)(sql`
+  const rows = yield* findAll(Id)(sql`
     insert into agents
       (id, name, type, languages, model_capability_tag, hosting_mode, policy_profile, disclosure_level, default_spaces,
        auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at, owner_id)
@@ -50,7 +50,7 @@ export const makeChallenge = Effect.fnUntraced(function* (span: Duration.Duratio
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
   const deadline = now + Duration.toMillis(span)
-  const { id } = yield* one(Id)(sql`
+  const { id } = yield* findOne(Id)(sql`
     insert into challenges
       (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at, open_price,
        dead_zone_pct, resolution_criteria, resolution_criteria_zh)
@@ -73,7 +73,7 @@ export const makeDueChallenge = Effect.gen(function* () {
   return yield* sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = '60s'`
-      const { id } = yield* one(Id)(sql`
+      const { id } = yield* findOne(Id)(sql`
         insert into challenges
           (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at, open_price,
            dead_zone_pct, resolution_criteria, resolution_criteria_zh)

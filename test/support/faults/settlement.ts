@@ -1,7 +1,7 @@
 /** Finds settlements under way, so that faults can be aimed at them. */
 import { Effect, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { maybe, one } from "../../../src/layers/postgres/query.ts"
+import { findOne, findOption } from "../../../src/layers/postgres/sql.ts"
 import { until } from "../process.ts"
 import type { Query } from "./database.ts"
 import { makeDueChallenge } from "./population.ts"
@@ -11,7 +11,7 @@ const Backend = Schema.Struct({ pid: Schema.Int, client_port: Schema.Int, xid: S
 /** The backend that has been writing scores for a while, which only a large settlement does. */
 const settling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* maybe(Backend)(sql`
+  return yield* findOption(Backend)(sql`
     select pid, client_port, backend_xid::text as xid from pg_stat_activity
      where datname = current_database() and application_name = 'auspex' and state = 'active'
        and query ~ '(insert into|from) prediction_scores'
@@ -52,7 +52,7 @@ export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
 export const wasUndone = Effect.fnUntraced(function* (query: Query, { challengeId, xid }: Target) {
   const state = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    return yield* one(State)(sql`
+    return yield* findOne(State)(sql`
       select exists (select from settlements where challenge_id = ${challengeId}::uuid) as settled,
              pg_xact_status(${xid}::xid8) as status`)
   })

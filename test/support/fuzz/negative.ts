@@ -26,7 +26,7 @@ export const status = (wanted: ReadonlyArray<number>) => (answer: Answer) =>
 const kibibyte = 1024
 
 /** The bytes that a body of each operation may have. */
-const largestBody = ({ path }: Operation): number => {
+const maxBody = ({ path }: Operation): number => {
   if (path.startsWith("/api/v1/admin/")) return 10 * kibibyte * kibibyte
   if (path.startsWith("/api/v1/agent/challenge/")) return 160 * kibibyte
   if (/^\/api\/v1\/agent\/(registry|auth)\//.test(path)) return 16 * kibibyte
@@ -50,7 +50,7 @@ export const wrongBodies = Effect.fnUntraced(function* (
     const placesOf = ({ label, wrongAt }: Mutation) =>
       schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
     const expected = (mutation: Mutation) => {
-      if (Buffer.byteLength(mutation.body) > largestBody(operation)) return status([413])
+      if (Buffer.byteLength(mutation.body) > maxBody(operation)) return status([413])
       return mutation.wrongAt.length === 0 ? undefined : refusedAt(placesOf(mutation))
     }
     const send = (mutation: Mutation) =>
@@ -108,7 +108,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
     { concurrency, discard: true }
   )
 
-  const largest = largestBody(operation)
+  const largest = maxBody(operation)
   const sized = (label: string, bytes: number, wanted: ReadonlyArray<number>) =>
     session.exchange(operation, label, outgoing(world, right, { body: padded(body, bytes) }), status(wanted))
   yield* sized("a body one byte too large", largest + 1, [413])

@@ -16,7 +16,7 @@ export interface Tally {
 /** What any operation may answer with, documented or not. */
 const common = new Set([400, 401, 403, 404, 405, 413, 415, 429])
 
-const largestError = 64 * 1024
+const maxError = 64 * 1024
 const idShape = /^[A-Za-z0-9._-]{1,128}$/
 
 const leaks: ReadonlyArray<readonly [what: string, sign: RegExp]> = [
@@ -110,7 +110,7 @@ export const makeSession = (options: {
 
   const wellFormedError = (answer: Answer): ReadonlyArray<string> => {
     const body = parsed(answer.text)
-    const size = answer.text.length > largestError ? [`an error of ${answer.text.length} characters`] : []
+    const size = answer.text.length > maxError ? [`an error of ${answer.text.length} characters`] : []
     if (answer.headers["content-type"] !== "application/json; charset=utf-8")
       return [...size, "an error that is not JSON"]
     if (body === undefined) return [...size, "an error that is not JSON"]

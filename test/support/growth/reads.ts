@@ -35,7 +35,7 @@ import { moneyReads } from "./money.ts"
 import { best, firstPage, fromTheEnd, pageAfter, standing, worst } from "./pages.ts"
 import type { Item } from "./pages.ts"
 import { scheduleReads } from "./schedules.ts"
-import { largestTournament, people } from "./seed.ts"
+import { maxTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
 import { socialReads } from "./social.ts"
 
@@ -257,13 +257,13 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add(
     "/public/archive/:slug",
     "",
-    (page) => Archive.use((archive) => archive.get(largestTournament, page)),
+    (page) => Archive.use((archive) => archive.get(maxTournament, page)),
     {
       page: "last",
       list: "tournament",
-      which: largestTournament,
+      which: maxTournament,
       key: `select json_build_object('position', position)
-              from (select position from archived_challenges where tournament = '${largestTournament}'
+              from (select position from archived_challenges where tournament = '${maxTournament}'
                      order by position desc offset ${fromTheEnd} limit 1) as k`
     }
   )

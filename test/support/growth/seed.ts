@@ -293,7 +293,7 @@ const administration = Effect.fnUntraced(function* (size: Size) {
   yield* sql`insert into audit_outcomes (entry_id, status) select id, 200 from audit_log`
 })
 
-export const largestTournament = "cup-1"
+export const maxTournament = "cup-1"
 
 /** One tournament has as many challenges as all others together, which have one each. */
 const archive = Effect.fnUntraced(function* (size: Size) {

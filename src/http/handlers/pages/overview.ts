@@ -12,7 +12,7 @@ import { pagePaths } from "../../browser/paths.ts"
 import { chosen, listPage, named, show } from "../../browser/responses.ts"
 import * as views from "../../pages/challenges.ts"
 import { events as eventList } from "../../pages/events.ts"
-import { home, mostAhead } from "../../pages/home.ts"
+import { home, maxAhead } from "../../pages/home.ts"
 import { leaderboard } from "../../pages/leaderboard.ts"
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
@@ -25,10 +25,10 @@ export const layer = HttpRouter.use(
     const scoring = yield* Scoring
 
     /** Of a young site nobody has a rank yet. */
-    const bestAgents = scoring.leaderboard(undefined, firstOnes(mostAhead), "rankedOnly").pipe(
+    const bestAgents = scoring.leaderboard(undefined, firstOnes(maxAhead), "rankedOnly").pipe(
       Effect.filterOrElse(
         (board) => board.items.length > 0,
-        () => scoring.leaderboard(undefined, firstOnes(mostAhead))
+        () => scoring.leaderboard(undefined, firstOnes(maxAhead))
       )
     )
 

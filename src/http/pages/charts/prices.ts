@@ -89,7 +89,7 @@ const moment = ({ plot, x }: Scales, time: Date, name: string) => {
 }
 
 /** Where no price was for longer than that, the line is broken: nothing is known in between. */
-const longestGap = (stretch: number): number => Math.max(3 * stretch, 4 * hourMillis)
+const maxGap = (stretch: number): number => Math.max(3 * stretch, 4 * hourMillis)
 
 type Drawn = PricePoint & { readonly at: Date; readonly isAfterGap: boolean }
 
@@ -97,7 +97,7 @@ const drawn = ({ points, stretch }: PriceSeries): ReadonlyArray<Drawn> => {
   let before = Number.NaN
   return points.map((point) => {
     const at = DateTime.toDateUtc(DateTime.makeUnsafe(point.time))
-    const isAfterGap = at.getTime() - before > longestGap(stretch)
+    const isAfterGap = at.getTime() - before > maxGap(stretch)
     before = at.getTime()
     return { ...point, at, isAfterGap }
   })
@@ -126,10 +126,10 @@ const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: Pric
 }
 
 /** A table of so many rows is read; every price is in the drawing. */
-const mostRows = 24
+const maxRows = 24
 
 const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
-  const every = Math.ceil(points.length / mostRows)
+  const every = Math.ceil(points.length / maxRows)
   // From the end, so that the last price is among them.
   const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
   const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [

@@ -2,21 +2,21 @@
 import { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AnyStatus } from "../../../services/Challenges.ts"
-import { at } from "../query.ts"
+import { timestamp } from "../sql.ts"
 
 /** Status is derived from the clock: an open challenge past its deadline reads as closed even if no job ran. */
 export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   case when c.cancelled_at is not null then case c.type when 'directional' then 'cancelled' else 'void' end
        when c.resolved_at is not null then 'resolved'
-       when c.deadline <= ${at(now)} then 'closed' else 'open' end`
+       when c.deadline <= ${timestamp(now)} then 'closed' else 'open' end`
 
 /** The condition that `statusOf` is this status, in a form that the indexes serve. */
 export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: DateTime.Utc) => {
   switch (status) {
     case "open":
-      return sql`c.resolved_at is null and c.cancelled_at is null and c.deadline > ${at(now)}`
+      return sql`c.resolved_at is null and c.cancelled_at is null and c.deadline > ${timestamp(now)}`
     case "closed":
-      return sql`c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}`
+      return sql`c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${timestamp(now)}`
     case "resolved":
       return sql`c.resolved_at is not null`
     case "cancelled":

@@ -5,8 +5,7 @@
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { CountSteps } from "../../../services/Settings.ts"
-import { at } from "../query.ts"
-import { iso } from "../wire.ts"
+import { isoTimestamp, timestamp } from "../sql.ts"
 import { countsOfChallenge, hasStatus } from "./challengeRows.ts"
 
 /** Whether the live counts of a challenge `c` are shown. */
@@ -14,7 +13,7 @@ export const areCountsLive = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,
   now: DateTime.Utc
-) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${at(now)}`)
+) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${timestamp(now)}`)
 
 /** The moment that the counts shown of a challenge `c` are of, by its last step `k`; null where they are live before the deadline. */
 export const countsAsOf = (
@@ -22,10 +21,10 @@ export const countsAsOf = (
   steps: Option.Option<CountSteps>,
   now: DateTime.Utc
 ) => sql`
-  case when c.deadline <= ${at(now)} then ${iso(sql, "c.deadline")}
-       ${Option.isNone(steps) ? sql`` : sql`else ${iso(sql, "coalesce(k.published_at, c.created_at)")}`} end`
+  case when c.deadline <= ${timestamp(now)} then ${isoTimestamp(sql, "c.deadline")}
+       ${Option.isNone(steps) ? sql`` : sql`else ${isoTimestamp(sql, "coalesce(k.published_at, c.created_at)")}`} end`
 
-const since = ({ after }: CountSteps, now: DateTime.Utc) => at(DateTime.subtractDuration(now, after))
+const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
 
 /**
  * Takes the steps that are due of directional challenges. Whether one is due is looked at again under the lock on its row:
@@ -33,7 +32,7 @@ const since = ({ after }: CountSteps, now: DateTime.Utc) => at(DateTime.subtract
  */
 export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral)
-  select c.id, ${at(now)}, n.bullish, n.bearish, n.neutral
+  select c.id, ${timestamp(now)}, n.bullish, n.bearish, n.neutral
     from challenges c
     left join published_counts l on l.challenge_id = c.id
     ${countsOfChallenge(sql)}
@@ -51,7 +50,7 @@ export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: 
 /** Takes the steps that are due of credit pools, in the same way. */
 export const publishOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_odds as k (challenge_id, published_at, stakers, bins)
-  select c.id, ${at(now)}, n.stakers, n.bins
+  select c.id, ${timestamp(now)}, n.stakers, n.bins
     from challenges c
     left join published_odds l on l.challenge_id = c.id
    cross join lateral (

@@ -21,8 +21,7 @@ import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import type { RecordPrediction } from "./predictions.ts"
-import { decimal, many, maybe, one, orDefect, run } from "../query.ts"
-import { iso } from "../wire.ts"
+import { decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const PrintedDecimals = Schema.Struct({
@@ -43,17 +42,17 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
   const targets = yield* Targets
   const prices = yield* Prices
   const random = yield* SecureRandom.SecureRandom
-  const challenges = many(Challenge)
-  const challenge = maybe(Challenge)
-  const total = one(Total)
-  const printedDecimals = one(PrintedDecimals)
+  const challenges = findAll(Challenge)
+  const challenge = findOption(Challenge)
+  const total = findOne(Total)
+  const printedDecimals = findOne(PrintedDecimals)
   const signals = yield* makePaperSignals
 
   /** Directional challenges `c`; the caller adds conditions, order and limit. */
   const selectChallenges = (now: DateTime.Utc) => sql`
     select c.id::text, c.type, c.kind, c.event_id, c.question, c.target as asset, ${statusOf(sql, now)} as status,
-           ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
-           ${iso(sql, "c.resolve_at")} as resolve_at, c.open_price::float8 as open_price,
+           ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
+           ${isoTimestamp(sql, "c.resolve_at")} as resolve_at, c.open_price::float8 as open_price,
            n.bullish + n.bearish + n.neutral as prediction_count, s.bullish as bullish_count,
            s.bearish as bearish_count, s.neutral as neutral_count,
            ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of, c.resolution_criteria,
@@ -242,7 +241,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
       return yield* InvalidRequest.of("resolve_at", "Expected a time at or after the deadline")
     }
     if (wanted.event_id !== undefined) {
-      const found = yield* sql`select 1 from events where id = ${wanted.event_id}`.pipe(orDefect)
+      const found = yield* sql`select 1 from events where id = ${wanted.event_id}`.pipe(orDie)
       if (found.length === 0) return yield* InvalidRequest.of("event_id", "There is no such event")
     }
     const now = yield* DateTime.now
@@ -309,7 +308,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
 
   const publishDue = Effect.gen(function* () {
     if (Option.isNone(settings.countsEvery)) return
-    yield* run(publishCounts(sql, settings.countsEvery.value, yield* DateTime.now))
+    yield* execute(publishCounts(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Arenas.publishDue"))
 
   const arena: DirectionalArena = { get, list, active, predict, paperSignals: signals.list, create, cancel }

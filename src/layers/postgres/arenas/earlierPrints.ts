@@ -1,16 +1,16 @@
 /** What is known of a macro series: the first prints by which its challenges were settled. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many } from "../query.ts"
+import { findAll } from "../sql.ts"
 
 /** Five years of a monthly series: what happened earlier says little about its surprises now. */
-const mostPrints = 61
+const maxPrints = 61
 
 const Print = Schema.Struct({ actual_value: Schema.BigDecimalFromString })
 
 export const makeEarlierPrints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const prints = many(Print)
+  const prints = findAll(Print)
 
   /** First prints of the series in this unit, in the order of their release. */
   return Effect.fnUntraced(function* (asset: string, unit: string | undefined) {
@@ -22,7 +22,7 @@ export const makeEarlierPrints = Effect.gen(function* () {
        where c.target = ${asset} and c.type = 'macro' and c.resolved_at is not null
          and c.unit is not distinct from ${unit ?? null}
        order by c.resolve_at desc, c.id desc
-       limit ${mostPrints}`)
+       limit ${maxPrints}`)
     return newestFirst.map(({ actual_value }) => actual_value).toReversed()
   })
 })

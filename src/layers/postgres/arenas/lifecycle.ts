@@ -4,24 +4,24 @@ import type { DateTime } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { challengeCreate, voided } from "../log/entries.ts"
 import type { CreatedChallenge, Voided } from "../log/entries.ts"
-import { at, column, orDefect, run } from "../query.ts"
+import { arrayParam, execute, orDie, timestamp } from "../sql.ts"
 
 export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChallenge): Effect.Effect<void> =>
-  run(sql`
+  execute(sql`
     with created as (
       insert into challenges
         (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
          resolution_criteria, resolution_criteria_zh, open_price, dead_zone_pct, period, unit, bin_edges,
          reference_scale, decimal_step, reward_pool, level, window_from)
       values (${created.challenge_id}::uuid, ${created.challenge_type}, ${created.kind}, ${created.asset},
-              ${created.event_id}, ${created.question}, ${at(created.created_at)}, ${at(created.deadline)},
-              ${at(created.resolve_at)}, ${at(created.close_price_until)}, ${at(created.cancel_at)},
+              ${created.event_id}, ${created.question}, ${timestamp(created.created_at)}, ${timestamp(created.deadline)},
+              ${timestamp(created.resolve_at)}, ${timestamp(created.close_price_until)}, ${timestamp(created.cancel_at)},
               ${created.resolution_criteria}, ${created.resolution_criteria_zh}, ${created.open_price}::numeric,
               ${created.dead_zone_pct}::numeric, ${created.period}, ${created.unit},
-              ${created.bin_edges === null ? null : column("numeric", created.bin_edges)}::numeric[],
+              ${created.bin_edges === null ? null : arrayParam("numeric", created.bin_edges)}::numeric[],
               ${created.reference_scale}::numeric, ${created.decimal_step}::numeric,
               (${created.reward_pool}::numeric * 1000000)::bigint, ${created.level}::numeric,
-              ${created.window_from === null ? null : at(created.window_from)}::timestamptz)
+              ${created.window_from === null ? null : timestamp(created.window_from)}::timestamptz)
       returning id
     )
     insert into log_pending (type, challenge_id, version, entry)
@@ -40,18 +40,18 @@ export const closeChallenges = (
     with due as (
       select c.id from challenges c
        where ${condition} and c.closed_at is null and c.resolved_at is null and c.cancelled_at is null
-         and c.deadline <= ${at(now)}
+         and c.deadline <= ${timestamp(now)}
        order by c.id
          for update
     ),
     closed as (
-      update challenges c set closed_at = ${at(now)} from due where c.id = due.id
+      update challenges c set closed_at = ${timestamp(now)} from due where c.id = due.id
       returning c.id, c.closed_at
     )
     insert into log_pending (type, challenge_id, version, closed_at)
     select 'challenge.close', id, 1, closed_at from closed order by id
     returning 1`.pipe(
-    orDefect,
+    orDie,
     Effect.map((rows) => rows.length)
   )
 
@@ -66,7 +66,7 @@ export const cancelChallenge = (
   sql`
     with locked as (select id from challenges where id = ${challenge.challenge_id}::uuid for update),
     cancelled as (
-      update challenges c set cancelled_at = ${at(challenge.voided_at)}, cancel_reason = ${challenge.reason}
+      update challenges c set cancelled_at = ${timestamp(challenge.voided_at)}, cancel_reason = ${challenge.reason}
         from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
       returning c.id, c.closed_at, c.cancelled_at
     ),
@@ -79,6 +79,6 @@ export const cancelChallenge = (
     insert into log_pending (type, challenge_id, version, closed_at, entry)
     select type, id, 1, closed_at, entry from ends order by step
     returning 1`.pipe(
-    orDefect,
+    orDie,
     Effect.map((rows) => rows.length > 0)
   )

@@ -18,7 +18,7 @@ import { funding } from "../credits/poolTransfers.ts"
 import { makeTransfers } from "../credits/transfers.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import type { RecordPrediction } from "./predictions.ts"
-import { many, maybe, transaction } from "../query.ts"
+import { findAll, findOption, transaction } from "../sql.ts"
 
 /** Without what ends a challenge, which is settlement (scoring/manualSettlement.ts). */
 export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
@@ -27,8 +27,8 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   const settings = yield* Settings
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
-  const challenges = many(MacroRow)
-  const challenge = maybe(MacroRow)
+  const challenges = findAll(MacroRow)
+  const challenge = findOption(MacroRow)
   const termsOf = yield* makeMacroTerms
   const transfers = yield* makeTransfers
 

@@ -4,8 +4,8 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { binsOf } from "../../../scoring/macro.ts"
 import { MacroChallenge } from "../../../services/MacroArena.ts"
-import { iso } from "../wire.ts"
 import { statusOf } from "./challengeRows.ts"
+import { isoTimestamp } from "../sql.ts"
 
 const { bins: _, ...columns } = MacroChallenge.fields
 
@@ -19,8 +19,8 @@ export const shown = ({ bin_edges, ...row }: typeof MacroRow.Type): MacroChallen
 /** Macro challenges `c`; the caller adds conditions, order and limit. */
 export const selectMacro = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   select c.id::text, c.target as asset, c.period, c.question, ${statusOf(sql, now)} as status,
-         ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
-         ${iso(sql, "c.resolve_at")} as release_at, c.unit, c.reference_scale::float8 as reference_scale,
+         ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
+         ${isoTimestamp(sql, "c.resolve_at")} as release_at, c.unit, c.reference_scale::float8 as reference_scale,
          c.decimal_step::float8 as decimal_step, c.bin_edges::float8[] as bin_edges,
          c.reward_pool::float8 / 1000000 as reward_pool, n.forecasts as prediction_count, c.resolution_criteria,
          c.resolution_criteria_zh, s.actual_value::float8 as actual_value, c.cancel_reason as void_reason

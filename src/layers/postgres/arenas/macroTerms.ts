@@ -1,13 +1,13 @@
 /** The terms of a new macro challenge: as they were asked for, or computed from the earlier prints of the series. */
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { decimalStep, leastSurprises, referenceScale } from "../../../scoring/macro.ts"
+import { decimalStep, minSurprises, referenceScale } from "../../../scoring/macro.ts"
 import { macroCriteria, macroCriteriaChinese } from "../../../scoring/macroCriteria.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { scaleBounds } from "../../../services/MacroArena.ts"
 import type { NewMacroChallenge } from "../../../services/MacroArena.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { decimal, one } from "../query.ts"
+import { decimal, findOne } from "../sql.ts"
 import { makeEarlierPrints } from "./earlierPrints.ts"
 import { scoringScale } from "./macroRows.ts"
 
@@ -21,7 +21,7 @@ const Printed = Schema.Struct({
 export const makeMacroTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const earlierPrints = yield* makeEarlierPrints
-  const printed = one(Printed)
+  const printed = findOne(Printed)
 
   const scaleOf = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
     const given = wanted.decimal_step === undefined ? null : decimal(wanted.decimal_step)
@@ -35,7 +35,7 @@ export const makeMacroTerms = Effect.gen(function* () {
     if (scale === undefined) {
       return yield* InvalidRequest.of(
         "reference_scale",
-        `Expected a value: it is computed from ${leastSurprises + 1} or more first prints of ${wanted.asset} in this unit, of which ${known.length} are known`
+        `Expected a value: it is computed from ${minSurprises + 1} or more first prints of ${wanted.asset} in this unit, of which ${known.length} are known`
       )
     }
     return { reference_scale: BigDecimal.format(scale), decimal_step: BigDecimal.format(step) }

@@ -15,8 +15,7 @@ import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, decimal, many, maybe, orDefect } from "../query.ts"
-import { iso } from "../wire.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
 import { cancelledChallenge } from "./predictions.ts"
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
@@ -64,16 +63,16 @@ export const makePaperSignals = Effect.gen(function* () {
   const idCursor = (yield* Cursors).ids("paper signals")
   const prices = yield* Prices
   const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
-  const simulated = maybe(Schema.Struct({ target: Schema.String }))
-  const lastSignal = maybe(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
-  const written = maybe(Schema.Struct({ entered: Schema.Boolean }))
-  const signals = many(SignalRow)
+  const simulated = findOption(Schema.Struct({ target: Schema.String }))
+  const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
+  const written = findOption(Schema.Struct({ entered: Schema.Boolean }))
+  const signals = findAll(SignalRow)
 
   /** The price that a signal enters at. None of a target that is only recorded, or once the closing price may be known. */
   const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: Submission) {
     const found = yield* simulated(sql`
       select c.target from challenges c join targets t on t.key = c.target
-       where c.id = ${challengeId}::uuid and t.simulates_positions and c.resolve_at > ${at(receivedAt)}`)
+       where c.id = ${challengeId}::uuid and t.simulates_positions and c.resolve_at > ${timestamp(receivedAt)}`)
     if (Option.isNone(found)) return Option.none()
     const oldest = DateTime.subtractDuration(receivedAt, paperPriceWithin)
     return Option.filter(
@@ -88,21 +87,21 @@ export const makePaperSignals = Effect.gen(function* () {
     return written(sql`
       with gate as (
         insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
-        select c.id, ${agentId}::uuid, ${at(receivedAt)}
+        select c.id, ${agentId}::uuid, ${timestamp(receivedAt)}
           from challenges c where c.id = ${challengeId}::uuid and c.cancelled_at is null
            for key share
         on conflict (challenge_id, agent_id) do update set last_at = excluded.last_at
-          where s.last_at <= ${at(DateTime.subtractDuration(receivedAt, spacing))}
+          where s.last_at <= ${timestamp(DateTime.subtractDuration(receivedAt, spacing))}
         returning challenge_id, agent_id
       )
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
       select ${id}::uuid, challenge_id, agent_id, ${prediction.direction}, ${decimal(prediction.confidence)}::numeric,
-             ${prediction.reasoning ?? null}, ${at(receivedAt)},
+             ${prediction.reasoning ?? null}, ${timestamp(receivedAt)},
              ${entry === undefined ? null : BigDecimal.format(entry.price)}::numeric, ${entry?.source ?? null},
-             ${entry === undefined ? null : at(entry.observedAt)}::timestamptz,
-             ${entry === undefined ? null : at(entry.fetchedAt)}::timestamptz
+             ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
+             ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
         from gate
       returning entry_price is not null as entered`)
   }
@@ -132,13 +131,13 @@ export const makePaperSignals = Effect.gen(function* () {
       const after = Option.getOrNull(idCursor.decode(page.cursor, challengeId.toLowerCase()))
       if (after === null) return yield* invalidCursor()
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDefect)
+      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDie)
       if (known.length === 0) return yield* unknownChallenge(challengeId)
       const rows = yield* signals(sql`
         select s.id::text as prediction_id, s.challenge_id::text, s.direction, s.confidence::float8 as confidence,
-               s.confidence::text as exact_confidence, s.reasoning, ${iso(sql, "s.received_at")} as created_at,
-               s.entry_price::text as entry_price, ${iso(sql, "s.entry_observed_at")} as entry_observed_at, s.entry_source,
-               e.status, e.price::text as exit_price, ${iso(sql, "e.observed_at")} as exit_observed_at,
+               s.confidence::text as exact_confidence, s.reasoning, ${isoTimestamp(sql, "s.received_at")} as created_at,
+               s.entry_price::text as entry_price, ${isoTimestamp(sql, "s.entry_observed_at")} as entry_observed_at, s.entry_source,
+               e.status, e.price::text as exit_price, ${isoTimestamp(sql, "e.observed_at")} as exit_observed_at,
                e.source as exit_source
           from paper_signals s
          cross join lateral (

@@ -30,7 +30,7 @@ import { ScopeNotSubscribed } from "../../../services/PriceEvents.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { at, decimal, orDefect, rowsOf } from "../query.ts"
+import { decimal, orDie, rowsOf, timestamp } from "../sql.ts"
 import { scoringScale } from "./macroRows.ts"
 
 /** What a prediction says: a direction with its confidence, or a normal distribution. */
@@ -145,7 +145,7 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
         may_revise: ["bool", (row) => row.mayRevise],
-        received_at: ["timestamptz", (row) => at(row.receivedAt)],
+        received_at: ["timestamptz", (row) => timestamp(row.receivedAt)],
         salt: ["text", (row) => row.salt],
         head: ["text", (row) => row.head],
         tail: ["text", (row) => row.tail]
@@ -324,13 +324,13 @@ export const makeRecordPrediction = Effect.gen(function* () {
           ? Effect.succeed([{ outcome: "conflict" } as const])
           : Effect.die(reason)
       ),
-      orDefect
+      orDie
     )
 
   const submit = yield* RequestBatcher.make({
     run: recordAll,
     exclusive: (item: NewRecord) => item.agentId,
-    maxSize: settings.largestBatch
+    maxSize: settings.maxBatch
   })
 
   return Effect.fnUntraced(function* (

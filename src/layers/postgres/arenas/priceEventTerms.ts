@@ -22,7 +22,7 @@ import type { NewPriceEvent } from "../../../services/PriceEvents.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { decimal, one } from "../query.ts"
+import { decimal, findOne } from "../sql.ts"
 
 const Printed = Schema.Struct({
   level: Schema.NullOr(Schema.String),
@@ -33,7 +33,7 @@ const monday = 1
 const isNumeric = ({ kind }: NewPriceEvent) => kind === "numeric_close" || kind === "count_days"
 
 /** Eleven years; a time a thousand years on is a mistake. */
-const mostHours = 100_000
+const maxHours = 100_000
 
 /** A barrier begins with the first whole hour from its making on; of a window in the past it is the last week of it. */
 const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
@@ -55,9 +55,9 @@ const windowProblem = (
   const hours = (DateTime.toEpochMillis(resolve_at) - DateTime.toEpochMillis(windowFrom)) / hour
   if (!isHour(resolve_at)) return { path: "resolve_at", message: anHour }
   if (!isHour(windowFrom)) return { path: "window_from", message: anHour }
-  if (hours > mostHours) {
+  if (hours > maxHours) {
     const path = window_from === undefined ? "resolve_at" : "window_from"
-    return { path, message: `Expected a window of at most ${mostHours} hours` }
+    return { path, message: `Expected a window of at most ${maxHours} hours` }
   }
   if (hours > 0) return undefined
   return window_from === undefined
@@ -96,7 +96,7 @@ export const makePriceEventTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
   const settings = yield* Settings
-  const printed = one(Printed)
+  const printed = findOne(Printed)
 
   /** Of a day in the past the scale is what it would have been a day before its end. */
   const scaleOfClose = Effect.fnUntraced(function* (

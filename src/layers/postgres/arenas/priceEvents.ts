@@ -16,15 +16,14 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { maxReferenceScales } from "./predictions.ts"
 import type { PredictionForm, RecordPrediction } from "./predictions.ts"
-import { iso } from "../wire.ts"
 import { makePriceEventTerms } from "./priceEventTerms.ts"
-import { many, maybe } from "../query.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
 
 /** Questions `c`; the caller adds conditions, order and limit. */
 const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   select c.id::text, c.kind, c.target as asset, c.question, c.level::float8 as level, ${statusOf(sql, now)} as status,
-         ${iso(sql, "c.created_at")} as created_at, ${iso(sql, "c.deadline")} as deadline,
-         ${iso(sql, "c.window_from")} as window_from, ${iso(sql, "c.resolve_at")} as resolve_at,
+         ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
+         ${isoTimestamp(sql, "c.window_from")} as window_from, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
          c.reference_scale::float8 as reference_scale, n.bullish + n.bearish + n.forecasts as prediction_count,
          c.resolution_criteria, c.resolution_criteria_zh, s.result, s.actual_value::float8 as actual_value,
          c.cancel_reason as void_reason
@@ -97,9 +96,9 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
   const idCursor = (yield* Cursors).ids("price events")
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
-  const questions = many(PriceEvent)
-  const question = maybe(PriceEvent)
-  const asked = maybe(Asked)
+  const questions = findAll(PriceEvent)
+  const question = findOption(PriceEvent)
+  const asked = findOption(Asked)
   const termsOf = yield* makePriceEventTerms
 
   const get: PriceEventArena["get"] = Effect.fn("PriceEventArena.get")(function* (id) {

@@ -10,8 +10,7 @@ import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Timestamp } from "../../../services/text.ts"
 import { leafIndexOf } from "../log/leafIndex.ts"
-import { many, maybe } from "../query.ts"
-import { iso } from "../wire.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
 
@@ -46,9 +45,9 @@ export const makeReads = Effect.gen(function* () {
   const resultCursor = cursors.ids("results")
   const ownCursor = cursors.ids("own predictions")
   const { baseUrl } = yield* Settings
-  const resultRow = maybe(ResultRow)
-  const resultPredictions = many(predictions.value)
-  const ownRows = many(OwnRow)
+  const resultRow = findOption(ResultRow)
+  const resultPredictions = findAll(predictions.value)
+  const ownRows = findAll(OwnRow)
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -58,18 +57,18 @@ export const makeReads = Effect.gen(function* () {
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
              ${statusOf(sql, now)} as status, s.result,
-             ${iso(sql, "c.deadline")} as deadline, c.unit,
-             case c.type when 'macro' then ${iso(sql, "c.resolve_at")} end as release_at,
+             ${isoTimestamp(sql, "c.deadline")} as deadline, c.unit,
+             case c.type when 'macro' then ${isoTimestamp(sql, "c.resolve_at")} end as release_at,
              c.level::float8 as level, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
              s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,
-             ${iso(sql, "c.resolved_at")} as resolved_at,
+             ${isoTimestamp(sql, "c.resolved_at")} as resolved_at,
              case c.type when 'directional' then c.cancel_reason end as cancel_reason,
              case when c.type <> 'directional' then c.cancel_reason end as void_reason,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
              c.deadline <= ${DateTime.toDateUtc(now)} as past_deadline, s.version,
-             ${iso(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)},
+             ${isoTimestamp(sql, "s.settled_at")} as settled_at, ${versionsOf(sql)},
              exists (
                select from log_entries e
                 where e.challenge_id = c.id and e.version = coalesce(s.version, 1)
@@ -139,9 +138,9 @@ export const makeReads = Effect.gen(function* () {
       const now = yield* DateTime.now
       const rows = yield* ownRows(sql`
         select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
-               ${statusOf(sql, now)} as challenge_status, ${iso(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
+               ${statusOf(sql, now)} as challenge_status, ${isoTimestamp(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
                p.reasoning, p.revision as revision_count,
-               ${iso(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
+               ${isoTimestamp(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
                encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
                ${leafIndexOf(sql)}
           from predictions p

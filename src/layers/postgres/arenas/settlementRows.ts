@@ -1,12 +1,12 @@
 /** The versions of a settlement as the API shows them, selected in one place. */
 import type { SqlClient } from "effect/sql"
-import { iso } from "../wire.ts"
+import { isoTimestamp } from "../sql.ts"
 
 /** All of a challenge `c`, the first one first, as one JSON array: `SettlementVersion`. */
 export const versionsOf = (sql: SqlClient.SqlClient) => sql`
   (select coalesce(jsonb_agg(
             jsonb_build_object(
-              'version', v.version, 'settled_at', ${iso(sql, "v.settled_at")}, 'source', v.source, 'result', v.result,
+              'version', v.version, 'settled_at', ${isoTimestamp(sql, "v.settled_at")}, 'source', v.source, 'result', v.result,
               'close_price', v.close_price, 'actual_value', v.actual_value, 'reason', v.reason, 'leaf_index', e.index)
             order by v.version), '[]')
      from settlements v

@@ -13,7 +13,7 @@ import { AgentId } from "../../../services/identifiers.ts"
 import { Limits } from "../../../services/Limits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isToken, makePairingCode, makeToken, pairingCodeHmac, sameHash, sha256 } from "../../secrets.ts"
-import { at, maybe, orDefect, run, transaction } from "../query.ts"
+import { execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
 import type { Ownership } from "./ownership.ts"
 import { alreadyClaimed, noLink } from "./refusals.ts"
@@ -46,21 +46,21 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const settings = yield* Settings
   const limits = yield* Limits
   const hmac = pairingCodeHmac(settings.tokenSecret)
-  const linkRow = maybe(LinkRow)
-  const tryRow = maybe(Try)
-  const refreshedRow = maybe(RefreshedRow)
+  const linkRow = findOption(LinkRow)
+  const tryRow = findOption(Try)
+  const refreshedRow = findOption(RefreshedRow)
 
   const issueLink: Claims["Service"]["issueLink"] = Effect.fn("Claims.issueLink")(function* (agent) {
     const now = yield* DateTime.now
     const expiresAt = DateTime.addDuration(now, settings.claimLinkTtl)
     const token = makeToken("claimLink")
     const code = makePairingCode()
-    yield* run(sql`
-      update claim_links set superseded_at = ${at(now)}
+    yield* execute(sql`
+      update claim_links set superseded_at = ${timestamp(now)}
        where agent_id = ${agent.agentId}::uuid and superseded_at is null and used_at is null`)
-    yield* run(sql`
+    yield* execute(sql`
       insert into claim_links (token_hash, agent_id, code_hmac, created_at, expires_at)
-      values (${sha256(token)}, ${agent.agentId}::uuid, ${hmac(code)}, ${at(now)}, ${at(expiresAt)})`)
+      values (${sha256(token)}, ${agent.agentId}::uuid, ${hmac(code)}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
     return {
       claim_url: settings.baseUrl + claimPage(token),
       pairing_code: code,
@@ -125,7 +125,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       update claim_links l set wrong_codes = l.wrong_codes + 1
         from agents a
        where l.token_hash = ${sha256(token)} and a.id = l.agent_id and a.claimed_at is null
-         and l.superseded_at is null and l.used_at is null and l.expires_at > ${at(now)}
+         and l.superseded_at is null and l.used_at is null and l.expires_at > ${timestamp(now)}
          and l.wrong_codes < ${settings.pairingCodeTries}
       returning l.agent_id::text, l.code_hmac, l.wrong_codes`)
   })
@@ -166,7 +166,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       yield* own(taken.value.agent_id, operatorId)
       const now = yield* DateTime.now
       const used = yield* sql`
-          update claim_links set used_at = ${at(now)}, wrong_codes = wrong_codes - 1
+          update claim_links set used_at = ${timestamp(now)}, wrong_codes = wrong_codes - 1
            where token_hash = ${sha256(token)} and superseded_at is null and used_at is null
           returning 1`
       if (used.length === 0) return yield* ended("replaced")
@@ -179,9 +179,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   })
 
   const giveBack = (token: string) =>
-    sql`update claim_links set wrong_codes = wrong_codes - 1 where token_hash = ${sha256(token)}`.pipe(
-      orDefect
-    )
+    sql`update claim_links set wrong_codes = wrong_codes - 1 where token_hash = ${sha256(token)}`.pipe(orDie)
 
   return { issueLink, refresh, view, claimWithCode }
 })

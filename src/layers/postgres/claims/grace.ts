@@ -9,7 +9,7 @@ import { AgentId } from "../../../services/identifiers.ts"
 import type { MailKind } from "../../../services/Mailer.ts"
 import { pausedText, reminderText } from "../../mail/texts.ts"
 import type { AboutAgent } from "../../mail/texts.ts"
-import { at, many, orDefect, transaction } from "../query.ts"
+import { findAll, orDie, timestamp, transaction } from "../sql.ts"
 import type { MailClaims } from "./mailClaims.ts"
 
 interface NoticeKind {
@@ -59,14 +59,14 @@ const pauses = Metric.counter("issuance_paused_total", {
 
 export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient
-  const dueRows = many(DueRow)
+  const dueRows = findAll(DueRow)
 
   // The index is on agents with a notice to come, which has to be said for it to be used.
   const isDue = (notice: NoticeKind, next: NoticeKind | undefined, now: DateTime.Utc) => sql`
     a.claimed_at is null and a.challenge_passed_at is not null and a.grace_notices < 3
     and a.grace_notices = any(${Array.from({ length: notice.number }, (_, index) => index)}::int[])
-    and a.provisional_until <= ${at(DateTime.addDuration(now, notice.lead))}
-    ${next === undefined ? sql`` : sql`and a.provisional_until > ${at(DateTime.addDuration(now, next.lead))}`}`
+    and a.provisional_until <= ${timestamp(DateTime.addDuration(now, notice.lead))}
+    ${next === undefined ? sql`` : sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, next.lead))}`}`
 
   /** Whether there is anybody to tell, and news to tell: what lies before the agent passed, the claim mail has said. */
   const isToBeMailed = (notice: NoticeKind) => sql`(
@@ -75,7 +75,7 @@ export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
 
   const given = (notice: NoticeKind, now: DateTime.Utc) =>
     notice === paused
-      ? sql`grace_notices = ${notice.number}, issuance_paused_at = ${at(now)}`
+      ? sql`grace_notices = ${notice.number}, issuance_paused_at = ${timestamp(now)}`
       : sql`grace_notices = ${notice.number}`
 
   /** Records a notice for agents whose operators get no mail; answers how many there were. */
@@ -96,7 +96,7 @@ export const makeGrace = Effect.fnUntraced(function* (mails: MailClaims) {
              for no key update skip locked
         )
         update agents a set ${given(notice, now)} from due where a.id = due.id
-        returning 1`.pipe(orDefect)
+        returning 1`.pipe(orDie)
       recorded += rows.length
     } while (rows.length === quietBatch)
     return recorded

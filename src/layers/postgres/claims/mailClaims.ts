@@ -13,7 +13,7 @@ import { claimText } from "../../mail/texts.ts"
 import type { AboutAgent } from "../../mail/texts.ts"
 import { isToken, makeToken, sha256 } from "../../secrets.ts"
 import { makeAccounts } from "../operators/accounts.ts"
-import { at, maybe, orDefect, run, transaction } from "../query.ts"
+import { execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { agentOf, endOf, linkColumns, linkFields } from "./agentRows.ts"
 import type { Ownership } from "./ownership.ts"
 import { alreadyClaimed, noLink } from "./refusals.ts"
@@ -42,7 +42,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const limits = yield* Limits
   const mailer = yield* Mailer
   const accounts = yield* makeAccounts
-  const linkRow = maybe(LinkRow)
+  const linkRow = findOption(LinkRow)
 
   /**
    * The address that mails about an agent go to, if any may: that of the mailbox's account or else a real one that is not disposable, whose holder has not
@@ -56,7 +56,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     const address = emailAddressOf(contact ?? "")
     if (Option.isNone(address) || !accounts.mayBeNew(address.value)) return Option.none<EmailAddress>()
     const mailbox = mailboxOf(address.value)
-    const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDefect)
+    const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDie)
     if (declined.length > 0) return Option.none<EmailAddress>()
     const room = yield* Effect.option(limits.take(limit, mailbox))
     return Option.isSome(room) ? Option.some(yield* accounts.ownAddress(address.value)) : Option.none()
@@ -67,12 +67,12 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     const now = yield* DateTime.now
     const expiresAt = DateTime.addDuration(now, settings.claimLinkTtl)
     const token = makeToken("mailClaim")
-    yield* run(sql`
-      update mail_claims set superseded_at = ${at(now)}
+    yield* execute(sql`
+      update mail_claims set superseded_at = ${timestamp(now)}
        where agent_id = ${notice.agentId}::uuid and superseded_at is null and used_at is null`)
-    yield* run(sql`
+    yield* execute(sql`
       insert into mail_claims (token_hash, agent_id, email, created_at, expires_at)
-      values (${sha256(token)}, ${notice.agentId}::uuid, ${notice.to}, ${at(now)}, ${at(expiresAt)})`)
+      values (${sha256(token)}, ${notice.agentId}::uuid, ${notice.to}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
     const notMine = settings.baseUrl + notMinePage(token)
     const text = notice.text({
       baseUrl: settings.baseUrl,
@@ -139,7 +139,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
       yield* own(view.agent.agentId, operatorId.value)
       const now = yield* DateTime.now
       const used = yield* sql`
-        update mail_claims set used_at = ${at(now)}
+        update mail_claims set used_at = ${timestamp(now)}
          where token_hash = ${sha256(token)} and superseded_at is null and used_at is null
         returning 1`
       if (used.length === 0) {
@@ -154,11 +154,11 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     const { agent_id, email } = yield* find(token)
     const now = yield* DateTime.now
     const declined = Effect.gen(function* () {
-      yield* run(sql`
-        insert into declined_mailboxes (mailbox, declined_at) values (${mailboxOf(email)}, ${at(now)})
+      yield* execute(sql`
+        insert into declined_mailboxes (mailbox, declined_at) values (${mailboxOf(email)}, ${timestamp(now)})
         on conflict do nothing`)
-      yield* run(sql`
-        update mail_claims set used_at = ${at(now)} where agent_id = ${agent_id}::uuid and used_at is null`)
+      yield* execute(sql`
+        update mail_claims set used_at = ${timestamp(now)} where agent_id = ${agent_id}::uuid and used_at is null`)
     })
     yield* transaction(sql)(declined)
     return email

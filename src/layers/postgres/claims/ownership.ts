@@ -6,8 +6,8 @@ import { AgentLimitReached } from "../../../services/Claims.ts"
 import { wholeCredits } from "../../../services/Credits.ts"
 import type { AgentId, OperatorId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { accountOf, makeTransfers, mostPosted, treasury } from "../credits/transfers.ts"
-import { at, one, run } from "../query.ts"
+import { accountOf, makeTransfers, maxPosted, treasury } from "../credits/transfers.ts"
+import { execute, findOne, timestamp } from "../sql.ts"
 import { alreadyClaimed } from "./refusals.ts"
 
 const Owned = Schema.Struct({ agents: Schema.Int })
@@ -17,8 +17,8 @@ export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const transfers = yield* makeTransfers
-  const owned = one(Owned)
-  const grant = one(Grant)
+  const owned = findOne(Owned)
+  const grant = findOne(Grant)
   const claimGrant = wholeCredits(settings.claimGrant)
 
   /**
@@ -26,7 +26,7 @@ export const makeOwnership = Effect.gen(function* () {
    * or prediction waits for that, and `confirmRanks` comes after it.
    */
   const takeRanks = (agents: Statement.Fragment) =>
-    run(sql`
+    execute(sql`
       with held as (
         select f.board, f.agent_id from agent_figures f
          where not f.verified and ${agents}
@@ -43,9 +43,9 @@ export const makeOwnership = Effect.gen(function* () {
   const payGrant = Effect.fnUntraced(function* (agentId: AgentId) {
     const account = accountOf({ kind: "agent", id: agentId })
     const { granted } = yield* grant(sql`
-      select least(${claimGrant}::int8, ${mostPosted}::int8 - posted) as granted
+      select least(${claimGrant}::int8, ${maxPosted}::int8 - posted) as granted
         from accounts where id = ${account} for no key update`)
-    yield* run(sql`update agents set claim_grant = ${granted} where id = ${agentId}::uuid`)
+    yield* execute(sql`update agents set claim_grant = ${granted} where id = ${agentId}::uuid`)
     if (granted === 0n) return
     const id = `grant:claim:${agentId}`
     yield* transfers
@@ -60,7 +60,7 @@ export const makeOwnership = Effect.gen(function* () {
   const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
     const now = yield* DateTime.now
     // An operator's claims take turns, so that they are counted right.
-    yield* run(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
+    yield* execute(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
     const { agents } = yield* owned(sql`
       select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
     if (agents >= settings.agentsPerOperator) {
@@ -70,7 +70,7 @@ export const makeOwnership = Effect.gen(function* () {
     }
     const claimed = yield* sql`
       update agents
-         set claimed_at = ${at(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
+         set claimed_at = ${timestamp(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
        where id = ${agentId}::uuid and claimed_at is null
       returning 1`
     if (claimed.length === 0) return yield* alreadyClaimed()
@@ -85,7 +85,7 @@ export const makeOwnership = Effect.gen(function* () {
   const confirmRanks = Effect.gen(function* () {
     const now = yield* DateTime.now
     const since = DateTime.subtract(now, { hours: 1 })
-    yield* takeRanks(sql`f.agent_id in (select id from agents where claimed_at >= ${at(since)})`)
+    yield* takeRanks(sql`f.agent_id in (select id from agents where claimed_at >= ${timestamp(since)})`)
   }).pipe(Effect.withSpan("Claims.confirmRanks"))
 
   return { own, confirmRanks }

@@ -5,12 +5,12 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
-import { many, one, transaction } from "../query.ts"
+import { findAll, findOne, transaction } from "../sql.ts"
 import { gatewayChecks, gatewayGuards } from "./gatewayChecks.ts"
 import { incomeChecks, incomeGuards } from "./incomeChecks.ts"
 import { poolChecks, poolGuards } from "./poolChecks.ts"
 
-const mostReported = 100
+const maxReported = 100
 
 const Totals = Schema.Struct({
   accounts: Schema.Int,
@@ -56,10 +56,10 @@ const guards = [
 
 export const makeLedgerCheck = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const totals = one(Totals)
-  const counted = one(Counted)
-  const findings = many(Schema.Struct({ finding: Schema.String }))
-  const limit = sql.literal(String(mostReported))
+  const totals = findOne(Totals)
+  const counted = findOne(Counted)
+  const findings = findAll(Schema.Struct({ finding: Schema.String }))
+  const limit = sql.literal(String(maxReported))
 
   /** An account has what its transfers brought and took, and holds what its pending ones have not let go. */
   const balances = sql`
@@ -169,9 +169,9 @@ export const makeLedgerCheck = Effect.gen(function* () {
         resolvedTwice,
         withoutAccount,
         claimGrants,
-        ...incomeChecks(sql, mostReported),
-        ...poolChecks(sql, mostReported),
-        ...gatewayChecks(sql, mostReported),
+        ...incomeChecks(sql, maxReported),
+        ...poolChecks(sql, maxReported),
+        ...gatewayChecks(sql, maxReported),
         unguarded
       ],
       findings

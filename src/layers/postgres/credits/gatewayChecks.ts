@@ -10,8 +10,8 @@ export const gatewayGuards = [
   ["gateway_calls", "gateway_calls_counted"]
 ] as const
 
-export const gatewayChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
-  const limit = sql.literal(String(mostReported))
+export const gatewayChecks = (sql: SqlClient.SqlClient, maxReported: number) => {
+  const limit = sql.literal(String(maxReported))
 
   /** The revenue is what calls cost, each charged once, out of its own reservation. */
   const charged = sql`

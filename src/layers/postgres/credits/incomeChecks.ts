@@ -12,8 +12,8 @@ export const incomeGuards = [
   ["purchases", "purchases_append_only"]
 ] as const
 
-export const incomeChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
-  const limit = sql.literal(String(mostReported))
+export const incomeChecks = (sql: SqlClient.SqlClient, maxReported: number) => {
+  const limit = sql.literal(String(maxReported))
 
   /** Credit moves and is frozen for the reasons that there are, each of which is held against its own records. */
   const unfounded = sql`

@@ -8,8 +8,8 @@ import { SqlClient } from "effect/sql"
 import { wholeCredits } from "../../../services/Credits.ts"
 import { Plan } from "../../../services/Owners.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, one } from "../query.ts"
-import { mostPosted, treasury } from "./transfers.ts"
+import { findOne, timestamp } from "../sql.ts"
+import { maxPosted, treasury } from "./transfers.ts"
 
 /** So many owners are paid in one statement, which holds the treasury so long. */
 const batch = 1000
@@ -19,7 +19,7 @@ const Paid = Schema.Struct({ owners: Schema.Int })
 export const makePlanCredit = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { planCredit } = yield* Settings
-  const paid = one(Paid)
+  const paid = findOne(Paid)
 
   /**
    * What another replica is paying just now is passed over. An account that is full gets what it has room for. A
@@ -39,7 +39,7 @@ export const makePlanCredit = Effect.gen(function* () {
         select d.id, least(d.amount, a.room) as amount
           from (select * from due order by id) d
          cross join lateral (
-           select ${mostPosted}::int8 - posted as room from accounts where id = 'owner:' || d.id for no key update) a
+           select ${maxPosted}::int8 - posted as room from accounts where id = 'owner:' || d.id for no key update) a
       ),
       marked as (
         update operators o set credited_month = ${month}::date, credited = ${credit}::int8
@@ -48,7 +48,7 @@ export const makePlanCredit = Effect.gen(function* () {
       given as (
         insert into transfers (id, kind, debit, credit, amount, reason, at)
         select 'plan:' || id || ':' || ${month.slice(0, 7)}::text || ':' || ${credit}::int8, 'post', ${treasury}, 'owner:' || id, amount,
-               'credit of the ' || ${plan}::text || ' plan for ' || ${month.slice(0, 7)}::text, ${at(now)}::timestamptz
+               'credit of the ' || ${plan}::text || ' plan for ' || ${month.slice(0, 7)}::text, ${timestamp(now)}::timestamptz
           from marked where amount > 0 order by id
       )
       select count(*)::int as owners from marked`)

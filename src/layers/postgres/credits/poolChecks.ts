@@ -3,7 +3,7 @@
  * beside their stakes, rewards beside both, and the 50 % rule as every stake met it.
  */
 import type { SqlClient } from "effect/sql"
-import { mostPosted } from "./transfers.ts"
+import { maxPosted } from "./transfers.ts"
 
 /** Triggers that keep the records of pools, by table. */
 export const poolGuards = [
@@ -13,8 +13,8 @@ export const poolGuards = [
   ["stakes", "stakes_append_only"]
 ] as const
 
-export const poolChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
-  const limit = sql.literal(String(mostReported))
+export const poolChecks = (sql: SqlClient.SqlClient, maxReported: number) => {
+  const limit = sql.literal(String(maxReported))
 
   /** Transfers whose ids begin so, each with the challenge and, where it is of one, the agent that its id names. */
   const transfersOf = (kind: string) =>
@@ -76,7 +76,7 @@ export const poolChecks = (sql: SqlClient.SqlClient, mostReported: number) => {
            || ' micro-credits, and its account was never full' as finding
       from pool_rewards r
      where r.withheld > 0
-       and ${sql.literal(String(mostPosted))} > (
+       and ${sql.literal(String(maxPosted))} > (
          select coalesce(sum(amount), 0) from transfers where credit = 'agent:' || r.agent_id and kind = 'post')
      order by 1 limit ${limit}`
 

@@ -2,7 +2,7 @@
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 import { InvalidRequest } from "../../../services/errors.ts"
-import { sqlDefect } from "../query.ts"
+import { sqlDefect } from "../sql.ts"
 
 /** The constraint that a statement met. */
 export const constraintOf = (error: SqlError.SqlError): unknown =>

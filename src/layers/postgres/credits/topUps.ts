@@ -10,7 +10,7 @@ import type { Credits } from "../../../services/Credits.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
 import type { OperatorId } from "../../../services/identifiers.ts"
-import { maybe, one, orDefect } from "../query.ts"
+import { findOne, findOption, orDie } from "../sql.ts"
 import { constraintOf, orTooMuch } from "./refusals.ts"
 import { accountOf, makeTransfers } from "./transfers.ts"
 
@@ -27,8 +27,8 @@ const topUpId = (owner: OperatorId, key: string): string => `topup:${owner}:${ke
 export const makeTopUps = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const transfers = yield* makeTransfers
-  const row = maybe(TopUpRow)
-  const available = one(Schema.Struct({ available: Schema.BigInt }))
+  const row = findOption(TopUpRow)
+  const available = findOne(Schema.Struct({ available: Schema.BigInt }))
 
   const topUpOf: Credits["Service"]["topUpOf"] = Effect.fn("Credits.topUpOf")(function* (owner, key) {
     const found = yield* row(sql`
@@ -51,7 +51,7 @@ export const makeTopUps = Effect.gen(function* () {
   const topUp: Credits["Service"]["topUp"] = Effect.fn("Credits.topUp")(function* (owner, agentId, asked) {
     const owned = isUuid(agentId)
       ? yield* sql`
-          select 1 from agents where id = ${agentId}::uuid and owner_id = ${owner}::uuid`.pipe(orDefect)
+          select 1 from agents where id = ${agentId}::uuid and owner_id = ${owner}::uuid`.pipe(orDie)
       : []
     if (owned.length === 0) return yield* new NotFound({ detail: "You own no agent with this identifier." })
     const { amount, idempotency_key } = asked

@@ -6,13 +6,13 @@
 import { Data, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { at, many, retryingConflicts, rowsOf } from "../query.ts"
+import { findAll, retryingConflicts, rowsOf, timestamp } from "../sql.ts"
 
 /** Where all credit comes from. */
 export const treasury = "treasury"
 
 /** The most micro-credits that an agent or an owner can have (the constraint accounts_exact). */
-export const mostPosted = 1_000_000_000_000_000n
+export const maxPosted = 1_000_000_000_000_000n
 
 export const accountOf = ({ kind, id }: Holder): string => `${kind}:${id.toLowerCase()}`
 
@@ -37,7 +37,7 @@ const Id = Schema.Struct({ id: Schema.String })
 
 export const makeTransfers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const ids = many(Id)
+  const ids = findAll(Id)
 
   const rows = (transfers: ReadonlyArray<Transfer>) =>
     rowsOf(sql, "asked", transfers, {
@@ -55,7 +55,7 @@ export const makeTransfers = Effect.gen(function* () {
     const now = yield* DateTime.now
     const made = yield* retryingConflicts(sql`
       insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
-      select id, kind, debit, credit, amount, pending_id, reason, ${at(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
+      select id, kind, debit, credit, amount, pending_id, reason, ${timestamp(now)}::timestamptz from ${rows(transfers)} order by asked.id collate "C"
       on conflict (id) do nothing
       returning 1`)
     if (made.length === transfers.length) return

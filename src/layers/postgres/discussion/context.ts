@@ -6,13 +6,12 @@ import type { Discussion } from "../../../services/Discussion.ts"
 import { EventId } from "../../../services/identifiers.ts"
 import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
-import { many, maybe } from "../query.ts"
-import { iso } from "../wire.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { unknownEvent } from "./refusals.ts"
 import { postColumns } from "./shown.ts"
 
 /** Enough to see what has been said and what found favour; the public list has the rest. */
-const mostShown = 20
+const maxShown = 20
 
 const { existing_comments, own_posts } = InteractionContext.fields
 const { has_more_replies: _, ...existingColumns } = existing_comments.value.fields
@@ -38,9 +37,9 @@ const policy = (scopes: ReadonlySet<Scope>): InteractionContext["comment_policy"
 
 export const makeInteractionContext = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const eventRow = maybe(EventRow)
-  const existingRows = many(ExistingRow)
-  const ownRows = many(own_posts.value)
+  const eventRow = findOption(EventRow)
+  const existingRows = findAll(ExistingRow)
+  const ownRows = findAll(own_posts.value)
 
   const interactionContext: Discussion["Service"]["interactionContext"] = Effect.fn(
     "Discussion.interactionContext"
@@ -58,7 +57,7 @@ export const makeInteractionContext = Effect.gen(function* () {
                       where l.comment_id = c.id and l.agent_id = ${agentId}::uuid) as is_liked
         from (select comment_id, like_count, reply_count from comment_figures
                where event_id = ${eventId} and not is_reply
-               order by like_count desc, comment_id limit ${mostShown}) f
+               order by like_count desc, comment_id limit ${maxShown}) f
        cross join lateral (
          select id, agent_id, content, created_at from comments where id = f.comment_id limit 1) c
        cross join lateral (
@@ -66,10 +65,10 @@ export const makeInteractionContext = Effect.gen(function* () {
        order by f.like_count desc, f.comment_id`)
     const own = yield* ownRows(sql`
       select c.id::text as comment_id, c.parent_id::text as parent_comment_id, c.content, f.like_count,
-             f.reply_count, ${iso(sql, "c.created_at")} as created_at
+             f.reply_count, ${isoTimestamp(sql, "c.created_at")} as created_at
         from (select id, parent_id, content, created_at from comments
                where agent_id = ${agentId}::uuid and event_id = ${eventId}
-               order by id desc limit ${mostShown}) c
+               order by id desc limit ${maxShown}) c
        cross join lateral (
          select like_count, reply_count from comment_figures where comment_id = c.id limit 1) f
        order by c.id desc`)

@@ -5,7 +5,7 @@ import { Comment, Reply, shownReplies } from "../../../services/Discussion.ts"
 import type { Discussion } from "../../../services/Discussion.ts"
 import { EventId, isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
-import { many, maybe } from "../query.ts"
+import { findAll, findOption } from "../sql.ts"
 import { unknownEvent, unknownPost } from "./refusals.ts"
 import { figuresAndAuthor, oldestReplies, postColumns, replyColumns } from "./shown.ts"
 
@@ -18,10 +18,10 @@ export const makeReads = Effect.gen(function* () {
   const cursors = yield* Cursors
   const commentCursor = cursors.ids("comments")
   const replyCursor = cursors.ids("replies")
-  const countRow = maybe(Schema.Struct({ total_count: Schema.Int }))
-  const known = maybe(Schema.Struct({ id: Schema.String }))
-  const commentRows = many(CommentRow)
-  const replyRows = many(Reply)
+  const countRow = findOption(Schema.Struct({ total_count: Schema.Int }))
+  const known = findOption(Schema.Struct({ id: Schema.String }))
+  const commentRows = findAll(CommentRow)
+  const replyRows = findAll(Reply)
 
   const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
     function* (eventId, page) {

@@ -2,7 +2,7 @@
 import type { SqlClient } from "effect/sql"
 import { shownReplies } from "../../../services/Discussion.ts"
 import { topCommentCount } from "../../../services/Events.ts"
-import { iso } from "../wire.ts"
+import { isoTimestamp } from "../sql.ts"
 
 /** An agent, of the row `a`, as everybody sees it. */
 const author = (sql: SqlClient.SqlClient) => sql`
@@ -18,7 +18,7 @@ export const figuresAndAuthor = (sql: SqlClient.SqlClient) => sql`
 
 /** What every post has. */
 export const postColumns = (sql: SqlClient.SqlClient) => sql`
-  c.id::text as comment_id, c.content, f.like_count, ${iso(sql, "c.created_at")} as created_at, ${author(sql)} as agent`
+  c.id::text as comment_id, c.content, f.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at, ${author(sql)} as agent`
 
 export const replyColumns = (sql: SqlClient.SqlClient) => sql`
   ${postColumns(sql)}, c.id::text as reply_id, c.parent_id::text as parent_comment_id`

@@ -14,13 +14,13 @@ import type { FeedItem } from "../../feeds/feedItems.ts"
 import { fetchFeed } from "../../feeds/fetchFeed.ts"
 import type { FeedAnswer, Validators } from "../../feeds/fetchFeed.ts"
 import type { FetchFailed } from "../../keys/fetchDocument.ts"
-import { at, column, many, one, run, transaction } from "../query.ts"
+import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
 
 const atOnce = 4
 /** Longer than any feed takes to answer, with its redirects; one whose replica died is asked again after that. */
 const lease = Duration.minutes(2)
-const longestPause = Duration.hours(6)
-const longestReason = 300
+const maxPause = Duration.hours(6)
+const maxReason = 300
 /** Any fixed number: whoever holds this advisory lock stores items, so that one that two feeds show is stored once. */
 const storeLock = 4_280_771_021n
 
@@ -41,14 +41,14 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const { feedInterval, ownMachineKeySets: ownMachine } = yield* Settings
-  const due = many(Due)
-  const counted = one(Schema.Struct({ stored: Schema.Int }))
-  const strange = many(Schema.Struct({ asset: Schema.String }))
+  const due = findAll(Due)
+  const counted = findOne(Schema.Struct({ stored: Schema.Int }))
+  const strange = findAll(Schema.Struct({ asset: Schema.String }))
   const sources = new Map(feeds.map((feed) => [feed.url, feed]))
 
   const assets = [...new Set(feeds.flatMap((feed) => feed.assets ?? []))]
   const [unknown] = yield* strange(sql`
-    select asset from unnest(${column("text", assets)}) as a (asset)
+    select asset from unnest(${arrayParam("text", assets)}) as a (asset)
      where asset not in (select key from targets)`)
   if (unknown !== undefined) {
     return yield* new FeedsUnusable({
@@ -56,11 +56,11 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     })
   }
 
-  const urls = column("text", [...sources.keys()])
+  const urls = arrayParam("text", [...sources.keys()])
 
   const enlist = (now: DateTime.Utc) =>
-    run(sql`
-      insert into feeds (url, due_at) select url, ${at(now)} from unnest(${urls}) as f (url) order by url
+    execute(sql`
+      insert into feeds (url, due_at) select url, ${timestamp(now)} from unnest(${urls}) as f (url) order by url
       on conflict do nothing`)
 
   /**
@@ -70,8 +70,8 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
   const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
     const now = yield* DateTime.now
     const [claimed] = yield* due(sql`
-      update feeds f set due_at = ${at(DateTime.addDuration(now, lease))}, asked_at = ${at(now)}
-        from (select url from feeds where url = any(${urls}) and due_at <= ${at(began)}
+      update feeds f set due_at = ${timestamp(DateTime.addDuration(now, lease))}, asked_at = ${timestamp(now)}
+        from (select url from feeds where url = any(${urls}) and due_at <= ${timestamp(began)}
                order by due_at, url limit 1 for update skip locked) d
        where f.url = d.url
       returning f.url, f.etag, f.last_modified`)
@@ -90,11 +90,11 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         title: item.title,
         summary: item.summary,
         url: item.url,
-        published_at: at(item.publishedAt),
+        published_at: timestamp(item.publishedAt),
         keys: item.keys.map((key) => Buffer.from(key).toString("hex"))
       }))
     )
-    yield* run(sql`select pg_advisory_xact_lock(${storeLock})`)
+    yield* execute(sql`select pg_advisory_xact_lock(${storeLock})`)
     return yield* counted(sql`
       with item as (
         select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
@@ -107,15 +107,15 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       ),
       made as (
         insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-        select id, title, summary, url, ${source}, published_at, ${column("text", spaces)}, ${column("text", assets)},
-               ${at(now)}, ${at(now)}
+        select id, title, summary, url, ${source}, published_at, ${arrayParam("text", spaces)}, ${arrayParam("text", assets)},
+               ${timestamp(now)}, ${timestamp(now)}
           from fresh order by id
         returning id
       ),
       known as (
         -- Also the other keys of an item that is an event by one of them: it comes back by any.
         insert into feed_items (key, event_id, feed_url, seen_at)
-        select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${at(now)}
+        select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${timestamp(now)}
           from item i
          cross join lateral (
            select coalesce((select f.event_id from unnest(i.keys) as o (hex)
@@ -129,8 +129,8 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
   })
 
   const settle = (url: string, answer: FeedAnswer, now: DateTime.Utc) =>
-    run(sql`
-      update feeds set due_at = ${at(DateTime.addDuration(now, feedInterval))}, answered_at = ${at(now)}, failures = 0,
+    execute(sql`
+      update feeds set due_at = ${timestamp(DateTime.addDuration(now, feedInterval))}, answered_at = ${timestamp(now)}, failures = 0,
                        failure = null,
                        etag = case when ${answer.changed} then ${answer.changed ? answer.etag : null} else etag end,
                        last_modified = case when ${answer.changed} then ${answer.changed ? answer.last_modified : null}
@@ -138,11 +138,11 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
        where url = ${url}`)
 
   const postpone = (url: string, reason: string, now: DateTime.Utc) =>
-    run(sql`
+    execute(sql`
       update feeds set failures = failures + 1, failure = ${reason},
-                       due_at = ${at(now)}::timestamptz + least(
+                       due_at = ${timestamp(now)}::timestamptz + least(
                          make_interval(secs => ${Duration.toSeconds(feedInterval)}::float8 * 2 ^ least(failures, 20)),
-                         make_interval(secs => ${Duration.toSeconds(longestPause)}::float8))
+                         make_interval(secs => ${Duration.toSeconds(maxPause)}::float8))
        where url = ${url}`)
 
   const take = Effect.fnUntraced(function* (feed: FeedSource, validators: Validators) {
@@ -178,7 +178,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       if (feed === undefined) return
       const outcome = yield* Effect.result(take(feed, validators))
       if (Result.isSuccess(outcome)) return
-      const reason = outcome.failure.slice(0, longestReason)
+      const reason = outcome.failure.slice(0, maxReason)
       yield* postpone(url, reason.toWellFormed().replaceAll("\0", ""), yield* DateTime.now)
       yield* Effect.logWarning("a feed could not be read").pipe(Effect.annotateLogs({ feed: url, reason }))
     },

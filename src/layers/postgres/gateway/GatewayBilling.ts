@@ -14,7 +14,7 @@ import { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { at, column, many, maybe, run } from "../query.ts"
+import { arrayParam, execute, findAll, findOption, timestamp } from "../sql.ts"
 import { makeReserve } from "./reserve.ts"
 import { recordFree, settle as settleAll } from "./settle.ts"
 
@@ -45,9 +45,9 @@ const overCredit = (needs: string, available: bigint, remedy: string) =>
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const abandoned = many(Abandoned)
-  const funds = maybe(Funds)
-  const maxSize = settings.largestBatch
+  const abandoned = findAll(Abandoned)
+  const funds = findOption(Funds)
+  const maxSize = settings.maxBatch
   const reserveOne = yield* RequestBatcher.make({ run: makeReserve(), maxSize })
   const settleOne = yield* RequestBatcher.make({ run: settleAll, maxSize })
   const recordOne = yield* RequestBatcher.make({ run: recordFree, maxSize })
@@ -97,9 +97,9 @@ const make = Effect.gen(function* () {
       if (!Arr.isReadonlyArrayNonEmpty(callIds)) return
       const now = yield* DateTime.now
       // One that is being settled has no need of it.
-      yield* run(sql`
-        update gateway_reservations set alive_at = ${at(now)}
-         where call_id in (select call_id from gateway_reservations where call_id = any(${column("uuid", callIds)})
+      yield* execute(sql`
+        update gateway_reservations set alive_at = ${timestamp(now)}
+         where call_id in (select call_id from gateway_reservations where call_id = any(${arrayParam("uuid", callIds)})
                             order by call_id for update skip locked)`)
     }
   )
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
     const rows = yield* abandoned(sql`
       select call_id::text, key_id::text, agent_id::text, request_id, model, style, stream, amount, created_at
         from gateway_reservations
-       where alive_at <= ${at(DateTime.subtractDuration(now, sweepAfter))}
+       where alive_at <= ${timestamp(DateTime.subtractDuration(now, sweepAfter))}
        order by alive_at limit ${maxSwept}`)
     yield* Effect.forEach(
       rows,

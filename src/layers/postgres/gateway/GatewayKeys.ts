@@ -21,8 +21,16 @@ import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { at, column, many, maybe, one, run, transaction } from "../query.ts"
-import { iso } from "../wire.ts"
+import {
+  arrayParam,
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  isoTimestamp,
+  timestamp,
+  transaction
+} from "../sql.ts"
 import { disabledReason, Standing, standingColumns } from "./standing.ts"
 
 /** A revoked key is dead on every replica within a second, the time of the look-up included. */
@@ -65,11 +73,11 @@ const make = Effect.gen(function* () {
   const idCursor = (yield* Cursors).ids("gateway keys")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
-  const agentRow = maybe(AgentRow)
-  const liveKeys = one(Schema.Struct({ count: Schema.Int }))
-  const keyRows = many(KeyRow)
-  const knownKeys = many(KnownKey)
-  const revokedRow = maybe(Schema.Struct({ hash: Schema.String }))
+  const agentRow = findOption(AgentRow)
+  const liveKeys = findOne(Schema.Struct({ count: Schema.Int }))
+  const keyRows = findAll(KeyRow)
+  const knownKeys = findAll(KnownKey)
+  const revokedRow = findOption(Schema.Struct({ hash: Schema.String }))
 
   const lookUp = Effect.fnUntraced(function* (
     hashes: Arr.NonEmptyReadonlyArray<string>,
@@ -82,7 +90,7 @@ const make = Effect.gen(function* () {
         from gateway_keys k
         join agents a on a.id = k.agent_id
         left join operators o on o.id = a.owner_id
-       where k.key_hash = any(${column(
+       where k.key_hash = any(${arrayParam(
          "bytea",
          hashes.map((hash) => Buffer.from(hash, "hex"))
        )})`)
@@ -91,7 +99,7 @@ const make = Effect.gen(function* () {
   })
 
   const found = yield* Cache.makeWith(
-    yield* RequestBatcher.make({ run: lookUp, maxSize: settings.largestBatch }),
+    yield* RequestBatcher.make({ run: lookUp, maxSize: settings.maxBatch }),
     {
       capacity: keyCapacity,
       // What nobody has is not remembered, nor is an outage.
@@ -158,7 +166,7 @@ const make = Effect.gen(function* () {
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
     const live = yield* liveKeys(sql`
       select ((select count(*) from gateway_keys
-                where agent_id = ${agentId}::uuid and revoked_at is null and expires_at > ${at(now)})
+                where agent_id = ${agentId}::uuid and revoked_at is null and expires_at > ${timestamp(now)})
             + (select count(*) from gateway_keys
                 where agent_id = ${agentId}::uuid and revoked_at is null and expires_at is null))::int as count`)
     const most = settings.gatewayKeysPerAgent
@@ -181,10 +189,10 @@ const make = Effect.gen(function* () {
       const creditLimit = asked.credit_limit ?? null
       const made = Effect.gen(function* () {
         const agent = yield* admit(by, agentId, now)
-        yield* run(sql`
+        yield* execute(sql`
           insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)
           values (${id}::uuid, ${agentId}::uuid, ${agent.owner_id}::uuid, ${name}, ${prefix}, ${sha256(key)},
-                  ${at(expiresAt)}, ${creditLimit}::int8, ${at(now)})`)
+                  ${timestamp(expiresAt)}, ${creditLimit}::int8, ${timestamp(now)})`)
       })
       yield* transaction(sql)(made)
       return {
@@ -209,11 +217,11 @@ const make = Effect.gen(function* () {
     const before = after === undefined ? sql`` : sql`and k.id < ${after}::uuid`
     const rows = yield* keyRows(sql`
       select k.id::text as key_id, k.prefix, k.name, k.agent_id::text,
-             case when k.revoked_at is not null then 'revoked' when k.expires_at <= ${at(now)} then 'expired'
+             case when k.revoked_at is not null then 'revoked' when k.expires_at <= ${timestamp(now)} then 'expired'
                   else 'active' end as status,
-             ${iso(sql, "k.expires_at")} as expires_at, ${iso(sql, "k.revoked_at")} as revoked_at, k.credit_limit,
-             coalesce(d.spent, 0)::int8 as spent, ${iso(sql, "u.latest")} as last_used_at,
-             ${iso(sql, "k.created_at")} as created_at
+             ${isoTimestamp(sql, "k.expires_at")} as expires_at, ${isoTimestamp(sql, "k.revoked_at")} as revoked_at, k.credit_limit,
+             coalesce(d.spent, 0)::int8 as spent, ${isoTimestamp(sql, "u.latest")} as last_used_at,
+             ${isoTimestamp(sql, "k.created_at")} as created_at
         from gateway_keys k
        cross join lateral (select sum(cost) as spent from gateway_days where key_id = k.id) d
         left join lateral (
@@ -228,7 +236,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const revoked = isUuid(keyId)
       ? yield* revokedRow(sql`
-          update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${at(now)})
+          update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${timestamp(now)})
            where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
           returning encode(key_hash, 'hex') as hash`)
       : Option.none()

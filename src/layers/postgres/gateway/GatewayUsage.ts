@@ -6,8 +6,7 @@ import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../servic
 import type { UsageRange } from "../../../services/Gateway.ts"
 import { InstantText } from "../../../services/text.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
-import { at, many, one } from "../query.ts"
-import { iso } from "../wire.ts"
+import { findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
 const sums = { ...UsageTotals.fields, cost: Schema.BigInt }
 const Totals = Schema.Struct(sums)
@@ -31,9 +30,9 @@ const make = Effect.gen(function* () {
     "gateway calls",
     Schema.Struct({ at: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
-  const callRows = many(CallRow)
-  const totalsRow = one(Totals)
-  const dayRows = many(DayRow)
+  const callRows = findAll(CallRow)
+  const totalsRow = findOne(Totals)
+  const dayRows = findAll(DayRow)
 
   const own = ({ id, kind }: Holder) =>
     sql`${sql.literal(kind === "agent" ? "agent_id" : "owner_id")} = ${id}::uuid`
@@ -45,10 +44,10 @@ const make = Effect.gen(function* () {
     const endDay = startOfDay(to)
     const days = sql`
       select calls::int8 as calls, failed_calls::int8 as failed_calls, prompt_tokens, completion_tokens, cost from gateway_days
-       where ${own(of)} and day >= ${at(firstDay)}::date and day < ${at(endDay)}::date`
+       where ${own(of)} and day >= ${timestamp(firstDay)}::date and day < ${timestamp(endDay)}::date`
     const callsWithin = (start: DateTime.Utc, end: DateTime.Utc) => sql`
       select 1, case when error is null then 0 else 1 end, prompt_tokens, completion_tokens, cost from gateway_calls
-       where ${own(of)} and created_at >= ${at(start)} and created_at < ${at(end)}`
+       where ${own(of)} and created_at >= ${timestamp(start)} and created_at < ${timestamp(end)}`
     const parts = DateTime.isLessThan(firstDay, endDay)
       ? sql`${days} union all ${callsWithin(from, firstDay)} union all ${callsWithin(endDay, to)}`
       : sql`select null::int8 as calls, null::int8 as failed_calls, null::int8 as prompt_tokens, null::int8 as completion_tokens,
@@ -64,13 +63,13 @@ const make = Effect.gen(function* () {
   const list: GatewayUsage["Service"]["list"] = Effect.fn("GatewayUsage.list")(function* (of, range, page) {
     const after = Option.getOrNull(callCursor.decode(page.cursor))
     if (after === null) return yield* invalidCursor()
-    const since = range.since === undefined ? sql`` : sql`and created_at >= ${at(range.since)}`
-    const until = range.until === undefined ? sql`` : sql`and created_at < ${at(range.until)}`
+    const since = range.since === undefined ? sql`` : sql`and created_at >= ${timestamp(range.since)}`
+    const until = range.until === undefined ? sql`` : sql`and created_at < ${timestamp(range.until)}`
     const before =
       after === undefined ? sql`` : sql`and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)`
     const rows = yield* callRows(sql`
       select id::text, request_id, key_id::text, model, provider, style, stream, prompt_tokens, completion_tokens, cost,
-             status, error, latency_ms, first_byte_ms, attempts, estimated, ${iso(sql, "created_at")} as created_at
+             status, error, latency_ms, first_byte_ms, attempts, estimated, ${isoTimestamp(sql, "created_at")} as created_at
         from gateway_calls c
        where ${own(of)} ${since} ${until} ${before}
        order by c.created_at desc, c.id desc limit ${page.limit + 1}`)
@@ -90,8 +89,8 @@ const make = Effect.gen(function* () {
                  sum(prompt_tokens)::float8 as prompt_tokens, sum(completion_tokens)::float8 as completion_tokens,
                  sum(cost)::int8 as cost
             from gateway_days
-           where ${own(of)} and day >= ${at(since === undefined ? earliest : startOfDay(since))}::date
-             and day < ${at(until === undefined ? latest : nextDay(until))}::date
+           where ${own(of)} and day >= ${timestamp(since === undefined ? earliest : startOfDay(since))}::date
+             and day < ${timestamp(until === undefined ? latest : nextDay(until))}::date
            group by day, key_id, model) d
         join gateway_keys k on k.id = d.key_id
        order by d.day, d.key_id, d.model`)

@@ -2,7 +2,7 @@
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EndedCall } from "../../../services/GatewayBilling.ts"
-import { rowsOf } from "../query.ts"
+import { rowsOf } from "../sql.ts"
 
 /** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
 const maxTokens = 2_147_483_647

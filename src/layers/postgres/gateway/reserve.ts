@@ -3,7 +3,7 @@ import { DateTime, Effect, Predicate, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { OpenCall } from "../../../services/GatewayBilling.ts"
-import { at, orDefect, rowsOf } from "../query.ts"
+import { orDie, rowsOf, timestamp } from "../sql.ts"
 import { isEnabled } from "./standing.ts"
 
 /** A call's pending transfer. */
@@ -27,7 +27,7 @@ const overLimit = (error: SqlError.SqlError): boolean =>
 
 export const makeReserve = () =>
   Effect.fnUntraced(function* (calls: Arr.NonEmptyReadonlyArray<OpenCall>, sql: SqlClient.SqlClient) {
-    const now = at(yield* DateTime.now)
+    const now = timestamp(yield* DateTime.now)
     const statement = sql`
       with asked as (
         select *
@@ -97,6 +97,6 @@ export const makeReserve = () =>
         (error) => alone && error._tag === "SqlError" && overLimit(error),
         () => Effect.succeed<ReadonlyArray<Judged>>([{ outcome: "again", left: 0n }])
       ),
-      orDefect
+      orDie
     )
   })

@@ -3,18 +3,18 @@ import { DateTime, Effect, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EndedCall } from "../../../services/GatewayBilling.ts"
-import { at, many, run } from "../query.ts"
+import { execute, findAll, timestamp } from "../sql.ts"
 import { endedCalls, recordColumns, recordedAs } from "./endedCalls.ts"
 import { reservationId, revenueAccount } from "./reserve.ts"
 
-const charges = many(Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt }))
+const charges = findAll(Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt }))
 
 /** Charges, frees what was reserved, and records. */
 export const settle = Effect.fnUntraced(function* (
   calls: Arr.NonEmptyReadonlyArray<EndedCall>,
   sql: SqlClient.SqlClient
 ) {
-  const now = at(yield* DateTime.now)
+  const now = timestamp(yield* DateTime.now)
   const rows = yield* charges(sql`
       with asked as materialized (${endedCalls(sql, calls)}),
       open as materialized (
@@ -66,7 +66,7 @@ export const recordFree = Effect.fnUntraced(function* (
   calls: Arr.NonEmptyReadonlyArray<EndedCall>,
   sql: SqlClient.SqlClient
 ) {
-  yield* run(sql`
+  yield* execute(sql`
     insert into gateway_calls (${recordColumns(sql)})
     select ${recordedAs(sql, "0")}
       from (${endedCalls(sql, calls)}) c join gateway_keys k on k.id = c.key_id

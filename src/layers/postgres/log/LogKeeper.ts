@@ -2,7 +2,7 @@ import { Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore 
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
-import { maybe, one, run } from "../query.ts"
+import { execute, findOne, findOption } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
 import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
@@ -22,7 +22,7 @@ const standstillGauge = Metric.gauge("log_standstill_seconds", {
 const faultGauge = Metric.gauge("log_fault", {
   description: "1 while the public log has a fault, and so nothing is added to it or signed; else 0"
 })
-const mostCounted = 100_000
+const maxCounted = 100_000
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -34,8 +34,8 @@ const make = Effect.gen(function* () {
   /** What is kept in memory belongs to one pass at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
-  const keyRow = maybe(Schema.Struct({ verifier_key: Schema.String }))
-  const measured = one(
+  const keyRow = findOption(Schema.Struct({ verifier_key: Schema.String }))
+  const measured = findOne(
     Schema.Struct({ waiting: Schema.Int, signed_at: Schema.NullOr(Schema.DateTimeUtcFromDate) })
   )
 
@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
     effect.pipe(
       Effect.catchTags({
         LogFault: ({ message }) =>
-          run(sql`update log_state set fault = ${message} where fault is null`).pipe(
+          execute(sql`update log_state set fault = ${message} where fault is null`).pipe(
             Effect.andThen(setReason(message)),
             Effect.as(none)
           ),
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogKeeper.signed")),
     measure: Effect.gen(function* () {
       const { signed_at, waiting } = yield* measured(sql`
-        select ${waitingCount(sql, mostCounted)} as waiting,
+        select ${waitingCount(sql, maxCounted)} as waiting,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
       yield* Metric.update(waitingGauge, waiting)
       const { fault, seconds } = yield* standstill

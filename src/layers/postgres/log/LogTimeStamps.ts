@@ -8,7 +8,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { makePost } from "../../boundedPost.ts"
 import { askTimeStamp } from "../../timeStamp/askTimeStamp.ts"
 import { nonceOf } from "../../timeStamp/tokens.ts"
-import { many, maybe, run } from "../query.ts"
+import { execute, findAll, findOption } from "../sql.ts"
 import { makeAttestor } from "./attestors.ts"
 import type { Turn } from "./attestors.ts"
 import { parseNote } from "../../note.ts"
@@ -17,7 +17,7 @@ const interval = Duration.hours(1)
 const nonceLength = 16
 /** A key has no spaces in its name, so no witness is called so. */
 const attestor = "time stamp authority"
-const mostListed = 1000
+const maxListed = 1000
 
 const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
@@ -27,14 +27,14 @@ const make = Effect.gen(function* () {
   const { logTimeStampUrl } = yield* Settings
   const post = yield* makePost
   const { attend } = yield* makeAttestor(attestor)
-  const stampRow = maybe(Schema.Struct({ note: Schema.String, reply: Schema.Uint8Array }))
-  const sizeRows = many(Schema.Struct({ size: Schema.Int }))
+  const stampRow = findOption(Schema.Struct({ note: Schema.String, reply: Schema.Uint8Array }))
+  const sizeRows = findAll(Schema.Struct({ size: Schema.Int }))
 
   const ask = Effect.fnUntraced(function* (url: string, { note, size }: Turn) {
     const hash = createHash("sha256").update(textOf(note)).digest()
     const nonce = nonceOf(yield* random.randomBytes(nonceLength))
     const reply = yield* askTimeStamp(post, url, { hash, nonce })
-    yield* run(
+    yield* execute(
       sql`update log_checkpoints set time_stamp = ${reply} where size = ${size} and time_stamp is null`
     )
   })
@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
       select size::float8 as size from log_checkpoints
        where time_stamp is not null
          and ${Option.match(before, { onNone: () => sql`true`, onSome: (end) => sql`size < ${end}` })}
-       order by size desc limit ${mostListed}`)
+       order by size desc limit ${maxListed}`)
     return rows.map(({ size }) => size)
   })
 

@@ -6,14 +6,14 @@ import { ExchangeFailed, makePost } from "../../boundedPost.ts"
 import { addCheckpoint } from "../../witness/addCheckpoint.ts"
 import type { Witness } from "../../witness/addCheckpoint.ts"
 import { parseWitnessKey } from "../../witness/cosignature.ts"
-import { at, run } from "../query.ts"
+import { execute, timestamp } from "../sql.ts"
 import { makeAttestor } from "./attestors.ts"
 import type { Turn } from "./attestors.ts"
 import { parseNote } from "../../note.ts"
 import { consistencyProof } from "./proofs.ts"
 
 /** How far a witness's clock may be ahead of ours. */
-const mostAhead = Duration.minutes(5)
+const maxAhead = Duration.minutes(5)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -47,13 +47,13 @@ const make = Effect.gen(function* () {
     const { line, seconds } = yield* cosignature(witness, turn)
     const now = yield* DateTime.now
     const cosignedAt = DateTime.makeUnsafe(0).pipe(DateTime.addDuration(Duration.seconds(Number(seconds))))
-    if (DateTime.isGreaterThan(cosignedAt, DateTime.addDuration(now, mostAhead))) {
+    if (DateTime.isGreaterThan(cosignedAt, DateTime.addDuration(now, maxAhead))) {
       return yield* new ExchangeFailed({ reason: "its clock is ahead of ours" })
     }
     // Nothing is kept of a checkpoint that has been thinned out meanwhile.
-    yield* run(sql`
+    yield* execute(sql`
       insert into log_cosignatures (size, witness, line, cosigned_at)
-      select size, ${witness.verifier.name}, ${line}, ${at(cosignedAt)}
+      select size, ${witness.verifier.name}, ${line}, ${timestamp(cosignedAt)}
         from log_checkpoints where size = ${turn.size} for key share
       on conflict (size, witness) do update set line = excluded.line, cosigned_at = excluded.cosigned_at`)
   })

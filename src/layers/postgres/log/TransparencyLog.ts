@@ -3,10 +3,10 @@ import { SqlClient } from "effect/sql"
 import { unknownChallenge } from "../../../services/Challenges.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
-import { LogKeeper, longestWait } from "../../../services/LogKeeper.ts"
+import { LogKeeper, maxWait } from "../../../services/LogKeeper.ts"
 import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { at, many, maybe } from "../query.ts"
+import { findAll, findOption, timestamp } from "../sql.ts"
 import { placeOf } from "./leafIndex.ts"
 import { inclusionProof } from "./proofs.ts"
 import { makeTiles } from "./tiles.ts"
@@ -79,13 +79,13 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const keeper = yield* LogKeeper
   const tiles = yield* makeTiles
-  const newest = maybe(Checkpoint)
-  const keys = many(Key)
-  const commits = maybe(CommitRow)
-  const revealed = maybe(RevealedRow)
-  const proved = maybe(ProvedRow)
-  const ends = maybe(EndRow)
-  const challengeEntries = many(ChallengeEntry)
+  const newest = findOption(Checkpoint)
+  const keys = findAll(Key)
+  const commits = findOption(CommitRow)
+  const revealed = findOption(RevealedRow)
+  const proved = findOption(ProvedRow)
+  const ends = findOption(EndRow)
+  const challengeEntries = findAll(ChallengeEntry)
   const decodeReveal = Schema.decodeEffect(Reveal)
 
   /** A checkpoint `c` with the signatures of witnesses under those of the log. */
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
 
   const halted = Effect.gen(function* () {
     const { fault, seconds } = yield* keeper.standstill
-    return fault !== null || seconds >= longestWait || (yield* keeper.fault) !== null
+    return fault !== null || seconds >= maxWait || (yield* keeper.fault) !== null
   }).pipe(Effect.withSpan("TransparencyLog.halted"))
 
   const notSequenced = Effect.fnUntraced(function* () {
@@ -176,7 +176,7 @@ const make = Effect.gen(function* () {
       const found = yield* revealed(sql`
         select ${provedColumns},
                (select convert_from(r.entry, 'UTF8')
-                  from log_entries r join challenges c on c.id = e.challenge_id and c.deadline <= ${at(now)}
+                  from log_entries r join challenges c on c.id = e.challenge_id and c.deadline <= ${timestamp(now)}
                  where r.commit_index = e.index) as reveal
         ${ofCommit(commit)}
         ${proofTree}`)

@@ -5,14 +5,14 @@
 import { DateTime, Duration, Effect, Metric, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ExchangeFailed } from "../../boundedPost.ts"
-import { at, maybe, run } from "../query.ts"
+import { execute, findOption, timestamp } from "../sql.ts"
 
 /** A replica that dies while it asks holds the attestor for so long: longer than an exchange may take. */
 const lease = Duration.minutes(1)
 const firstPause = Duration.seconds(5)
-const longestPause = Duration.minutes(10)
+const maxPause = Duration.minutes(10)
 /** Nobody outside makes us forget an attestor for longer. */
-const longestWait = Duration.hours(1)
+const maxWait = Duration.hours(1)
 
 const attempts = Metric.counter("log_attestations_total", {
   description: "Checkpoints taken to witnesses and to the time stamp authority, by attestor and outcome",
@@ -33,13 +33,13 @@ export type Turn = typeof Turn.Type
 /** Twice as long after every failure, and as long as it asks for itself. */
 const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFailed): Duration.Duration =>
   Duration.max(
-    Duration.min(Duration.times(firstPause, 2 ** Math.min(failures, 10)), longestPause),
-    Duration.min(retryAfter, longestWait)
+    Duration.min(Duration.times(firstPause, 2 ** Math.min(failures, 10)), maxPause),
+    Duration.min(retryAfter, maxWait)
   )
 
 export const makeAttestor = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
-  const turn = maybe(Turn)
+  const turn = findOption(Turn)
 
   /** The newest checkpoint, if it is to be asked about it now. Whoever gets it holds the attestor until it has answered. */
   const take = Effect.fnUntraced(function* () {
@@ -48,13 +48,13 @@ export const makeAttestor = Effect.fnUntraced(function* (name: string) {
       with newest as (select size, note from log_checkpoints order by size desc limit 1),
       taken as (
         insert into log_attestors as a (attestor, size, due_at, failures)
-        select ${name}, 0, ${at(DateTime.addDuration(now, lease))}, 0
+        select ${name}, 0, ${timestamp(DateTime.addDuration(now, lease))}, 0
           from newest
          where newest.size > 0
            and not exists (
              select from log_attestors k
-              where k.attestor = ${name} and (k.due_at > ${at(now)} or k.size >= newest.size))
-        on conflict (attestor) do update set due_at = excluded.due_at where a.due_at <= ${at(now)}
+              where k.attestor = ${name} and (k.due_at > ${timestamp(now)} or k.size >= newest.size))
+        on conflict (attestor) do update set due_at = excluded.due_at where a.due_at <= ${timestamp(now)}
         returning a.size, a.failures, a.failure
       )
       select t.size::float8 as attested, t.failures, t.failure, n.size::float8 as size, n.note
@@ -64,9 +64,9 @@ export const makeAttestor = Effect.fnUntraced(function* (name: string) {
 
   const succeeded = Effect.fnUntraced(function* (taken: Turn, rest: Duration.Duration) {
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       update log_attestors
-         set size = ${taken.size}, due_at = ${at(DateTime.addDuration(now, rest))}, failures = 0, failure = null
+         set size = ${taken.size}, due_at = ${timestamp(DateTime.addDuration(now, rest))}, failures = 0, failure = null
        where attestor = ${name}`)
     yield* Metric.update(Metric.withAttributes(attempts, { attestor: name, outcome: "attested" }), 1)
     if (taken.failure !== null) {
@@ -80,8 +80,8 @@ export const makeAttestor = Effect.fnUntraced(function* (name: string) {
     const { reason } = failure
     const now = yield* DateTime.now
     const due = DateTime.addDuration(now, pauseAfter(taken.failures, failure))
-    yield* run(sql`
-      update log_attestors set failures = failures + 1, failure = ${reason}, due_at = ${at(due)}
+    yield* execute(sql`
+      update log_attestors set failures = failures + 1, failure = ${reason}, due_at = ${timestamp(due)}
        where attestor = ${name}`)
     yield* Metric.update(Metric.withAttributes(attempts, { attestor: name, outcome: "failed" }), 1)
     if (taken.failure !== reason) {

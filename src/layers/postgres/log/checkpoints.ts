@@ -6,7 +6,7 @@ import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
 import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { at, maybe, one, run, transaction } from "../query.ts"
+import { execute, findOne, findOption, timestamp, transaction } from "../sql.ts"
 import { introduce, requireNewest } from "./identity.ts"
 import { checkpointText } from "../../note.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
@@ -31,8 +31,8 @@ export const makeCheckpoints = Effect.gen(function* () {
   const { client: background } = yield* BackgroundClient
   const signer = yield* LogSigner
   const settings = yield* Settings
-  const headsRow = one(Heads)
-  const keptRow = maybe(Schema.Struct({ is_kept: Schema.Boolean }))
+  const headsRow = findOne(Heads)
+  const keptRow = findOption(Schema.Struct({ is_kept: Schema.Boolean }))
   /** There once the log was found in order. */
   const origin = yield* Ref.make(Option.none<string>())
 
@@ -121,9 +121,9 @@ export const makeCheckpoints = Effect.gen(function* () {
     const text = checkpointText(head)
     const note = `${text}\n${keys.sign(name, text)}`
     const now = yield* DateTime.now
-    const kept = run(sql`
+    const kept = execute(sql`
       insert into log_checkpoints (size, root, note, signed_at)
-      select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${at(now)}
+      select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${timestamp(now)}
        where not exists (select 1 from log_checkpoints where size > ${BigInt(head.size)})
       on conflict do nothing`)
     if (found.published_size === null && Option.isNone(signed)) {
@@ -153,7 +153,7 @@ export const makeCheckpoints = Effect.gen(function* () {
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
     const until = DateTime.startOf(DateTime.subtractDuration(now, memory), "hour")
-    yield* run(sql`
+    yield* execute(sql`
       with old as (
         select c.size,
                row_number() over (
@@ -161,7 +161,7 @@ export const makeCheckpoints = Effect.gen(function* () {
                  order by c.time_stamp is null, w.size is null, c.size) as place
           from log_checkpoints c
           left join (select distinct size from log_cosignatures) w on w.size = c.size
-         where c.signed_at < ${at(until)}
+         where c.signed_at < ${timestamp(until)}
       )
       delete from log_checkpoints c using old
        where c.size = old.size and old.place > 1

@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SignerUnusable } from "../../../services/LogSigner.ts"
 import type { LogKeys } from "../../../services/LogSigner.ts"
-import { at, maybe, one, orDefect, run, transaction } from "../query.ts"
+import { execute, findOne, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { keyRotate } from "./entries.ts"
 import { logLock } from "./sequencer.ts"
 
@@ -29,7 +29,7 @@ export const requireNewest = Effect.fnUntraced(function* (
 ) {
   const own = keys.verifierKey(origin)
   if (own === newest) return
-  const [known] = yield* orDefect(sql`select 1 from log_keys where verifier_key = ${own}`)
+  const [known] = yield* orDie(sql`select 1 from log_keys where verifier_key = ${own}`)
   return yield* known === undefined ? refusal(own, newest) : replacedRefusal(own, newest)
 })
 
@@ -43,36 +43,36 @@ export const introduce = Effect.fn("LogKeeper.introduce")(function* (
   proposed: string
 ) {
   const now = yield* DateTime.now
-  const named = yield* maybe(Named)(sql`
+  const named = yield* findOption(Named)(sql`
     select origin, (select verifier_key from log_keys order by number desc limit 1) as newest from log_identity`)
   // Most starts have nothing to change, and must not wait for a sequencer, which may hold the lock for minutes.
   const isSettled = ({ newest, origin }: typeof Named.Type) =>
     newest !== null && !Option.contains(keys.previousVerifierKey(origin), newest)
   if (Option.exists(named, isSettled)) return Option.getOrThrow(named).origin
-  const originRow = one(Origin)
-  const keyRow = maybe(Key)
+  const originRow = findOne(Origin)
+  const keyRow = findOption(Key)
   const changes = Effect.gen(function* () {
-    yield* run(sql`select pg_advisory_xact_lock(${logLock})`)
-    yield* run(sql`
-      insert into log_identity (origin, created_at) values (${proposed}, ${at(now)}) on conflict do nothing`)
+    yield* execute(sql`select pg_advisory_xact_lock(${logLock})`)
+    yield* execute(sql`
+      insert into log_identity (origin, created_at) values (${proposed}, ${timestamp(now)}) on conflict do nothing`)
     const { origin } = yield* originRow(sql`select origin from log_identity`)
     const newest = yield* keyRow(sql`
       select number, verifier_key from log_keys order by number desc limit 1`)
     const own = keys.verifierKey(origin)
     const add = (number: number) =>
-      run(sql`
-        insert into log_keys (number, verifier_key, added_at) values (${number}, ${own}, ${at(now)})`)
+      execute(sql`
+        insert into log_keys (number, verifier_key, added_at) values (${number}, ${own}, ${timestamp(now)})`)
     if (Option.isNone(newest)) {
       yield* add(1)
       return origin
     }
     const { number, verifier_key } = newest.value
     const replaces = Option.contains(keys.previousVerifierKey(origin), verifier_key)
-    const [known] = yield* orDefect(sql`select 1 from log_keys where verifier_key = ${own}`)
+    const [known] = yield* orDie(sql`select 1 from log_keys where verifier_key = ${own}`)
     // A key that was replaced stays so: whoever trusts the newest must not see an older one come back.
     if (replaces && known === undefined) {
       yield* add(number + 1)
-      yield* run(sql`
+      yield* execute(sql`
         insert into log_pending (type, entry) values ('key.rotate', ${keyRotate({ old: verifier_key, new: own })})`)
     }
     return origin

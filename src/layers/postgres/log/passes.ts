@@ -4,7 +4,7 @@ import { Cause, Effect, Metric, Predicate, Ref } from "effect"
 /** One that fails and is made up for by the next tells nobody anything. */
 const telling = 3
 
-const longestReason = 200
+const maxReason = 200
 
 const failures = Metric.counter("log_passes_failed_total", {
   description: "Passes over the public log that failed, by what they were to do",
@@ -27,7 +27,7 @@ const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const [line = ""] = (Predicate.hasProperty(error, "message") ? String(error.message) : String(error)).split(
     "\n"
   )
-  return line.slice(0, longestReason)
+  return line.slice(0, maxReason)
 }
 
 export const makePasses = Effect.gen(function* () {

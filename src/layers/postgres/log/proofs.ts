@@ -7,7 +7,7 @@
 import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { tileWidth } from "../../../services/TransparencyLog.ts"
-import { many, rowsOf } from "../query.ts"
+import { findAll, rowsOf } from "../sql.ts"
 import { nodeHash, rootOf } from "./frontier.ts"
 
 /** The leaves from `from` on, before `to`. */
@@ -17,14 +17,14 @@ export interface Range {
 }
 
 /** The largest power of two that `fits`. */
-const largestPower = (fits: (power: number) => boolean): number => {
+const maxPower = (fits: (power: number) => boolean): number => {
   let power = 1
   while (fits(power * 2)) power *= 2
   return power
 }
 
 /** Where RFC 6962 splits a tree: after the largest power of two that is smaller than its size. */
-const middleOf = ({ from, to }: Range): number => from + largestPower((power) => power < to - from)
+const middleOf = ({ from, to }: Range): number => from + maxPower((power) => power < to - from)
 
 /** RFC 6962 2.1.1, PATH(index, D[from:to]): what the audit path holds the roots of, the leaf's sibling first. */
 export const inclusionRanges = (index: number, tree: Range): ReadonlyArray<Range> => {
@@ -59,7 +59,7 @@ interface Subtree {
 
 /** The complete subtrees of a range, the largest first, which is from left to right. */
 const subtreesOf = ({ from, to }: Range): Arr.NonEmptyReadonlyArray<Subtree> => {
-  const leaves = largestPower((power) => power <= to - from)
+  const leaves = maxPower((power) => power <= to - from)
   let level = 0
   while (tileWidth ** (level + 1) <= leaves) level += 1
   const nodes = tileWidth ** level
@@ -83,7 +83,7 @@ const rootsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ranges: R
   const wanted = ranges.map(subtreesOf)
   const subtrees = wanted.flat()
   if (subtrees.length === 0) return []
-  const rows = yield* many(Hashes)(sql`
+  const rows = yield* findAll(Hashes)(sql`
     select coalesce(h.hashes, '') as hashes
       from ${rowsOf(sql, "s", subtrees, {
         level: ["int4", ({ level }) => level],

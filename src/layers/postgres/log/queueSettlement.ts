@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { run } from "../query.ts"
+import { execute } from "../sql.ts"
 import { amendment, settlement } from "./entries.ts"
 import { settledChallenges } from "./recorded.ts"
 import type { SettlementKey } from "./recorded.ts"
@@ -15,7 +15,7 @@ export const queueSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
       previous_version === null || reason === null
         ? ["settlement", settlement(settled)]
         : ["amendment", amendment({ ...settled, previous_version, reason })]
-    yield* run(sql`
+    yield* execute(sql`
       insert into log_pending (type, challenge_id, version, entry)
       values (${type}, ${settled.challenge_id}::uuid, ${settled.version}, ${entry})`)
   }

@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { ChallengeType } from "../../../services/Challenges.ts"
-import { column, many, rowsOf } from "../query.ts"
+import { arrayParam, findAll, rowsOf } from "../sql.ts"
 import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
 import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
 import { emptyRoot } from "./frontier.ts"
@@ -65,12 +65,12 @@ export const createdChallenges = (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<CreatedChallenge>> =>
-  many(Created)(sql`
+  findAll(Created)(sql`
     select c.id::text as challenge_id, c.type as challenge_type, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
            c.resolution_criteria_zh, c.created_at, c.deadline, c.resolve_at, c.close_price_until, c.cancel_at,
            trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct,
            c.window_from, ${questionTerms(sql)}
-      from challenges c where c.id = any(${column("uuid", challengeIds)})`)
+      from challenges c where c.id = any(${arrayParam("uuid", challengeIds)})`)
 
 const Cancelled = Schema.Struct({
   challenge_id: Schema.String,
@@ -83,9 +83,9 @@ export const voidedChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
 ) {
-  const rows = yield* many(Cancelled)(sql`
+  const rows = yield* findAll(Cancelled)(sql`
     select c.id::text as challenge_id, c.cancelled_at as voided_at, c.cancel_reason as reason
-      from challenges c where c.id = any(${column("uuid", challengeIds)}) and c.cancelled_at is not null`)
+      from challenges c where c.id = any(${arrayParam("uuid", challengeIds)}) and c.cancelled_at is not null`)
   const pools = yield* settledPools(sql, challengeIds)
   return rows.map((row): Voided => ({ ...row, pool: pools.get(row.challenge_id) ?? null }))
 })
@@ -125,7 +125,7 @@ export const settledChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: ReadonlyArray<SettlementKey>
 ) {
-  const rows = yield* many(SettledRow)(sql`
+  const rows = yield* findAll(SettledRow)(sql`
     select s.challenge_id::text, s.version, s.result, trim_scale(s.open_price)::text as open_price,
            trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
            trim_scale(s.reference_scale)::text as reference_scale, trim_scale(s.dead_zone_pct)::text as dead_zone_pct,
@@ -166,12 +166,12 @@ const Commits = Schema.Struct({
  * are left out. They are found by the predictions, which the log has no index of by challenge.
  */
 export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
-  many(Commits)(sql`
+  findAll(Commits)(sql`
     select p.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
            merkle_root(string_agg(sha256('\\x00'::bytea || p.commit), ''::bytea order by e.index)) as root
       from predictions p
      ${itsPlace(sql)}
-     where p.challenge_id = any(${column("uuid", challengeIds)}) and e.index is not null
+     where p.challenge_id = any(${arrayParam("uuid", challengeIds)}) and e.index is not null
      group by p.challenge_id`)
 
 const noCommits = { commits: 0, last_index: null, root: emptyRoot }

@@ -1,7 +1,7 @@
 /** What settlements and voids of macro challenges record of their credit pools. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { column, many } from "../query.ts"
+import { arrayParam, findAll } from "../sql.ts"
 import type { SettledPool } from "./entries.ts"
 
 /** Micro-credits as entries write them: credits, as decimals. */
@@ -37,7 +37,7 @@ export const settledPools = (
   challengeIds: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyMap<string, SettledPool>> => {
   if (challengeIds.length === 0) return Effect.succeed(new Map())
-  return many(PoolRow)(sql`
+  return findAll(PoolRow)(sql`
     select p.challenge_id::text, ${poolColumns(sql)}, n.root
       from pool_settlements p
      cross join lateral (
@@ -51,7 +51,7 @@ export const settledPools = (
          from stakes s
          left join pool_rewards r on r.challenge_id = s.challenge_id and r.agent_id = s.agent_id
         where s.challenge_id = p.challenge_id) n
-     where p.challenge_id = any(${column("uuid", challengeIds)})`).pipe(
+     where p.challenge_id = any(${arrayParam("uuid", challengeIds)})`).pipe(
     Effect.map((rows) => new Map(rows.map(({ challenge_id, ...pool }) => [challenge_id, pool])))
   )
 }

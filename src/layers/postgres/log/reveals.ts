@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { at, many, maybe, orDefect, rowsOf, run, transaction } from "../query.ts"
+import { execute, findAll, findOption, orDie, rowsOf, timestamp, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
 import { itsPlace } from "./leafIndex.ts"
 import { waitingCount } from "./waiting.ts"
@@ -9,7 +9,7 @@ import { waitingCount } from "./waiting.ts"
 const chunk = 2000
 
 /** Reveals can wait and new commits should not, so a queue that is as long as this gets no more of them. */
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 const Due = Schema.Struct({
   challenge_id: Schema.String,
@@ -36,14 +36,14 @@ const Sealed = Schema.Struct({
  */
 export const makeRevealDue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const due = maybe(Due)
-  const sealed = many(Sealed)
+  const due = findOption(Due)
+  const sealed = findAll(Sealed)
 
   const revealChunk = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const next = yield* due(sql`
       select challenge_id::text, last_agent_id::text, last_revision from log_reveals
-       where due_at <= ${at(now)}
-         and ${waitingCount(sql, mostWaiting)} < ${mostWaiting}::int
+       where due_at <= ${timestamp(now)}
+         and ${waitingCount(sql, maxWaiting)} < ${maxWaiting}::int
        order by due_at, challenge_id
        limit 1
          for update skip locked`)
@@ -61,7 +61,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const revealed = shown.flatMap(({ body, commit_index, salt }) =>
       commit_index === null ? [] : [{ body, commit_index, salt }]
     )
-    yield* run(sql`
+    yield* execute(sql`
       insert into log_pending (type, commit_index, entry)
       select 'prediction.reveal', r.commit_index, r.entry
         from ${rowsOf(sql, "r", revealed, {
@@ -71,18 +71,19 @@ export const makeRevealDue = Effect.gen(function* () {
        order by r.position`)
     const last = shown.at(-1)
     yield* found.length > chunk && last !== undefined
-      ? run(sql`
+      ? execute(sql`
           update log_reveals set last_agent_id = ${last.agent_id}::uuid, last_revision = ${last.revision}
            where challenge_id = ${challenge_id}::uuid`)
-      : run(sql`delete from log_reveals where challenge_id = ${challenge_id}::uuid`)
+      : execute(sql`delete from log_reveals where challenge_id = ${challenge_id}::uuid`)
     return revealed.length
   })
 
   // Most looks find nothing, and need no transaction.
   const revealDue: Effect.Effect<number> = DateTime.now.pipe(
     Effect.flatMap((now) =>
-      Effect.flatMap(orDefect(sql`select 1 from log_reveals where due_at <= ${at(now)} limit 1`), (some) =>
-        some.length === 0 ? Effect.succeed(0) : transaction(sql)(revealChunk(now))
+      Effect.flatMap(
+        orDie(sql`select 1 from log_reveals where due_at <= ${timestamp(now)} limit 1`),
+        (some) => (some.length === 0 ? Effect.succeed(0) : transaction(sql)(revealChunk(now)))
       )
     ),
     Effect.withSpan("LogKeeper.revealDue")

@@ -6,9 +6,9 @@
  * around it, and no statement that it can do without (docs/performance.md).
  */
 import { Effect, Option, Ref, Schema } from "effect"
-import { mostPerPass } from "../../../services/LogKeeper.ts"
+import { maxPerPass } from "../../../services/LogKeeper.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { column, maybe, one, run, transaction } from "../query.ts"
+import { arrayParam, execute, findOne, findOption, transaction } from "../sql.ts"
 import { leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
 import { advance, queueStart } from "./queueStart.ts"
@@ -58,9 +58,9 @@ const grown = (tree: Frontier, leaves: Iterable<Uint8Array>): ReadonlyArray<Full
 
 export const makeSequence = Effect.gen(function* () {
   const { client: sql } = yield* BackgroundClient
-  const seenRow = one(Seen)
-  const storedRow = one(Schema.Struct({ stored: Schema.Boolean }))
-  const heldRow = maybe(Schema.Struct({ held: Schema.Boolean }))
+  const seenRow = findOne(Seen)
+  const storedRow = findOne(Schema.Struct({ stored: Schema.Boolean }))
+  const heldRow = findOption(Schema.Struct({ held: Schema.Boolean }))
   const start = yield* Ref.make(queueStart)
   /** The right edge of the tree after the last batch that was sequenced here. */
   const edge = yield* Ref.make(Option.none<Frontier>())
@@ -77,7 +77,7 @@ export const makeSequence = Effect.gen(function* () {
     `p.queue_id as id, 'prediction.commit' as type, p.challenge_id, null::int4 as version, null::timestamptz as closed_at,
      false as imported, coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit)) as entry`
   )
-  const most = sql.literal(String(mostPerPass))
+  const most = sql.literal(String(maxPerPass))
 
   /**
    * The first of what waits. Of what has its bytes only the leaf hashes leave the database; of the others, which are
@@ -148,7 +148,7 @@ export const makeSequence = Effect.gen(function* () {
     const runs = runsOf(before.size, entries, own)
     // PostgreSQL counts from 1.
     const places = (from: ReadonlyArray<number>) =>
-      column(
+      arrayParam(
         "int4",
         from.map((place) => place + 1)
       )
@@ -193,7 +193,7 @@ export const makeSequence = Effect.gen(function* () {
         stored as (
           insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
           select ${BigInt(before.size)}::int8 + place - 1, type, challenge_id, version, commit, commit_index,
-                 coalesce(entry, (${column("bytea", bytes)})[place])
+                 coalesce(entry, (${arrayParam("bytea", bytes)})[place])
             from (
               select (${places(own)})[row_number() over (order by id)] as place, * from taken) t
            order by place
@@ -202,7 +202,7 @@ export const makeSequence = Effect.gen(function* () {
           insert into log_runs (first, ids)
           select s.index, (select range_agg(int8range(id, id, '[]')) from unnest(b.ids[s.first:s.last]) as id)
             from batch b
-           cross join unnest(${column(
+           cross join unnest(${arrayParam(
              "int8",
              runs.map(({ first }) => BigInt(before.size + first))
            )}, ${places(runs.map(({ first }) => first))}, ${places(runs.map(({ last }) => last))})
@@ -212,13 +212,13 @@ export const makeSequence = Effect.gen(function* () {
         noded as (
           insert into log_nodes (level, n, hash)
           select * from unnest(
-            ${column(
+            ${arrayParam(
               "int4",
               nodes.map(({ level }) => level)
-            )}, ${column(
+            )}, ${arrayParam(
               "int8",
               nodes.map(({ n }) => BigInt(n))
-            )}, ${column(
+            )}, ${arrayParam(
               "bytea",
               nodes.map(({ hash }) => hash)
             )})
@@ -236,10 +236,10 @@ export const makeSequence = Effect.gen(function* () {
 
   /** The predictions of a challenge that is closed in the log are revealed once its deadline has passed. */
   const expectReveals = (closed: ReadonlyArray<string>) =>
-    run(sql`
+    execute(sql`
       insert into log_reveals (challenge_id, due_at)
       select c.id, c.deadline from challenges c
-       where c.id = any(${column("uuid", closed)})
+       where c.id = any(${arrayParam("uuid", closed)})
          and exists (select 1 from predictions p where p.challenge_id = c.id)
        order by c.id
       on conflict do nothing`)
@@ -306,7 +306,7 @@ export const makeSequence = Effect.gen(function* () {
     const tree = yield* unwritten.length > 0 ? transaction(sql)(attempt) : attempt
     if (Option.isNone(tree)) return 0
     yield* Ref.set(edge, tree)
-    yield* Ref.set(start, advance(from, seen, entries < mostPerPass ? "emptied" : "left"))
+    yield* Ref.set(start, advance(from, seen, entries < maxPerPass ? "emptied" : "left"))
     return entries
   })
 

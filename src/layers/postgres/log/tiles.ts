@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/errors.ts"
 import { tileWidth } from "../../../services/TransparencyLog.ts"
 import type { TransparencyLog } from "../../../services/TransparencyLog.ts"
-import { one } from "../query.ts"
+import { findOne } from "../sql.ts"
 
 const Piece = Schema.Struct({
   size: Schema.Int,
@@ -18,7 +18,7 @@ const Piece = Schema.Struct({
 
 export const makeTiles = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const piece = one(Piece)
+  const piece = findOne(Piece)
 
   /** What `from` aggregates of the `width` neighbours from `first` on, which end with leaf `leaves`. */
   const read = Effect.fnUntraced(function* (

@@ -1,7 +1,7 @@
 /** The tree as it is stored: nodes of full tiles, and the entries after the last of them. */
 import { Data, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { many, rowsOf } from "../query.ts"
+import { findAll, rowsOf } from "../sql.ts"
 import { Frontier, levelsOf, partialTile } from "./frontier.ts"
 
 /** The log contradicts what was signed of it, or itself: nothing is added or signed until an audit has found it clean. */
@@ -27,7 +27,7 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
     Array.from({ length: levelsOf(size) }, (_, level) => ({ tree, level, ...partialTile(size, level) }))
   )
   if (tiles.length === 0) return sizes.map(() => Option.some(new Frontier()))
-  const found = yield* many(Tile)(sql`
+  const found = yield* findAll(Tile)(sql`
     select coalesce(l.hashes, ''::bytea) as hashes
       from ${rowsOf(sql, "tile", tiles, {
         level: ["int4", ({ level }) => level],

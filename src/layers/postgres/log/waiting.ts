@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { one } from "../query.ts"
+import { findOne } from "../sql.ts"
 
 /** Where there is a standstill, what waits is the newest, too. */
 const newest = 1024
@@ -45,7 +45,7 @@ const Look = Schema.Struct({
  */
 export const makeStandstill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const look = one(Look)
+  const look = findOne(Look)
   const seen = yield* Ref.make(Option.none<{ readonly size: number | null; readonly since: number }>())
 
   const standstill = Effect.gen(function* () {

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { mostDifferences } from "../../../services/LogAudit.ts"
-import { many, maybe, rowsOf } from "../query.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
+import { findAll, findOption, rowsOf } from "../sql.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
@@ -52,7 +52,7 @@ export const auditLoggedHeads = Effect.fnUntraced(function* (
 ) {
   if (heads.length === 0) return
   const counts = heads.map(({ count }) => (Number.isSafeInteger(count) ? Number(count) : 0))
-  const known = yield* many(Known)(sql`
+  const known = yield* findAll(Known)(sql`
     select w.number::float8 as number, encode(c.hash, 'hex') as hash
       from ${rowsOf(sql, "w", counts, {
         number: ["int8", (count) => BigInt(count)]
@@ -75,8 +75,8 @@ export const auditLoggedHeads = Effect.fnUntraced(function* (
 
 export const auditAdminAudit = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const links = many(Link)
-  const unchained = many(Unchained)
+  const links = findAll(Link)
+  const unchained = findAll(Unchained)
   let last = { number: 0, hash: start }
 
   yield* eachPage(
@@ -109,7 +109,7 @@ export const auditAdminAudit = Effect.fnUntraced(function* (findings: Findings) 
         }
       })
   )
-  const head = yield* maybe(Head)(
+  const head = yield* findOption(Head)(
     sql`select count::float8 as count, encode(hash, 'hex') as hash from audit_head`
   )
   if (Option.isNone(head)) findings.add("audit_head: it has no row")
@@ -125,7 +125,7 @@ export const auditAdminAudit = Effect.fnUntraced(function* (findings: Findings) 
              (count(*) over ())::int as count
         from ${sql(table)} t
        where not exists (select from audit_chain c where c.kind = ${kind}::text and c.entry_id = t.${sql(key)})
-       order by t.${sql(key)} limit ${mostDifferences}`)
+       order by t.${sql(key)} limit ${maxDifferences}`)
     findings.addFirst(
       rows.map(({ what }) => what),
       rows[0]?.count ?? 0

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { mostDifferences } from "../../../services/LogAudit.ts"
-import { many } from "../query.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
+import { findAll } from "../sql.ts"
 import { compare, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -46,8 +46,8 @@ const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
 
 export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(Row)
-  const strays = many(Stray)
+  const rows = findAll(Row)
+  const strays = findAll(Stray)
   let count = 0
 
   /** The newest entry of a type of the agent `a`, in the log or on its way there. The limits keep each a look at an index. */
@@ -147,13 +147,13 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
            (count(*) over ())::int as count
       from ${recorded} r
      where not exists (select from agents a where a.id::text = r.agent)
-     order by index limit ${mostDifferences}`)
+     order by index limit ${maxDifferences}`)
   yield* found(sql`
     select 'agent ' || agent || ': ' || type || ' is recorded ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
       from ${recorded} r
      where type <> 'agent.key'
      group by agent, type having count(*) > 1
-     order by agent, type limit ${mostDifferences}`)
+     order by agent, type limit ${maxDifferences}`)
   return count
 })

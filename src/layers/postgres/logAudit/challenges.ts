@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { column, many } from "../query.ts"
+import { arrayParam, findAll } from "../sql.ts"
 import { QuestionTerms, questionTerms } from "../log/recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
@@ -124,8 +124,8 @@ const madeOf = (row: typeof Row.Type) => ({
 
 export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(Row)
-  const waiting = many(Waiting)
+  const rows = findAll(Row)
+  const waiting = findAll(Waiting)
   const auditPools = yield* makeAuditPools
   const counts = { challenges: 0, pools: 0 }
 
@@ -170,7 +170,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         : yield* waiting(sql`
             select challenge_id::text, type, entry, ${moment(sql, "closed_at")} as closed_at from log_pending
              where type in ('challenge.create', 'challenge.close', 'void')
-               and challenge_id = any(${column("uuid", missing)})`)
+               and challenge_id = any(${arrayParam("uuid", missing)})`)
     const waits = new Map(queued.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
     const pools = yield* auditPools(
       findings,

@@ -1,7 +1,7 @@
 /** Signed tree heads: what each note says, who signed it, and the keys that the log had. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, maybe } from "../query.ts"
+import { findAll, findOption } from "../sql.ts"
 import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../note.ts"
 import type { Verifier } from "../../note.ts"
 import type { Findings } from "./findings.ts"
@@ -17,12 +17,12 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
   rotations: ReadonlyArray<Rotation>
 ) {
   const sql = yield* SqlClient.SqlClient
-  const checkpoints = many(Checkpoint)
-  const identity = yield* maybe(Schema.Struct({ origin: Schema.String }))(
+  const checkpoints = findAll(Checkpoint)
+  const identity = yield* findOption(Schema.Struct({ origin: Schema.String }))(
     sql`select origin from log_identity`
   )
   const origin = Option.match(identity, { onNone: () => "", onSome: (row) => row.origin })
-  const keys = yield* many(Schema.Struct({ number: Schema.Int, verifier_key: Schema.String }))(
+  const keys = yield* findAll(Schema.Struct({ number: Schema.Int, verifier_key: Schema.String }))(
     sql`select number, verifier_key from log_keys order by number`
   )
 

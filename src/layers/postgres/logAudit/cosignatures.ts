@@ -3,7 +3,7 @@ import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
-import { many } from "../query.ts"
+import { findAll } from "../sql.ts"
 import { parseNote } from "../../note.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -25,7 +25,7 @@ const Row = Schema.Struct({
 export const auditCosignatures = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const { logWitnesses } = yield* Settings
-  const rows = many(Row)
+  const rows = findAll(Row)
   const keys = new Map(
     logWitnesses.flatMap(({ verifierKey }) =>
       Option.toArray(Option.map(parseWitnessKey(verifierKey), (key) => [key.name, key] as const))

@@ -1,5 +1,5 @@
 /** What an audit finds: all differences are counted, the first are named. */
-import { mostDifferences } from "../../../services/LogAudit.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
 
 export class Findings {
   readonly #lines: Array<string> = []
@@ -7,7 +7,7 @@ export class Findings {
 
   add(line: string): void {
     this.#count += 1
-    if (this.#lines.length < mostDifferences) this.#lines.push(line)
+    if (this.#lines.length < maxDifferences) this.#lines.push(line)
   }
 
   /** Lines of a statement that named the first of `count`. */

@@ -4,9 +4,9 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
-import { mostDifferences } from "../../../services/LogAudit.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { column, many } from "../query.ts"
+import { arrayParam, findAll } from "../sql.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
 import { PoolColumns, credits, poolColumns } from "../log/recordedPools.ts"
 import { isSameDecimal } from "./decimals.ts"
@@ -134,8 +134,8 @@ const checkFigures = (findings: Findings, reading: Reading): void => {
 
 export const makeAuditPools = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const pools = many(Pool)
-  const stakeRows = many(StakeRow)
+  const pools = findAll(Pool)
+  const stakeRows = findAll(StakeRow)
 
   const read = (challengeIds: ReadonlyArray<string>) => (after: StakeRow | undefined) =>
     stakeRows(sql`
@@ -146,7 +146,7 @@ export const makeAuditPools = Effect.gen(function* () {
         left join pool_rewards r on r.challenge_id = s.challenge_id and r.agent_id = s.agent_id
         left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
-       where s.challenge_id = any(${column("uuid", challengeIds)})
+       where s.challenge_id = any(${arrayParam("uuid", challengeIds)})
          ${after === undefined ? sql`` : sql`and (s.challenge_id, s.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
        order by s.challenge_id, s.agent_id limit ${stakesPage}`)
 
@@ -160,7 +160,7 @@ export const makeAuditPools = Effect.gen(function* () {
              p.reward_pool as micro_reward_pool, c.reward_pool as of_challenge,
              ${moment(sql, "p.settled_at")} as settled_at
         from pool_settlements p left join challenges c on c.id = p.challenge_id
-       where p.challenge_id = any(${column("uuid", [...endOf.keys()])})
+       where p.challenge_id = any(${arrayParam("uuid", [...endOf.keys()])})
        order by p.challenge_id`)
     const begun = rows.flatMap((pool): ReadonlyArray<Reading> => {
       const end = endOf.get(pool.challenge_id)
@@ -213,7 +213,7 @@ const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
 /** Stakes of open pools too, and rows that belong to no pool that was settled. */
 export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const strays = many(Stray)
+  const strays = findAll(Stray)
   const found = (statement: Statement.Statement<object>) =>
     Effect.map(strays(statement), (rows) =>
       findings.addFirst(
@@ -240,7 +240,7 @@ export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
          when s.bin <> (select count(*) from unnest(c.bin_edges) as edge where edge <= s.predicted_value)
            then 'bin is not where its predicted_value lies' end as wrong) w
      where w.wrong is not null
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'bin ' || coalesce(b.bin, s.bin) || ' of the pool of challenge ' || coalesce(b.challenge_id, s.challenge_id)
            || ': staked or stakers (pool_bins) is not what its stakes are' as what,
@@ -250,14 +250,14 @@ export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
         select challenge_id, bin, sum(amount) as staked, count(*) as stakers from stakes group by challenge_id, bin) s
         on s.challenge_id = b.challenge_id and s.bin = b.bin
      where (b.staked, b.stakers) is distinct from (s.staked, s.stakers)
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'pool of challenge ' || p.challenge_id || ': it is settled, and its challenge has not ended' as what,
            (count(*) over ())::int as count
       from pool_settlements p
       left join challenges c on c.id = p.challenge_id and c.type = 'macro'
      where coalesce(c.resolved_at, c.cancelled_at) is null
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'reward of agent ' || r.agent_id || ' in the pool of challenge ' || r.challenge_id
            || ': there is no such stake in a pool that was settled' as what,
@@ -266,5 +266,5 @@ export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
       left join stakes s on s.challenge_id = r.challenge_id and s.agent_id = r.agent_id
       left join pool_settlements p on p.challenge_id = r.challenge_id
      where s.id is null or p.challenge_id is null
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
 })

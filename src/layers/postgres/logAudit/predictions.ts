@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { many } from "../query.ts"
+import { findAll } from "../sql.ts"
 import { sentNumber } from "./decimals.ts"
 import { predictionCommit } from "../log/entries.ts"
 import { itsPlace } from "../log/leafIndex.ts"
@@ -100,7 +100,7 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
 
 export const auditPredictions = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(Row)
+  const rows = findAll(Row)
   let count = 0
   let uncommitted = 0
   let unrevealed = 0

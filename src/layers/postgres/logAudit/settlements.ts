@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../canonicalJson.ts"
-import { column, many } from "../query.ts"
+import { arrayParam, findAll } from "../sql.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
 import { numericScore } from "../scoring/numericScores.ts"
 import { isSameDecimal } from "./decimals.ts"
@@ -131,9 +131,9 @@ const nameOf = (row: { readonly challenge_id: string; readonly version: number }
 
 export const auditSettlements = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(Row)
-  const scoreRows = many(Score)
-  const waiting = many(Waiting)
+  const rows = findAll(Row)
+  const scoreRows = findAll(Score)
+  const waiting = findAll(Waiting)
   const auditPools = yield* makeAuditPools
   const counts = { settlements: 0, scores: 0, pools: 0 }
 
@@ -220,7 +220,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
         : yield* waiting(sql`
             select challenge_id::text, version, entry from log_pending
              where type = case when version = 1 then 'settlement' else 'amendment' end
-               and challenge_id = any(${column(
+               and challenge_id = any(${arrayParam(
                  "uuid",
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)

@@ -2,8 +2,8 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { mostDifferences } from "../../../services/LogAudit.ts"
-import { many } from "../query.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
+import { findAll } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
@@ -24,7 +24,7 @@ const Waiting = Schema.Struct({
 /** The bytes of what waits are looked at as those of the log are. */
 export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const waiting = many(Waiting)
+  const waiting = findAll(Waiting)
   const rotations: Array<Rotation> = []
   let count = 0
   yield* eachPage(
@@ -68,7 +68,7 @@ const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
 /** Each statement selects its first findings as `what`, and how many there are as `count`. */
 export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const strays = many(Stray)
+  const strays = findAll(Stray)
   const found = (statement: Statement.Statement<object>) =>
     Effect.map(strays(statement), (rows) =>
       findings.addFirst(
@@ -86,7 +86,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
     select ${place} || ': there is no prediction with its commit' as what, (count(*) over ())::int as count
       from ${recorded(["prediction.commit"])}
      where not exists (select from predictions p where p.commit = r.commit)
-     order by index limit ${mostDifferences}`)
+     order by index limit ${maxDifferences}`)
   yield* found(sql`
     select 'entries ' || first || ' to ' || first + i.ids - 1 || ': of their ids in the queue (log_runs) ' || i.ids - p.predictions
              || ' are of no prediction' as what,
@@ -98,7 +98,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
          from unnest(r.ids) as part
          join predictions p on p.queue_id >= lower(part) and p.queue_id < upper(part)) p
      where i.ids <> p.predictions
-     order by first limit ${mostDifferences}`)
+     order by first limit ${maxDifferences}`)
   yield* found(sql`
     select ${place} || ': entry ' || commit_index || ' is no commit that it could reveal' as what,
            (count(*) over ())::int as count
@@ -109,12 +109,12 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
          select from (
            select first, ids from log_runs where first <= r.commit_index order by first desc limit 1) l
           where r.commit_index < l.first + run_length(l.ids))
-     order by index limit ${mostDifferences}`)
+     order by index limit ${maxDifferences}`)
   yield* found(sql`
     select ${place} || ': there is no challenge ' || challenge_id as what, (count(*) over ())::int as count
       from ${recorded(["challenge.create", "challenge.close", "void"])}
      where not exists (select from challenges c where c.id = r.challenge_id)
-     order by index limit ${mostDifferences}`)
+     order by index limit ${maxDifferences}`)
   yield* found(sql`
     select ${place} || ': there is no settlement of challenge ' || challenge_id || ', version ' || version as what,
            (count(*) over ())::int as count
@@ -123,14 +123,14 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
        select from settlements s
         where s.challenge_id = r.challenge_id and s.version = r.version
           and r.type = case when s.version = 1 then 'settlement' else 'amendment' end)
-     order by index limit ${mostDifferences}`)
+     order by index limit ${maxDifferences}`)
   yield* found(sql`
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
       from log_waiting
      where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit')
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
            (count(*) over ())::int as count
@@ -147,7 +147,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
          union all
         select q.type, e.index from log_waiting q
           join log_entries e on e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version) as twice
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
 
   yield* found(sql`
     select 'challenge ' || coalesce(k.challenge_id, p.challenge_id)
@@ -169,7 +169,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
      where (coalesce(k.bullish, 0), coalesce(k.bearish, 0), coalesce(k.neutral, 0), coalesce(k.forecasts, 0))
            is distinct from (coalesce(p.bullish, 0), coalesce(p.bearish, 0), coalesce(p.neutral, 0),
                              coalesce(p.forecasts, 0))
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   // Settlements take turns, and their day never goes back: each has its own day, or that of one before it. What is
   // amended stays under its day.
   yield* found(sql`
@@ -181,7 +181,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
        and (day < (settled_at at time zone 'UTC')::date or not exists (
          select from settlements o
           where o.version = 1 and o.day = s.day and (o.settled_at at time zone 'UTC')::date = s.day))
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'settlement of challenge ' || s.challenge_id || ', version ' || s.version
            || ': day is not that of the first settlement' as what,
@@ -189,7 +189,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
       from settlements s
       left join settlements f on f.challenge_id = s.challenge_id and f.version = 1
      where s.version <> 1 and s.day is distinct from f.day
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
   yield* found(sql`
     select 'log_reveals: ' || case
              when x.index is null then 'challenge ' || w.challenge_id || ' is not closed in the log'
@@ -204,5 +204,5 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
         or (w.last_agent_id is not null and not exists (
               select from predictions p
                where p.challenge_id = w.challenge_id and p.agent_id = w.last_agent_id and p.revision = w.last_revision))
-     limit ${mostDifferences}`)
+     limit ${maxDifferences}`)
 })

@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Signed } from "../../../services/LogKeeper.ts"
-import { many, maybe, one, rowsOf } from "../query.ts"
+import { findAll, findOne, findOption, rowsOf } from "../sql.ts"
 import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
@@ -71,11 +71,11 @@ export const auditTree = Effect.fnUntraced(function* (
   pageSize: number = usualPage
 ) {
   const sql = yield* SqlClient.SqlClient
-  const entries = many(LoggedEntry)
-  const heads = many(Head)
-  const nodes = many(Node)
-  const state = maybe(State)
-  const keptNodes = one(Schema.Struct({ nodes: Schema.Int }))
+  const entries = findAll(LoggedEntry)
+  const heads = findAll(Head)
+  const nodes = findAll(Node)
+  const state = findOption(State)
+  const keptNodes = findOne(Schema.Struct({ nodes: Schema.Int }))
 
   const tree = new Frontier()
   const open = new Map<string, Commits>()

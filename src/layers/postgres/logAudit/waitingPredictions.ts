@@ -6,8 +6,8 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { isUuid } from "../../../services/identifiers.ts"
-import { mostDifferences } from "../../../services/LogAudit.ts"
-import { many, rowsOf } from "../query.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
+import { findAll, rowsOf } from "../sql.ts"
 import { itsPlace } from "../log/leafIndex.ts"
 import { compare, membersOf } from "./entry.ts"
 import type { Findings } from "./findings.ts"
@@ -51,9 +51,9 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
   found: { readonly uncommitted: number; readonly unrevealed: number }
 ) {
   const sql = yield* SqlClient.SqlClient
-  const missing = many(Missing)
-  const reveals = many(Reveal)
-  const predictions = many(Row)
+  const missing = findAll(Missing)
+  const reveals = findAll(Reveal)
+  const predictions = findAll(Row)
 
   const named = Effect.fnUntraced(function* (
     statement: Statement.Statement<object>,
@@ -66,7 +66,7 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
     )
   })
 
-  const first = sql`order by p.challenge_id, p.agent_id, p.revision limit ${mostDifferences}`
+  const first = sql`order by p.challenge_id, p.agent_id, p.revision limit ${maxDifferences}`
   const key = sql`p.challenge_id::text, p.agent_id::text, p.revision, (count(*) over ())::int as count`
 
   if (found.uncommitted > 0) {

@@ -7,7 +7,7 @@ import { OperatorId } from "../../../services/identifiers.ts"
 import type { NewSession } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeToken, sha256 } from "../../secrets.ts"
-import { at, maybe, run } from "../query.ts"
+import { execute, findOption, timestamp } from "../sql.ts"
 
 const AccountRow = Schema.Struct({ id: OperatorId, email: EmailAddress })
 
@@ -15,7 +15,7 @@ export const makeAccounts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
-  const accountRow = maybe(AccountRow)
+  const accountRow = findOption(AccountRow)
 
   /** The account of the mailbox of an address. */
   const find = (email: EmailAddress) =>
@@ -48,9 +48,9 @@ export const makeAccounts = Effect.gen(function* () {
     if (!mayBeNew(email)) return yield* DisposableAddress.of(email)
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       insert into operators (id, email, mailbox, created_at)
-      values (${id}::uuid, ${email}, ${mailboxOf(email)}, ${at(now)})
+      values (${id}::uuid, ${email}, ${mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing`)
     // Of two first sign-ins at once, in whichever form of the address, one made it.
     return entered(yield* find(email), email)
@@ -60,9 +60,9 @@ export const makeAccounts = Effect.gen(function* () {
     const secret = makeToken("session")
     const now = yield* DateTime.now
     const expiresAt = DateTime.addDuration(now, settings.sessionTtl)
-    yield* run(sql`
+    yield* execute(sql`
       insert into operator_sessions (secret_hash, operator_id, created_at, last_used_at, expires_at)
-      values (${sha256(secret)}, ${operatorId}::uuid, ${at(now)}, ${at(now)}, ${at(expiresAt)})`)
+      values (${sha256(secret)}, ${operatorId}::uuid, ${timestamp(now)}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
     const session: NewSession = { operatorId, secret, expiresAt }
     return session
   })

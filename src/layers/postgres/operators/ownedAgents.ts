@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { AgentId } from "../../../services/identifiers.ts"
 import { AuthMethod } from "../../../services/Registry.ts"
 import { statusAt } from "../agentStanding.ts"
-import { many } from "../query.ts"
+import { findAll } from "../sql.ts"
 
 const instant = Schema.DateTimeUtcFromDate
 
@@ -26,7 +26,7 @@ const AgentRow = Schema.Struct({
 
 export const makeOwnedAgents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(AgentRow)
+  const rows = findAll(AgentRow)
   return Effect.fnUntraced(function* (ownerId: string) {
     const now = yield* DateTime.now
     const agents = yield* rows(sql`

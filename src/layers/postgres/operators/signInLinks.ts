@@ -11,7 +11,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { signInText } from "../../mail/texts.ts"
 import { sealing } from "../../sealing.ts"
 import { isToken, makeToken, sha256 } from "../../secrets.ts"
-import { at, maybe, run, transaction } from "../query.ts"
+import { execute, findOption, timestamp, transaction } from "../sql.ts"
 import { makeAccounts } from "./accounts.ts"
 
 const instant = Schema.DateTimeUtcFromDate
@@ -44,8 +44,8 @@ export const makeSignInLinks = Effect.gen(function* () {
   const mailer = yield* Mailer
   const accounts = yield* makeAccounts
   const { seal, open } = sealing(settings.tokenSecret, "return path")
-  const linkRow = maybe(LinkRow)
-  const usedRow = maybe(UsedRow)
+  const linkRow = findOption(LinkRow)
+  const usedRow = findOption(UsedRow)
   const decodeReturnTo = Schema.decodeUnknownOption(ReturnTo)
 
   const returnToOf = (sealed: Uint8Array): ReturnTo =>
@@ -65,13 +65,13 @@ export const makeSignInLinks = Effect.gen(function* () {
       yield* transaction(sql)(
         Effect.gen(function* () {
           // Two requests at once take turns, or each would leave a live link.
-          yield* run(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${to}`}, 0))`)
-          yield* run(sql`
-              update sign_in_links set superseded_at = ${at(now)}
+          yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${to}`}, 0))`)
+          yield* execute(sql`
+              update sign_in_links set superseded_at = ${timestamp(now)}
                where email = ${to} and superseded_at is null and used_at is null`)
-          yield* run(sql`
+          yield* execute(sql`
               insert into sign_in_links (token_hash, email, return_to, created_at, expires_at)
-              values (${sha256(token)}, ${to}, ${seal(returnTo)}, ${at(now)}, ${at(expiresAt)})`)
+              values (${sha256(token)}, ${to}, ${seal(returnTo)}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
           yield* mailer.enqueue({
             kind: "sign_in",
             to,
@@ -106,8 +106,8 @@ export const makeSignInLinks = Effect.gen(function* () {
     const used = Effect.gen(function* () {
       // One statement, so that of two who press the button at once one signs in.
       const link = yield* usedRow(sql`
-        update sign_in_links set used_at = ${at(now)}
-         where token_hash = ${sha256(token)} and used_at is null and superseded_at is null and expires_at > ${at(now)}
+        update sign_in_links set used_at = ${timestamp(now)}
+         where token_hash = ${sha256(token)} and used_at is null and superseded_at is null and expires_at > ${timestamp(now)}
         returning email, return_to`)
       if (Option.isNone(link)) return Option.none()
       const operatorId = yield* accounts.ofEmail(link.value.email)
@@ -125,7 +125,9 @@ export const makeSignInLinks = Effect.gen(function* () {
   /** Forgets links that ended this long ago. */
   const trim = Effect.fnUntraced(function* (older: Duration.Duration) {
     const now = yield* DateTime.now
-    yield* run(sql`delete from sign_in_links where expires_at < ${at(DateTime.subtractDuration(now, older))}`)
+    yield* execute(
+      sql`delete from sign_in_links where expires_at < ${timestamp(DateTime.subtractDuration(now, older))}`
+    )
   })
 
   return { requestSignIn, viewSignIn, signIn, trim }

@@ -5,15 +5,15 @@
 import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { PaymentEvent, Provider } from "../../../services/PaymentProvider.ts"
-import { at, many, run } from "../query.ts"
+import { execute, findAll, timestamp } from "../sql.ts"
 
 /** A run asks about at most so many; the others wait for the next one. */
-const mostPerRun = 50
+const maxPerRun = 50
 const atOnce = 4
 
 /** Messages come within seconds; Stripe keeps a checkout open for a day, and a bank transfer may take weeks. */
 const patience = Duration.minutes(10)
-const longestPause = Duration.hours(6)
+const maxPause = Duration.hours(6)
 const givenUpAfter = Duration.days(30)
 
 const Awaited = Schema.Struct({
@@ -30,15 +30,15 @@ export const makeFollowUp = Effect.fnUntraced(function* (
   receive: (event: PaymentEvent) => Effect.Effect<void>
 ) {
   const sql = yield* SqlClient.SqlClient
-  const awaited = many(Awaited)
+  const awaited = findAll(Awaited)
   const millis = (duration: Duration.Duration) =>
     sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
   const forgetEnded = (now: DateTime.Utc) =>
-    run(sql`
+    execute(sql`
       delete from awaited_checkouts a
        using (select purchase_id from awaited_checkouts w
-               where due_at <= ${at(now)}
+               where due_at <= ${timestamp(now)}
                  and (exists (select from payments where purchase_id = w.purchase_id)
                       or exists (select from payment_events
                                   where purchase_id = w.purchase_id and kind in ('failed', 'expired')))
@@ -49,17 +49,17 @@ export const makeFollowUp = Effect.fnUntraced(function* (
   const claim = (now: DateTime.Utc) =>
     awaited(sql`
       update awaited_checkouts a
-         set due_at = ${at(now)}::timestamptz
-                      + least(${millis(longestPause)}, greatest(${millis(patience)}, (${at(now)} - s.created_at) / 2))
+         set due_at = ${timestamp(now)}::timestamptz
+                      + least(${millis(maxPause)}, greatest(${millis(patience)}, (${timestamp(now)} - s.created_at) / 2))
         from (select purchase_id from awaited_checkouts
-               where due_at <= ${at(now)} order by due_at, purchase_id limit ${mostPerRun}
+               where due_at <= ${timestamp(now)} order by due_at, purchase_id limit ${maxPerRun}
                  for update skip locked) due
         join checkout_sessions s on s.purchase_id = due.purchase_id
        where a.purchase_id = due.purchase_id
       returning a.purchase_id::text, s.session_id, s.created_at as begun_at`)
 
   const forget = (purchaseId: string) =>
-    run(sql`delete from awaited_checkouts where purchase_id = ${purchaseId}::uuid`)
+    execute(sql`delete from awaited_checkouts where purchase_id = ${purchaseId}::uuid`)
 
   const ask = Effect.fnUntraced(function* (checkout: typeof Awaited.Type) {
     const about = { purchase_id: checkout.purchase_id, session_id: checkout.session_id }

@@ -3,19 +3,18 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Purchase } from "../../../services/Payments.ts"
-import { many } from "../query.ts"
-import { iso } from "../wire.ts"
+import { findAll, isoTimestamp } from "../sql.ts"
 
 const Row = Schema.Struct({ ...Purchase.fields, credits: Schema.BigInt, taken_back: Schema.BigInt })
 
 /** Newest first, and of each its events. */
 export const makePurchases = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = many(Row)
+  const rows = findAll(Row)
   return (which: Statement.Fragment, limit: number) =>
     rows(sql`
       select p.id::text as purchase_id, p.owner_id::text, p.credits, p.amount::int as amount, p.currency, s.session_id,
-             d.payment_id, ${iso(sql, "p.created_at")} as created_at, ${iso(sql, "d.paid_at")} as paid_at,
+             d.payment_id, ${isoTimestamp(sql, "p.created_at")} as created_at, ${isoTimestamp(sql, "d.paid_at")} as paid_at,
              case when d.paid_at is not null then 'paid' else coalesce(e.state, 'open') end as state,
              coalesce(t.taken_back, 0)::int8 as taken_back, coalesce(e.events, '[]'::jsonb) as events
         from (select * from purchases where ${which} order by id desc limit ${limit}) p
@@ -27,7 +26,7 @@ export const makePurchases = Effect.gen(function* () {
         left join lateral (
           select jsonb_agg(jsonb_build_object(
                    'event_id', event_id, 'kind', kind, 'amount', amount, 'currency', currency, 'outcome', outcome,
-                   'happened_at', ${iso(sql, "happened_at")}) order by received_at, event_id) as events,
+                   'happened_at', ${isoTimestamp(sql, "happened_at")}) order by received_at, event_id) as events,
                  (array_agg(kind order by happened_at desc, event_id) filter (
                    where kind in ('processing', 'failed', 'expired')))[1] as state
             -- Each by its index; with "or" between them all events were read for each purchase.

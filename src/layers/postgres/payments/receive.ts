@@ -9,7 +9,7 @@ import { creditsOf } from "../../../services/Credits.ts"
 import { OperatorId, PurchaseId } from "../../../services/identifiers.ts"
 import type { PaymentEvent } from "../../../services/PaymentProvider.ts"
 import { accountOf, makeTransfers, treasury } from "../credits/transfers.ts"
-import { at, maybe, one, orDefect, run, transaction } from "../query.ts"
+import { execute, findOne, findOption, orDie, timestamp, transaction } from "../sql.ts"
 
 const PurchaseRow = Schema.Struct({
   id: PurchaseId,
@@ -45,9 +45,9 @@ const takesMoney: ReadonlySet<PaymentEvent["kind"]> = new Set(["refunded", "disp
 export const makeReceive = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const transfers = yield* makeTransfers
-  const purchaseRow = maybe(PurchaseRow)
-  const lostRow = one(LostRow)
-  const standingRow = one(StandingRow)
+  const purchaseRow = findOption(PurchaseRow)
+  const lostRow = findOne(LostRow)
+  const standingRow = findOne(StandingRow)
 
   /** Of disputes only the payment is told. */
   const held = (event: PaymentEvent) =>
@@ -69,12 +69,12 @@ export const makeReceive = Effect.gen(function* () {
     outcome: Outcome
   ) {
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       insert into payment_events
         (event_id, kind, purchase_id, payment_id, amount, currency, outcome, happened_at, received_at)
       values (${event.eventId}, ${event.kind}, ${purchase?.id ?? null}::uuid, ${event.paymentId},
               ${event.money?.amount ?? null}::int8, ${event.money?.currency ?? null}, ${outcome},
-              ${at(event.happenedAt)}, ${at(now)})
+              ${timestamp(event.happenedAt)}, ${timestamp(now)})
       on conflict (event_id) do nothing`)
   })
 
@@ -86,9 +86,9 @@ export const makeReceive = Effect.gen(function* () {
 
   const credit = Effect.fnUntraced(function* (event: PaymentEvent, purchase: HeldPurchase) {
     const now = yield* DateTime.now
-    yield* run(sql`
+    yield* execute(sql`
       insert into payments (purchase_id, session_id, payment_id, event_id, paid_at)
-      values (${purchase.id}::uuid, ${event.sessionId}, ${event.paymentId}, ${event.eventId}, ${at(now)})`)
+      values (${purchase.id}::uuid, ${event.sessionId}, ${event.paymentId}, ${event.eventId}, ${timestamp(now)})`)
     yield* transfers
       .record([
         {
@@ -100,7 +100,7 @@ export const makeReceive = Effect.gen(function* () {
           reason: "purchase"
         }
       ])
-      .pipe(Effect.catchTag("TransferDiffers", Effect.die), orDefect)
+      .pipe(Effect.catchTag("TransferDiffers", Effect.die), orDie)
   })
 
   /**
@@ -153,7 +153,7 @@ export const makeReceive = Effect.gen(function* () {
           reason: "purchase refunded"
         }
       ])
-      .pipe(Effect.catchTag("TransferDiffers", Effect.die), orDefect)
+      .pipe(Effect.catchTag("TransferDiffers", Effect.die), orDie)
     return true
   })
 
@@ -172,7 +172,7 @@ export const makeReceive = Effect.gen(function* () {
 
   /** Until a payment is written there is no row that those who tell of it and of its dispute could both hold. */
   const hold = (paymentId: string) =>
-    run(sql`
+    execute(sql`
     select pg_advisory_xact_lock(hashtextextended(${`payment ${paymentId}`}, 0))`)
 
   const apply = Effect.fnUntraced(function* (event: PaymentEvent) {

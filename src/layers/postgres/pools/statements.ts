@@ -11,7 +11,7 @@ import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { StakeSubmission } from "../../../services/Pools.ts"
 import { accountOf } from "../credits/transfers.ts"
-import { at, decimal, rowsOf } from "../query.ts"
+import { decimal, rowsOf, timestamp } from "../sql.ts"
 
 /** A stake as it is asked for, under the id that it will have. */
 export interface StakeItem extends Omit<StakeSubmission, "challengeId"> {
@@ -52,7 +52,7 @@ export const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeIt
     from (select challenge_id, min(received_at) as earliest
             from ${rowsOf(sql, "i", items, {
               challenge_id: ["uuid", (item) => item.challengeId],
-              received_at: ["timestamptz", (item) => at(item.receivedAt)]
+              received_at: ["timestamptz", (item) => timestamp(item.receivedAt)]
             })}
            group by challenge_id order by challenge_id) i
    cross join lateral (
@@ -118,7 +118,7 @@ export const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<Tak
       predicted_value: ["numeric", ({ item }) => decimal(item.stake.predicted_value)],
       bin: ["int4", ({ bin }) => bin],
       amount: ["int8", ({ item }) => item.stake.amount],
-      received_at: ["timestamptz", ({ item }) => at(item.receivedAt)]
+      received_at: ["timestamptz", ({ item }) => timestamp(item.receivedAt)]
     })}
   ),
   pool as (

@@ -8,7 +8,7 @@ import { wholeCredits } from "../../../services/Credits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { accountOf, makeTransfers } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
-import { many, run, transaction } from "../query.ts"
+import { execute, findAll, transaction } from "../sql.ts"
 import { insertStakes, lockPools, PoolRow, StandingRow, standings } from "./statements.ts"
 import type { PlacedStake, StakeItem, TakenStake } from "./statements.ts"
 
@@ -53,8 +53,8 @@ export const makeTakeStakes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const transfers = yield* makeTransfers
-  const poolRows = many(PoolRow)
-  const standingRows = many(StandingRow)
+  const poolRows = findAll(PoolRow)
+  const standingRows = findAll(StandingRow)
   const least = wholeCredits(settings.minStake)
 
   /** Those in open pools, by the rules: writes what is taken, and answers those whose account is free. */
@@ -97,7 +97,7 @@ export const makeTakeStakes = Effect.gen(function* () {
       outcomes.set(item, { outcome: "taken", bin, available, frozen })
     }
     if (taken.length > 0) {
-      yield* run(insertStakes(sql, taken))
+      yield* execute(insertStakes(sql, taken))
       yield* transfers
         .record(taken.map((each) => frozenBy(each, each.pool)))
         // A stake that has a transfer has a row, too.

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { PriceIngestion } from "../../../services/PriceIngestion.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
 import type { Feed } from "../../../services/PriceSource.ts"
-import { at, many } from "../query.ts"
+import { findAll, timestamp } from "../sql.ts"
 import { makeExpected } from "./expected.ts"
 import { makeRecord } from "./record.ts"
 import type { Recorded } from "./record.ts"
@@ -30,9 +30,9 @@ const make = Effect.gen(function* () {
   const source = yield* PriceSource
   const { due, expect, postpone } = yield* makeExpected
   const record = yield* makeRecord
-  const late = many(Late)
+  const late = findAll(Late)
   const keys = new Set(
-    (yield* many(Key)(sql`select key from targets where kind = 'asset'`)).map(({ key }) => key)
+    (yield* findAll(Key)(sql`select key from targets where kind = 'asset'`)).map(({ key }) => key)
   )
   const feeds = source.feeds.filter(({ asset }) => keys.has(asset))
   if (feeds.length < source.feeds.length) {
@@ -103,10 +103,10 @@ const make = Effect.gen(function* () {
   const measure: PriceIngestion["Service"]["measure"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     const rows = yield* late(sql`
-      select asset, extract(epoch from ${at(now)}::timestamptz - min(overdue_at))::float8 as seconds
+      select asset, extract(epoch from ${timestamp(now)}::timestamptz - min(overdue_at))::float8 as seconds
         from expected_candles
-       where state in ('awaited', 'read', 'contested') and overdue_at <= ${at(now)}
-         and ends_at > ${at(DateTime.subtractDuration(now, Duration.days(7)))}
+       where state in ('awaited', 'read', 'contested') and overdue_at <= ${timestamp(now)}
+         and ends_at > ${timestamp(DateTime.subtractDuration(now, Duration.days(7)))}
        group by asset`)
     for (const { asset } of feeds) {
       const seconds = rows.find((row) => row.asset === asset)?.seconds ?? 0

@@ -3,7 +3,7 @@ import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Feed, Window } from "../../../services/PriceSource.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, maybe, run } from "../query.ts"
+import { execute, findOption, timestamp } from "../sql.ts"
 
 const hour = Duration.hours(1)
 export const stepOf = ({ interval }: Feed): Duration.Duration =>
@@ -26,7 +26,7 @@ const Due = Schema.Struct({ from: Schema.DateTimeUtcFromDate, until: Schema.Date
 export const makeExpected = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const dueWindow = maybe(Due)
+  const dueWindow = findOption(Due)
 
   /** From the end of a candle until it is first asked about. */
   const delayOf = (feed: Feed) => Duration.sum(feed.lag, settings.priceSettleDelay)
@@ -47,12 +47,12 @@ export const makeExpected = Effect.gen(function* () {
     // What is older was not asked for until now.
     const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, patience))
     const width = sql`${step}::float8 * interval '1 millisecond'`
-    yield* run(sql`
+    yield* execute(sql`
       insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
       select ${feed.asset}, ${feed.interval}, t, t + ${width},
              t + ${width} + ${Duration.toMillis(dueAfter)}::float8 * interval '1 millisecond',
-             greatest(t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond', ${at(late)})
-        from generate_series(${at(first)}::timestamptz, ${at(last)}::timestamptz, ${width}) t
+             greatest(t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond', ${timestamp(late)})
+        from generate_series(${timestamp(first)}::timestamptz, ${timestamp(last)}::timestamptz, ${width}) t
         cross join (
           select min(time) as first, max(time) as last from expected_candles
            where asset = ${feed.asset} and interval = ${feed.interval}) known
@@ -65,15 +65,15 @@ export const makeExpected = Effect.gen(function* () {
     dueWindow(sql`
       select min(time) as from, max(ends_at) as until
         from expected_candles
-       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(now)}
+       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(now)}
          and state in ('awaited', 'read', 'absent')
       having count(*) > 0`)
 
   /** What is due is asked for later: nobody has the symbol. */
   const postpone = (feed: Feed, now: DateTime.Utc): Effect.Effect<void> =>
-    run(sql`
-      update expected_candles set due_at = ${at(DateTime.addDuration(now, unknownPause))}
-       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(now)}
+    execute(sql`
+      update expected_candles set due_at = ${timestamp(DateTime.addDuration(now, unknownPause))}
+       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(now)}
          and state in ('awaited', 'read', 'absent')`)
 
   return { expect, due, postpone }

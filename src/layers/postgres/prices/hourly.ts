@@ -2,7 +2,7 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Prices } from "../../../services/Prices.ts"
-import { at, column, many, one } from "../query.ts"
+import { arrayParam, findAll, findOne, timestamp } from "../sql.ts"
 
 const Row = Schema.Struct({
   time: Schema.DateTimeUtcFromDate,
@@ -23,8 +23,8 @@ const Span = Schema.Struct({
 
 export const makeHourly = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const candles = many(Row)
-  const span = one(Span)
+  const candles = findAll(Row)
+  const span = findOne(Span)
 
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(function* (asset, openTimes) {
     const now = yield* DateTime.now
@@ -32,14 +32,14 @@ export const makeHourly = Effect.gen(function* () {
     const rows = yield* candles(sql`
       select p.time, p.high::text, p.low::text, p.close::text, p.fetched_at, p.payload_hash,
              p.source || ' 1h candle' as source
-        from unnest(${column(
+        from unnest(${arrayParam(
           "timestamptz",
-          openTimes.map((time) => at(DateTime.makeUnsafe(time)))
+          openTimes.map((time) => timestamp(DateTime.makeUnsafe(time)))
         )}) as wanted (time)
        cross join lateral (
          select * from price_points
           where asset = ${asset} and interval = '1h' and observed_at = wanted.time + interval '1 hour'
-            and observed_at <= ${at(now)}
+            and observed_at <= ${timestamp(now)}
           order by source, revision desc
           limit 1) p
        order by p.time`)
@@ -59,8 +59,8 @@ export const makeHourly = Effect.gen(function* () {
           from (
             select distinct on (observed_at) observed_at, low, high
               from price_points
-             where asset = ${asset} and interval = '1h' and observed_at > ${at(DateTime.makeUnsafe(from))}
-               and observed_at <= ${at(last)}
+             where asset = ${asset} and interval = '1h' and observed_at > ${timestamp(DateTime.makeUnsafe(from))}
+               and observed_at <= ${timestamp(last)}
              order by observed_at, source, revision desc) as candle`)
       if (known.low === null || known.high === null || known.until === null) return Option.none()
       return Option.some({

@@ -2,7 +2,7 @@
 import { DateTime, Duration, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Settings } from "../../../services/Settings.ts"
-import { at } from "../query.ts"
+import { timestamp } from "../sql.ts"
 
 /** What is older holds up nothing that is still settled by it. */
 const recent = Duration.days(7)
@@ -20,8 +20,8 @@ export const latePrices = (
 ) => {
   const assets = (states: ReadonlyArray<string>) => sql`
     (select array_agg(distinct asset order by asset) from expected_candles
-      where ${source}::text <> 'none' and state in ${sql.in(states)} and overdue_at <= ${at(now)}
-        and ends_at > ${at(DateTime.subtractDuration(now, recent))}
+      where ${source}::text <> 'none' and state in ${sql.in(states)} and overdue_at <= ${timestamp(now)}
+        and ends_at > ${timestamp(DateTime.subtractDuration(now, recent))}
         and state in ('awaited', 'read', 'contested'))`
   return sql`${assets(["awaited", "read"])} as late, ${assets(["contested"])} as contested`
 }

@@ -5,14 +5,14 @@ import { SqlClient } from "effect/sql"
 import type { IngestionReport } from "../../../services/PriceIngestion.ts"
 import type { Answer, Feed, Reading, Window } from "../../../services/PriceSource.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { at, decimal, many, rowsOf, transaction } from "../query.ts"
+import { decimal, findAll, rowsOf, timestamp, transaction } from "../sql.ts"
 import { quiet, stepOf } from "./expected.ts"
 
 /** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
 const gapPause = Duration.hours(1)
 const gapsFor = Duration.hours(72)
 /** What is not there yet is asked for less and less often, but at least so often. */
-const longestPause = Duration.minutes(15)
+const maxPause = Duration.minutes(15)
 
 const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
 
@@ -22,7 +22,7 @@ export const makeRecord = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
-  const counted = many(Counts)
+  const counted = findAll(Counts)
   const millis = (duration: Duration.Duration) =>
     sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
@@ -41,13 +41,13 @@ export const makeRecord = Effect.gen(function* () {
       Effect.map(random.uuidV7(), (id) => ({ ...candle, id }))
     )
     const within = (time: string) =>
-      sql`${sql(time)} >= ${at(window.from)} and ${sql(time)} < ${at(window.until)}`
+      sql`${sql(time)} >= ${timestamp(window.from)} and ${sql(time)} < ${timestamp(window.until)}`
     return yield* counted(sql`
       with n as (
         select n.*
           from ${rowsOf(sql, "n", rows, {
             id: ["uuid", (row) => row.id],
-            time: ["timestamptz", (row) => at(row.time)],
+            time: ["timestamptz", (row) => timestamp(row.time)],
             open: ["numeric", (row) => decimal(row.open)],
             high: ["numeric", (row) => decimal(row.high)],
             low: ["numeric", (row) => decimal(row.low)],
@@ -55,7 +55,7 @@ export const makeRecord = Effect.gen(function* () {
           })}
           join expected_candles e
             on e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = n.time
-           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${at(askedAt)} and ${within("e.time")}
+           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${timestamp(askedAt)} and ${within("e.time")}
       ),
       compared as (
         select n.*,
@@ -68,27 +68,27 @@ export const makeRecord = Effect.gen(function* () {
       ),
       first as (
         insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
-        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${at(fetchedAt)}, ${payloadHash}
+        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${timestamp(fetchedAt)}, ${payloadHash}
           from compared where state = 'read'
         on conflict do nothing
       ),
       points as (
         insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at, payload_hash)
         select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close,
-               time + ${millis(stepOf(feed))}, ${at(fetchedAt)}, ${payloadHash}
+               time + ${millis(stepOf(feed))}, ${timestamp(fetchedAt)}, ${payloadHash}
           from compared where state = 'settled'
         on conflict do nothing
       ),
       contradictions as (
         insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at, payload_hash)
-        select id, ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${at(fetchedAt)}, ${payloadHash}
+        select id, ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${timestamp(fetchedAt)}, ${payloadHash}
           from compared where state = 'contested'
         on conflict do nothing
       ),
       moved as (
         update expected_candles e
            set state = c.state,
-               due_at = case c.state when 'read' then ${at(askedAt)}::timestamptz + ${millis(settings.priceReread)}
+               due_at = case c.state when 'read' then ${timestamp(askedAt)}::timestamptz + ${millis(settings.priceReread)}
                           else 'infinity' end
           from compared c
          where e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = c.time
@@ -108,10 +108,10 @@ export const makeRecord = Effect.gen(function* () {
     const latest = Arr.isReadonlyArrayNonEmpty(shown)
       ? shown.reduce((left, right) => DateTime.max(left, right))
       : window.from
-    const now = sql`${at(askedAt)}::timestamptz`
+    const now = sql`${timestamp(askedAt)}::timestamptz`
     const known = sql`${answer.complete}::boolean
       and ends_at + ${millis(Duration.sum(Duration.sum(feed.lag, settings.priceSettleDelay), settings.priceReread))} <= ${now}
-      and (time < ${at(latest)} or ends_at + ${millis(quiet)} <= ${now})`
+      and (time < ${timestamp(latest)} or ends_at + ${millis(quiet)} <= ${now})`
     return yield* counted(sql`
       with missed as (
         update expected_candles
@@ -120,10 +120,10 @@ export const makeRecord = Effect.gen(function* () {
                  when state = 'absent' or (state = 'awaited' and ${known}) then
                    case when ${feed.continuous}::boolean and ends_at + ${millis(gapsFor)} > ${now}
                         then ${now} + ${millis(gapPause)} else 'infinity' end
-                 else ${now} + least(${millis(longestPause)}, greatest(${millis(settings.priceReread)}, (${now} - ends_at) / 8))
+                 else ${now} + least(${millis(maxPause)}, greatest(${millis(settings.priceReread)}, (${now} - ends_at) / 8))
                end
          where asset = ${feed.asset} and interval = ${feed.interval} and state in ('awaited', 'read', 'absent')
-           and due_at <= ${now} and time >= ${at(window.from)} and ends_at <= ${at(window.until)}
+           and due_at <= ${now} and time >= ${timestamp(window.from)} and ends_at <= ${timestamp(window.until)}
         returning state
       )
       select state, count(*)::int as count from missed where state = 'absent' group by state`)
@@ -140,7 +140,7 @@ export const makeRecord = Effect.gen(function* () {
         // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
         yield* sql`
             select 1 from expected_candles
-             where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${at(askedAt)}
+             where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(askedAt)}
                and state in ('awaited', 'read', 'absent')
              order by time
                for update`

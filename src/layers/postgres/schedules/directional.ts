@@ -6,7 +6,7 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { EventId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { at, many } from "../query.ts"
+import { findAll, timestamp } from "../sql.ts"
 import { makeFreshPrice } from "./freshPrice.ts"
 import { made } from "./plan.ts"
 import type { Plan } from "./plan.ts"
@@ -21,7 +21,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   const settings = yield* Settings
   const arenas = yield* Arenas
   const freshPrice = yield* makeFreshPrice
-  const named = many(Named)
+  const named = findAll(Named)
 
   const sessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Plan> =>
     targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
@@ -53,7 +53,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
     named(sql`
       select distinct on (a.target) a.target, e.id as event_id
         from events e cross join lateral unnest(e.assets) as a (target)
-       where e.published_at > ${at(DateTime.subtractDuration(now, settings.flashWithin))} and e.published_at <= ${at(now)}
+       where e.published_at > ${timestamp(DateTime.subtractDuration(now, settings.flashWithin))} and e.published_at <= ${timestamp(now)}
          and not exists (
            select 1 from scheduled_challenges s
             where s.schedule = 'flash' and s.target = a.target and s.period = ${period})

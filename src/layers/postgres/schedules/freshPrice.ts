@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { lastClose } from "../../../scoring/sessions.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { one } from "../query.ts"
+import { findOne } from "../sql.ts"
 import { NotYet } from "./plan.ts"
 
 const Fetched = Schema.Struct({ hourly: Schema.Boolean })
@@ -13,7 +13,7 @@ export const makeFreshPrice = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
   const settings = yield* Settings
-  const fetched = one(Fetched)
+  const fetched = findOne(Fetched)
 
   /** Where prices of every hour are fetched, an old one says that they are not. Daily ones are of the last close. */
   const oldest = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {

@@ -1,12 +1,12 @@
 /** Macro challenges of planned releases. */
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { decimalStep, leastSurprises, referenceScale } from "../../../scoring/macro.ts"
+import { decimalStep, minSurprises, referenceScale } from "../../../scoring/macro.ts"
 import { edgesAround } from "../../../scoring/schedules.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeEarlierPrints } from "../arenas/earlierPrints.ts"
-import { at, many } from "../query.ts"
+import { findAll, timestamp } from "../sql.ts"
 import { made, NotYet } from "./plan.ts"
 import type { Plan } from "./plan.ts"
 
@@ -35,7 +35,7 @@ export const makeReleasePlans = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const { macro } = yield* Arenas
-  const due = many(Due)
+  const due = findAll(Due)
   const earlierPrints = yield* makeEarlierPrints
 
   const deadlineOf = ({ deadline, release_at }: Due) =>
@@ -48,8 +48,8 @@ export const makeReleasePlans = Effect.gen(function* () {
              r.decimal_step::float8 as decimal_step, r.reference_scale::float8 as reference_scale,
              r.bin_edges::float8[] as bin_edges, r.reward_pool::float8 / 1000000 as reward_pool
         from release_calendar r join targets t on t.key = r.target and not t.paused
-       where r.release_at > ${at(now)}
-         and r.release_at <= ${at(DateTime.addDuration(now, settings.releaseLead))}
+       where r.release_at > ${timestamp(now)}
+         and r.release_at <= ${timestamp(DateTime.addDuration(now, settings.releaseLead))}
          -- Looked up release by release: as an anti join it would read every macro challenge there ever was.
          and (select true from challenges c
                where c.type = 'macro' and c.target = r.target and c.period = r.period
@@ -66,7 +66,7 @@ export const makeReleasePlans = Effect.gen(function* () {
     const last = prints.at(-1)
     if (last !== undefined && scale !== undefined) return edgesAround(last, scale, step)
     return yield* new NotYet({
-      reason: `the bins of ${release.target} for ${release.period} are not in the release calendar, and are computed from ${leastSurprises + 1} or more first prints in this unit, of which ${prints.length} are known`
+      reason: `the bins of ${release.target} for ${release.period} are not in the release calendar, and are computed from ${minSurprises + 1} or more first prints in this unit, of which ${prints.length} are known`
     })
   })
 

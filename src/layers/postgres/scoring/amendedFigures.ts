@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
-import { at, one, run } from "../query.ts"
+import { execute, findOne, timestamp } from "../sql.ts"
 
 /** Agents a statement corrects, as those that a settlement adds. */
 const agentsAStatement = 10_000
@@ -22,7 +22,7 @@ export interface AmendedScores {
  * been added up again from the newest versions of all that was settled on it.
  */
 export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) => {
-  const done = one(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
+  const done = findOne(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
   const id = amended.challengeId
   const next = (after: string | null) =>
     done(sql`
@@ -103,10 +103,10 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
   return Effect.gen(function* () {
     let { agents, last } = yield* next(null)
     while (agents === agentsAStatement) ({ agents, last } = yield* next(last))
-    yield* run(sql`
+    yield* execute(sql`
       with held as (
         select board from boards where board = any(${amended.boards}::text[]) order by board for no key update
       )
-      update boards b set updated_at = ${at(amended.now)} from held where b.board = held.board`)
+      update boards b set updated_at = ${timestamp(amended.now)} from held where b.board = held.board`)
   })
 }

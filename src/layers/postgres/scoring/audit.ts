@@ -4,23 +4,23 @@
  */
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { at, many, one, transaction } from "../query.ts"
+import { findAll, findOne, timestamp, transaction } from "../sql.ts"
 import { numericDifferences } from "./numericAudit.ts"
 
-const mostReported = 100
+const maxReported = 100
 
 /** A claim is confirmed by a job, if a settlement held the figures just then. */
 const confirmed = { hours: 1 }
 
 export const differences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const counted = one(Schema.Struct({ agents: Schema.Int }))
-  const different = many(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
-  const misranked = many(
+  const counted = findOne(Schema.Struct({ agents: Schema.Int }))
+  const different = findAll(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
+  const misranked = findAll(
     Schema.Struct({ board: Schema.String, agent_id: Schema.String, verified: Schema.Boolean })
   )
-  const claimedBefore = at(DateTime.subtract(yield* DateTime.now, confirmed))
-  const wrongScores = many(Schema.Struct({ challenge_id: Schema.String, agent_id: Schema.String }))
+  const claimedBefore = timestamp(DateTime.subtract(yield* DateTime.now, confirmed))
+  const wrongScores = findAll(Schema.Struct({ challenge_id: Schema.String, agent_id: Schema.String }))
   return yield* transaction(sql)(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = '15min'`
@@ -64,7 +64,7 @@ export const differences = Effect.gen(function* () {
                  (r.scored, r.score_sum, r.binary_scored, r.correct, r.brier_sum, r.skill_count, r.skill_sum, r.last_day, r.day_count, r.day_sum,
                   r.days, r.sum_day_sq, r.sum_day_cross, r.sum_day_count_sq)
            order by 1, 2
-           limit ${mostReported}`)
+           limit ${maxReported}`)
       const scores = yield* wrongScores(sql`
           with latest as (
             select distinct on (challenge_id) challenge_id, version, result from settlements
@@ -85,20 +85,20 @@ export const differences = Effect.gen(function* () {
             from expected e full join kept k using (challenge_id, version, agent_id)
            where (e.revision, e.is_correct, e.score) is distinct from (k.revision, k.is_correct, k.score)
            order by 1, 2
-           limit ${mostReported}`)
+           limit ${maxReported}`)
       const ranks = yield* misranked(sql`
           select f.board, f.agent_id::text, f.verified
             from agent_figures f left join agents a on a.id = f.agent_id
            where case when f.verified then a.claimed_at is null else a.claimed_at < ${claimedBefore} end
            order by 1, 2
-           limit ${mostReported}`)
+           limit ${maxReported}`)
       const { agents } = yield* counted(
         sql`select count(*)::int as agents from agent_figures where board = 'global'`
       )
       return {
         agents,
         differences: [
-          ...(yield* numericDifferences(sql, mostReported)),
+          ...(yield* numericDifferences(sql, maxReported)),
           ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
           ...found.map((row) => `${row.board}: ${row.agent_id}`),
           ...ranks.map(

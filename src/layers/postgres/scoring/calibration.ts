@@ -1,10 +1,10 @@
 /** The kept figures of calibration: of each agent, and over all. */
 import { BigDecimal, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { leastCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
+import { minCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
-import { decimal, rowsOf, run } from "../query.ts"
+import { decimal, execute, rowsOf } from "../sql.ts"
 
 /** What an agent's figures change by, decimals as texts. */
 interface Change {
@@ -46,7 +46,7 @@ export const addCalibration = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<{ readonly agent_id: string; readonly row: CalibrationRow }>
 ) =>
-  run(sql`
+  execute(sql`
     with ${changed(
       sql,
       rows.map(({ agent_id, row }) => ({
@@ -90,7 +90,7 @@ export const replaceCalibration = (
     readonly after: CalibrationRow
   }>
 ) =>
-  run(sql`
+  execute(sql`
     with ${changed(
       sql,
       rows.map(({ after, agent_id, before }) => ({
@@ -137,7 +137,7 @@ const nothing: typeof CalibrationFigures.Type = {
 /** What is published of a row of figures, or of none. */
 export const publishedCalibration = (figures = nothing): Calibration => {
   const { count } = figures
-  const isShown = count >= leastCalibrated
+  const isShown = count >= minCalibrated
   const covered = (level: number, hits: number) => ({
     level,
     share: isShown ? hits / count : null,
@@ -145,7 +145,7 @@ export const publishedCalibration = (figures = nothing): Calibration => {
   })
   return {
     count,
-    min_count: leastCalibrated,
+    min_count: minCalibrated,
     pit: {
       buckets: figures.pit.map((each, index) => ({
         low: index / pitBuckets,

@@ -1,6 +1,6 @@
 import type { SqlClient } from "effect/sql"
 import type { Direction } from "../../../services/Challenges.ts"
-import { run } from "../query.ts"
+import { execute } from "../sql.ts"
 
 /** Scores the last prediction of every agent by a result, within the transaction that records that result. */
 export const scoreDirections = (
@@ -8,7 +8,7 @@ export const scoreDirections = (
   settlement: { readonly challengeId: string; readonly version: number },
   result: Direction
 ) =>
-  run(sql`
+  execute(sql`
     insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
     select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
            case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end

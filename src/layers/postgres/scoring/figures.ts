@@ -4,7 +4,7 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/figures.ts"
 import type { Figures } from "../../../scoring/figures.ts"
-import { at, one } from "../query.ts"
+import { findOne, timestamp } from "../sql.ts"
 
 /** The sums that are kept of an agent on a board, as columns of a row of `agent_figures f`. */
 export const keptSums = (sql: SqlClient.SqlClient) =>
@@ -96,7 +96,7 @@ export const addScores = (
     readonly now: DateTime.Utc
   }
 ) => {
-  const done = one(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
+  const done = findOne(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
   // An agent's rows are written in the order of their key.
   const boards = settlement.boards.toSorted()
   const insertInto = sql.literal(`
@@ -162,7 +162,7 @@ export const addScores = (
       ),
       kept as (
         insert into boards as b (board, agents, updated_at)
-        select each.board, (select count(*) from begun where begun.board = each.board), ${at(settlement.now)}
+        select each.board, (select count(*) from begun where begun.board = each.board), ${timestamp(settlement.now)}
           from unnest(${boards}::text[]) as each (board)
          where exists (select from scored)
          order by each.board

@@ -1,7 +1,7 @@
 /** Scoring the forecasts of a challenge by an outcome, a page at a time, within the transaction that records it. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { many, rowsOf, run } from "../query.ts"
+import { execute, findAll, rowsOf } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
 import { calibrationOf, numericScore } from "./numericScores.ts"
 import type { Outcome } from "./numericScores.ts"
@@ -30,7 +30,7 @@ export interface ForecastSettlement {
 
 export const makeScoreForecasts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const forecasts = many(LastForecast)
+  const forecasts = findAll(LastForecast)
 
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
@@ -42,7 +42,7 @@ export const makeScoreForecasts = Effect.gen(function* () {
 
   const write = (settlement: ForecastSettlement, rows: ReadonlyArray<typeof LastForecast.Type>) => {
     const scores = rows.map((row) => ({ ...row, ...numericScore(row, settlement.outcome) }))
-    return run(sql`
+    return execute(sql`
       insert into prediction_scores (challenge_id, version, agent_id, revision, score, crps, skill)
       select ${settlement.challengeId}::uuid, ${settlement.version}::int, agent_id, revision, score, crps, skill
         from ${rowsOf(sql, "s", scores, {

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { closeChallenges } from "../arenas/lifecycle.ts"
 import { scoringScale } from "../arenas/macroRows.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
-import { at, decimal, maybe, run } from "../query.ts"
+import { decimal, execute, findOption, timestamp } from "../sql.ts"
 import { addScores } from "./figures.ts"
 import { makeScoreForecasts } from "./forecastScores.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
@@ -24,7 +24,7 @@ const Terms = Schema.Struct({
 
 export const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const terms = maybe(Terms)
+  const terms = findOption(Terms)
   const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
   const { returnRest, settlePool } = yield* makeSettlePool
@@ -40,7 +40,7 @@ export const makeSettleMacro = Effect.gen(function* () {
         select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null as is_frozen,
                c.decimal_step::text, c.target, t.category,
                (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin,
-               coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${at(now)}) as fetched_at, p.payload_hash
+               coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${timestamp(now)}) as fetched_at, p.payload_hash
           from challenges c join targets t on t.key = c.target
           -- The value that a source proposed is settled by what the source showed, whoever takes it.
           left join macro_proposals p on p.challenge_id = c.id and p.value = ${value}::numeric
@@ -50,13 +50,13 @@ export const makeSettleMacro = Effect.gen(function* () {
       if (Option.isNone(found)) return false
       const { category, reference_scale, target, winning_bin } = found.value
       const outcome = { actual_value: value, reference_scale }
-      yield* run(sql`
+      yield* execute(sql`
         insert into settlements
           (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at,
            raw_sha256, settled_at, day)
         values (${challengeId}::uuid, 1, ${outcome.actual_value}::numeric, ${reference_scale}::numeric,
-                ${found.value.source}, ${at(found.value.fetched_at)}, ${at(found.value.fetched_at)}, ${found.value.payload_hash}::bytea,
-                ${at(now)}, ${settlementDay(sql, now)})`)
+                ${found.value.source}, ${timestamp(found.value.fetched_at)}, ${timestamp(found.value.fetched_at)}, ${found.value.payload_hash}::bytea,
+                ${timestamp(now)}, ${settlementDay(sql, now)})`)
       yield* scoreForecasts({
         challengeId,
         version: 1,
@@ -66,7 +66,9 @@ export const makeSettleMacro = Effect.gen(function* () {
         decimalStep: found.value.decimal_step
       })
       yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })
-      yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${challengeId}::uuid`)
+      yield* execute(
+        sql`update challenges set resolved_at = ${timestamp(now)} where id = ${challengeId}::uuid`
+      )
       yield* settlePool(challengeId, winning_bin, now)
       yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
       yield* returnRest(challengeId)

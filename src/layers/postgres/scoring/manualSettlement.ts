@@ -10,7 +10,7 @@ import { isUuid } from "../../../services/identifiers.ts"
 import type { MacroArena } from "../../../services/MacroArena.ts"
 import type { PriceEventArena } from "../../../services/PriceEvents.ts"
 import { scoringScale } from "../arenas/macroRows.ts"
-import { decimal, maybe } from "../query.ts"
+import { decimal, findOption } from "../sql.ts"
 import { makeSettleMacro } from "./macroSettlement.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 
@@ -33,7 +33,7 @@ const Compared = Schema.Struct({
  * Whether a published value looks mistyped: what a challenge is settled by pays out its pool for good. Only of challenges that are not settled and have forecasts: the first prints of earlier periods may be anything.
  */
 const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
-  const compared = maybe(Compared)
+  const compared = findOption(Compared)
   return Effect.fnUntraced(function* (id: string, actualValue: number) {
     const value = sql`${decimal(actualValue)}::numeric`
     const found = yield* compared(sql`
@@ -58,7 +58,7 @@ export const makeManualSettlement = Effect.fnUntraced(function* (arenas: {
   readonly priceEvents: Pick<PriceEventArena, "get">
 }) {
   const sql = yield* SqlClient.SqlClient
-  const ending = maybe(Ending)
+  const ending = findOption(Ending)
   const settleMacro = yield* makeSettleMacro
   const doubtsAbout = makeValueSanityChecks(sql)
   const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge

@@ -2,7 +2,7 @@
 import { BigDecimal, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { pitBuckets } from "../../../scoring/calibration.ts"
-import { many } from "../query.ts"
+import { findAll } from "../sql.ts"
 import { calibrationOf, numericScore } from "./numericScores.ts"
 
 const page = 5000
@@ -37,8 +37,8 @@ const isSame = (one: ReadonlyArray<BigDecimal.BigDecimal>, other: ReadonlyArray<
   one.every((value, index) => BigDecimal.Equivalence(value, other[index] ?? zero))
 
 export const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, most: number) {
-  const rows = many(Row)
-  const kept = many(Kept)
+  const rows = findAll(Row)
+  const kept = findAll(Kept)
   const differences: Array<string> = []
   const sums = new Map<string | null, ReadonlyArray<BigDecimal.BigDecimal>>()
 

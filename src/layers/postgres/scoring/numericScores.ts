@@ -5,7 +5,7 @@
 import { calibrationRow } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import { crps, crpsScore } from "../../../scoring/crps.ts"
-import { decimal } from "../query.ts"
+import { decimal } from "../sql.ts"
 
 /** What a settlement scores its forecasts by; decimal texts. */
 export interface Outcome {

@@ -10,9 +10,9 @@ import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
 import { Plan } from "../../../services/Owners.ts"
 import { poolAccount, release, remainder, reward } from "../credits/poolTransfers.ts"
-import { makeTransfers, mostPosted } from "../credits/transfers.ts"
+import { makeTransfers, maxPosted } from "../credits/transfers.ts"
 import type { Transfer } from "../credits/transfers.ts"
-import { at, column, many, one, rowsOf, run } from "../query.ts"
+import { arrayParam, execute, findAll, findOne, rowsOf, timestamp } from "../sql.ts"
 
 /** Stakes that are read, returned and rewarded at a time, so that no statement is long. */
 const page = 5000
@@ -40,11 +40,11 @@ interface Reward {
 export const makeSettlePool = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const transfers = yield* makeTransfers
-  const pools = one(Pool)
-  const stakeRows = many(StakeRow)
-  const winnerRows = many(WinnerRow)
-  const roomRows = many(Room)
-  const left = one(Schema.Struct({ posted: Schema.BigInt }))
+  const pools = findOne(Pool)
+  const stakeRows = findAll(StakeRow)
+  const winnerRows = findAll(WinnerRow)
+  const roomRows = findAll(Room)
+  const left = findOne(Schema.Struct({ posted: Schema.BigInt }))
 
   // Ids are derived from a challenge that ends once: none can have been recorded as something else.
   const record = (made: ReadonlyArray<Transfer>) =>
@@ -105,8 +105,8 @@ export const makeSettlePool = Effect.gen(function* () {
     for (let from = 0; from < winners.length; from += page) {
       const some = winners.slice(from, from + page)
       const rows = yield* roomRows(sql`
-        select agent_id::text, ${mostPosted} - posted as room from accounts
-         where id = any(${column(
+        select agent_id::text, ${maxPosted} - posted as room from accounts
+         where id = any(${arrayParam(
            "text",
            some.map(({ agent_id }) => `agent:${agent_id}`)
          )})`)
@@ -124,7 +124,7 @@ export const makeSettlePool = Effect.gen(function* () {
   const payRewards = Effect.fnUntraced(function* (challengeId: string, rewards: ReadonlyArray<Reward>) {
     for (let from = 0; from < rewards.length; from += page) {
       const some = rewards.slice(from, from + page)
-      yield* run(sql`
+      yield* execute(sql`
         insert into pool_rewards (challenge_id, agent_id, score, coefficient, reward, withheld)
         select ${challengeId}::uuid, agent_id, score, coefficient, reward, withheld
           from ${rowsOf(sql, "r", some, {
@@ -163,11 +163,11 @@ export const makeSettlePool = Effect.gen(function* () {
     yield* returnStakes(challengeId)
     const rewards = yield* limited(winners, earned)
     const paid = rewards.reduce((sum, each) => sum + each.reward, 0n)
-    yield* run(sql`
+    yield* execute(sql`
       insert into pool_settlements
         (challenge_id, outcome, winning_bin, reward_pool, stakes, staked, winners, paid, settled_at)
       values (${challengeId}::uuid, ${winners.length > 0 ? "paid" : "void"}, ${winningBin}::int, ${pool.reward_pool},
-              ${pool.stakes}, ${pool.staked}, ${winners.length}, ${paid}, ${at(now)})`)
+              ${pool.stakes}, ${pool.staked}, ${winners.length}, ${paid}, ${timestamp(now)})`)
     yield* payRewards(challengeId, rewards)
   })
 

@@ -10,7 +10,7 @@ import type { HourlyCandle } from "../../../services/Prices.ts"
 import { closeChallenges } from "../arenas/lifecycle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
-import { at, many, maybe, run } from "../query.ts"
+import { execute, findAll, findOption, timestamp } from "../sql.ts"
 import { scoreDirections } from "./directionalScores.ts"
 import { payloadHashOf } from "../../payloadHash.ts"
 import { makeBarrierLooks } from "./barrierLooks.ts"
@@ -68,8 +68,8 @@ const provenance = ({ evidence }: Decision<HourlyCandle>) => {
 export const makeSettlePriceEvents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
-  const dueRows = many(Due)
-  const locked = maybe(Schema.Struct({ id: Schema.String }))
+  const dueRows = findAll(Due)
+  const locked = findOption(Schema.Struct({ id: Schema.String }))
   const settling = yield* makeSettling
   const scoreForecasts = yield* makeScoreForecasts
   const { voidWithoutCandles } = yield* makeVoidChallenge
@@ -81,9 +81,9 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
       select c.id::text, c.kind, c.target, t.category, c.level::text, c.window_from, c.reference_scale::text,
              c.decimal_step::text, c.resolve_at, c.cancel_at
         from challenges c join targets t on t.key = c.target
-       where c.type = 'price_event' and c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${at(now)}
-         and (c.resolve_at <= ${at(now)} or c.kind = 'barrier')
-         ${after === undefined ? sql`` : sql`and (c.resolve_at, c.id) > (${at(after.resolve_at)}, ${after.id}::uuid)`}
+       where c.type = 'price_event' and c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${timestamp(now)}
+         and (c.resolve_at <= ${timestamp(now)} or c.kind = 'barrier')
+         ${after === undefined ? sql`` : sql`and (c.resolve_at, c.id) > (${timestamp(after.resolve_at)}, ${after.id}::uuid)`}
        order by c.resolve_at, c.id
        limit ${limit}`)
 
@@ -96,14 +96,14 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
     const { fetchedAt, observedAt, payloadHash, source } = provenance(decision)
     const observation = BigDecimal.format(decision.observation)
     const { result } = decision
-    yield* run(sql`
+    yield* execute(sql`
       insert into settlements
         (challenge_id, version, result, close_price, level, actual_value, reference_scale, source, observed_at,
          fetched_at, raw_sha256, settled_at, day)
       values (${id}::uuid, 1, ${result}, ${result === null ? null : observation}::numeric,
               ${level === null ? null : BigDecimal.format(level)}::numeric,
-              ${result === null ? observation : null}::numeric, ${reference_scale}::numeric, ${source}, ${at(observedAt)},
-              ${at(fetchedAt)}, ${payloadHash}::bytea, ${at(now)}, ${settlementDay(sql, now)})`)
+              ${result === null ? observation : null}::numeric, ${reference_scale}::numeric, ${source}, ${timestamp(observedAt)},
+              ${timestamp(fetchedAt)}, ${payloadHash}::bytea, ${timestamp(now)}, ${settlementDay(sql, now)})`)
     if (result !== null) return yield* scoreDirections(sql, { challengeId: id, version: 1 }, result)
     if (reference_scale === null) return yield* Effect.die(new Error(`question ${id} has no reference scale`))
     return yield* scoreForecasts({
@@ -136,7 +136,7 @@ export const makeSettlePriceEvents = Effect.gen(function* () {
         boards: ["global", due.category, due.target],
         now
       })
-      yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`)
+      yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })

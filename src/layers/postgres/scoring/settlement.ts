@@ -13,7 +13,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../arenas/lifecycle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
-import { at, many, maybe, run } from "../query.ts"
+import { execute, findAll, findOption, timestamp } from "../sql.ts"
 import { scoreDirections } from "./directionalScores.ts"
 import { addScores } from "./figures.ts"
 import { makeSettlePriceEvents } from "./priceEventSettlement.ts"
@@ -45,11 +45,11 @@ export const makeSettleDue = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
   const settings = yield* Settings
-  const dueRows = many(Due)
-  const overdueRows = many(Overdue)
+  const dueRows = findAll(Due)
+  const overdueRows = findAll(Overdue)
   const settling = yield* makeSettling
   const { voidWithoutValue } = yield* makeVoidChallenge
-  const terms = maybe(Terms)
+  const terms = findOption(Terms)
   const priceEvents = yield* makeSettlePriceEvents
 
   const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
@@ -65,17 +65,17 @@ export const makeSettleDue = Effect.gen(function* () {
       if (Option.isNone(found)) return "done" as const
       const { open_price, dead_zone_pct, target, category } = found.value
       const result = directionalResult(open_price, price.price, dead_zone_pct)
-      yield* run(sql`
+      yield* execute(sql`
         insert into settlements
           (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, fetched_at,
            raw_sha256, settled_at, day)
         values (${due.id}::uuid, 1, ${result}, ${BigDecimal.format(open_price)}::numeric,
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
-                ${at(price.observedAt)}, ${at(price.fetchedAt)}, ${price.payloadHash}::bytea, ${at(now)},
+                ${timestamp(price.observedAt)}, ${timestamp(price.fetchedAt)}, ${price.payloadHash}::bytea, ${timestamp(now)},
                 ${settlementDay(sql, now)})`)
       yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
-      yield* run(sql`update challenges set resolved_at = ${at(now)} where id = ${due.id}::uuid`)
+      yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
@@ -118,9 +118,9 @@ export const makeSettleDue = Effect.gen(function* () {
     dueRows(sql`
       select id::text, target, resolve_at, close_price_until, cancel_at
         from challenges
-       where type = 'directional' and resolved_at is null and cancelled_at is null and deadline <= ${at(now)}
-         and resolve_at <= ${at(now)}
-         ${after === undefined ? sql`` : sql`and (resolve_at, id) > (${at(after.resolve_at)}, ${after.id}::uuid)`}
+       where type = 'directional' and resolved_at is null and cancelled_at is null and deadline <= ${timestamp(now)}
+         and resolve_at <= ${timestamp(now)}
+         ${after === undefined ? sql`` : sql`and (resolve_at, id) > (${timestamp(after.resolve_at)}, ${after.id}::uuid)`}
        order by resolve_at, id
        limit ${batch}`)
 
@@ -128,7 +128,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const voidOverdue = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const overdue = yield* overdueRows(sql`
       select id::text, cancel_at from challenges
-       where type = 'macro' and resolved_at is null and cancelled_at is null and cancel_at <= ${at(now)}
+       where type = 'macro' and resolved_at is null and cancelled_at is null and cancel_at <= ${timestamp(now)}
        order by id`)
     return yield* Effect.forEach(overdue, (due) =>
       attempted(
@@ -155,7 +155,7 @@ export const makeSettleDue = Effect.gen(function* () {
     const now = yield* DateTime.now
     const closed = yield* closeChallenges(
       sql,
-      sql`c.deadline <= ${at(DateTime.subtractDuration(now, settings.closeGrace))}`,
+      sql`c.deadline <= ${timestamp(DateTime.subtractDuration(now, settings.closeGrace))}`,
       now
     )
     const outcomes: Array<readonly [ChallengeId, Outcome]> = []

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { at } from "../query.ts"
+import { timestamp } from "../sql.ts"
 
 /** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
 const settlementLock = 4_280_771_002n
@@ -28,4 +28,4 @@ export const makeSettling = Effect.gen(function* () {
 
 /** The UTC day that scores of now count under: it never goes back, so that per-day sums close for good. */
 export const settlementDay = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
-  greatest((${at(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements))`
+  greatest((${timestamp(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements))`

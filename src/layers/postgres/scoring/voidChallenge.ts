@@ -3,7 +3,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/recorded.ts"
-import { at, orDefect, run } from "../query.ts"
+import { execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettling } from "./settling.ts"
 import { closeChallenges } from "../arenas/lifecycle.ts"
@@ -27,14 +27,14 @@ export const makeVoidChallenge = Effect.gen(function* () {
     const ended = yield* settling(
       Effect.gen(function* () {
         const changed = yield* sql`
-          update challenges set cancelled_at = ${at(now)}, cancel_reason = ${reason}
+          update challenges set cancelled_at = ${timestamp(now)}, cancel_reason = ${reason}
            where id = ${challengeId}::uuid and type = ${type} and closed_at is not null and resolved_at is null
              and cancelled_at is null
-          returning 1`.pipe(orDefect)
+          returning 1`.pipe(orDie)
         if (changed.length === 0) return false
         if (type === "macro") yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
-          yield* run(sql`
+          yield* execute(sql`
             insert into log_pending (type, challenge_id, version, entry)
             values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
         }

@@ -107,43 +107,43 @@ export const transaction =
     )
 
 /** A statement whose failures are defects. */
-export const orDefect = <A, R>(
+export const orDie = <A, R>(
   effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError, R>
 ): Effect.Effect<A, never, R> =>
   Effect.catchTags(retryingConflicts(effect), { SqlError: sqlDefect, SchemaError: Effect.die })
 
 /** All rows. */
-export const many = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+export const findAll = <Row>(row: Schema.ConstraintDecoder<Row>) => {
   const decode = Schema.decodeUnknownEffect(Schema.Array(row))
-  return (statement: Rows): Effect.Effect<ReadonlyArray<Row>> => orDefect(Effect.flatMap(statement, decode))
+  return (statement: Rows): Effect.Effect<ReadonlyArray<Row>> => orDie(Effect.flatMap(statement, decode))
 }
 
 /** The first row, if there is one. */
-export const maybe = <Row>(row: Schema.ConstraintDecoder<Row>) => {
-  const all = many(row)
+export const findOption = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+  const all = findAll(row)
   return (statement: Rows): Effect.Effect<Option.Option<Row>> =>
     Effect.map(all(statement), (rows) => Option.fromUndefinedOr(rows[0]))
 }
 
 /** The one row that must be there. */
-export const one = <Row>(row: Schema.ConstraintDecoder<Row>) => {
-  const first = maybe(row)
+export const findOne = <Row>(row: Schema.ConstraintDecoder<Row>) => {
+  const first = findOption(row)
   return (statement: Rows): Effect.Effect<Row> =>
     Effect.orDie(Effect.flatMap(first(statement), Effect.fromOption))
 }
 
 /** A statement without rows of interest. */
-export const run = (statement: Statement.Statement<object>): Effect.Effect<void> =>
-  Effect.asVoid(orDefect(statement))
+export const execute = (statement: Statement.Statement<object>): Effect.Effect<void> =>
+  Effect.asVoid(orDie(statement))
 
 /** An instant as a statement's parameter. */
-export const at = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
+export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /**
  * A column of values as one array parameter, for `unnest`. The type is said, because an array of nulls does not show it;
  * `numeric` takes decimal texts.
  */
-export const column = (type: ColumnType, values: ReadonlyArray<ColumnValue>) =>
+export const arrayParam = (type: ColumnType, values: ReadonlyArray<ColumnValue>) =>
   Result.getOrThrow(PgTypes.array(values, PgTypes.OID[type]))
 
 type ColumnType = "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8"
@@ -159,10 +159,14 @@ export const rowsOf = <Item>(
   items: ReadonlyArray<Item>,
   columns: Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
 ) => {
-  const arrays = Object.values(columns).map(([type, valueOf]) => sql`${column(type, items.map(valueOf))}`)
+  const arrays = Object.values(columns).map(([type, valueOf]) => sql`${arrayParam(type, items.map(valueOf))}`)
   const names = [...Object.keys(columns), "position"].join(", ")
   return sql`unnest(${sql.csv(arrays)}) with ordinality as ${sql.literal(`${alias} (${names})`)}`
 }
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
 export const decimal = (value: number): string => String(value)
+
+/** A timestamp column as ISO 8601, UTC, with milliseconds. `column` is our own text, never input. */
+export const isoTimestamp = (sql: SqlClient.SqlClient, column: string) =>
+  sql.literal(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
