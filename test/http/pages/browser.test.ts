@@ -62,7 +62,7 @@ const enterCode = (code: string) => async (page: Page) => {
 }
 
 const overflow = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  page.locator("html").evaluate(({ clientWidth, scrollWidth }) => scrollWidth - clientWidth)
 
 layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
   it.effect("an operator claims an agent with mail and code, and signs out", () =>

@@ -150,6 +150,8 @@ layer(testServices())("Reveals", (it) => {
         yield* sql`
         with written as (
           insert into predictions
+            (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body,
+             commit)
           select p.challenge_id, p.agent_id, n, uuidv7(), p.direction, p.confidence, p.reasoning, p.received_at,
                  p.deadline, s.salt, p.body, sha256(convert_to('auspex/commit/v1', 'UTF8') || '\\x00' || s.salt || p.body)
             from predictions p
