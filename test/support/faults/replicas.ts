@@ -1,5 +1,5 @@
 /** One server and three runners of jobs on one database, each with a network of its own. */
-import { Clock, Duration, Effect, Random } from "effect"
+import { Clock, Console, Duration, Effect, Random } from "effect"
 import { emptyDatabase } from "../database.ts"
 import { freePort, replicaEnvironment, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
@@ -25,7 +25,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     "the runners have started",
     "20 seconds",
     Effect.sync(() => runners.every(({ process }) => process.current().stdout().includes("Auspex serves")))
-  )
+  ).pipe(Effect.tapError(() => Console.log(runners.map(({ process }) => process.log()).join("\n---\n"))))
 
   const query = makeQuery(Effect.succeed(database))
 
