@@ -149,6 +149,9 @@ export const arrayParam = (type: ColumnType, values: ReadonlyArray<ColumnValue>)
 type ColumnType = "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8"
 type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null
 
+/** Columns by their names: the type of each, and its value of an item. */
+export type ColumnsOf<Item> = Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
+
 /**
  * Items as rows of a statement, `from ${rowsOf(sql, "i", items, { id: ["uuid", (item) => item.id] })}`: a column by its
  * name, type and value, and `position`, from 1, last.
@@ -157,7 +160,7 @@ export const rowsOf = <Item>(
   sql: SqlClient.SqlClient,
   alias: string,
   items: ReadonlyArray<Item>,
-  columns: Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
+  columns: ColumnsOf<Item>
 ) => {
   const arrays = Object.values(columns).map(([type, valueOf]) => sql`${arrayParam(type, items.map(valueOf))}`)
   const names = [...Object.keys(columns), "position"].join(", ")

@@ -4,6 +4,7 @@ import type { Array as Arr } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { OpenCall } from "../../../services/GatewayBilling.ts"
 import { orDie, rowsOf, timestamp } from "../sql.ts"
+import { callColumns } from "./endedCalls.ts"
 import { isEnabled } from "./standing.ts"
 
 /** A call's pending transfer. */
@@ -32,15 +33,8 @@ export const makeReserve = () =>
       with asked as (
         select *
           from ${rowsOf(sql, "a", calls, {
-            call_id: ["uuid", ({ callId }) => callId],
-            key_id: ["uuid", ({ holder }) => holder.keyId],
-            agent_id: ["uuid", ({ holder }) => holder.agentId],
-            request_id: ["text", ({ requestId }) => requestId],
-            model: ["text", ({ model }) => model],
-            style: ["text", ({ style }) => style],
-            stream: ["bool", ({ stream }) => stream],
-            amount: ["int8", ({ reserved }) => reserved],
-            created_at: ["timestamptz", ({ createdAt }) => createdAt]
+            ...callColumns,
+            amount: ["int8", ({ reserved }) => reserved]
           })}
       ),
       funds as (

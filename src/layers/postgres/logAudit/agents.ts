@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
 import { compare, membersOf, moment } from "./entry.ts"
+import { addStrays } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
@@ -42,12 +42,9 @@ const hashOf = (...parts: ReadonlyArray<string>): string =>
 const keyOf = ({ auth_method, id, jwks_url, public_key, secret }: Row): string =>
   hashOf("auspex/agent-key/v1", id, auth_method, secret, public_key ?? "", jwks_url ?? "")
 
-const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
-
 export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const rows = findAll(Row)
-  const strays = findAll(Stray)
   let count = 0
 
   /** The newest entry of a type of the agent `a`, in the log or on its way there. The limits keep each a look at an index. */
@@ -130,13 +127,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
 
   yield* eachPage(pageSize, read, look)
 
-  const found = (statement: Statement.Statement<object>) =>
-    Effect.map(strays(statement), (named) =>
-      findings.addFirst(
-        named.map(({ what }) => what),
-        named[0]?.count ?? 0
-      )
-    )
+  const found = addStrays(findings)
   const types = sql`type in ('agent.register', 'agent.claim', 'agent.key')`
   const recorded = sql`(
     select index, null::int8 as id, type, log_entry_agent(entry) as agent from log_entries where ${types}

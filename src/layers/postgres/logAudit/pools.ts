@@ -1,7 +1,6 @@
 /** Credit pools that were settled: every reward beside what its stake and score earned, and the figures of the pool. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
@@ -12,6 +11,7 @@ import { PoolColumns, credits, poolColumns } from "../log/recordedPools.ts"
 import { isSameDecimal } from "./decimals.ts"
 import { moment } from "./entry.ts"
 import type { Members } from "./entry.ts"
+import { addStrays } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
@@ -208,19 +208,10 @@ export const makeAuditPools = Effect.gen(function* () {
   })
 })
 
-const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
-
 /** Stakes of open pools too, and rows that belong to no pool that was settled. */
 export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const strays = findAll(Stray)
-  const found = (statement: Statement.Statement<object>) =>
-    Effect.map(strays(statement), (rows) =>
-      findings.addFirst(
-        rows.map(({ what }) => what),
-        rows[0]?.count ?? 0
-      )
-    )
+  const found = addStrays(findings)
   yield* found(sql`
     select 'stake of agent ' || s.agent_id || ' in the pool of challenge ' || s.challenge_id || ': ' || w.wrong as what,
            (count(*) over ())::int as count

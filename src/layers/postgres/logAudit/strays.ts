@@ -1,12 +1,12 @@
 /** What the log or its queue has and nothing is stored of, and what is kept beside the records and must follow from them. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
+import { addStrays } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 import type { Rotation } from "./tree.ts"
@@ -63,19 +63,10 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
   return { waiting: count, rotations }
 })
 
-const Stray = Schema.Struct({ what: Schema.String, count: Schema.Int })
-
 /** Each statement selects its first findings as `what`, and how many there are as `count`. */
 export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const strays = findAll(Stray)
-  const found = (statement: Statement.Statement<object>) =>
-    Effect.map(strays(statement), (rows) =>
-      findings.addFirst(
-        rows.map(({ what }) => what),
-        rows[0]?.count ?? 0
-      )
-    )
+  const found = addStrays(findings)
   const place = sql`coalesce('entry ' || index, 'an entry that waits')`
   const recorded = (types: ReadonlyArray<string>) => sql`(
     select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}
