@@ -19,6 +19,15 @@ export interface CallState {
   reader: StreamReader | undefined
 }
 
+export const newCallState = (): CallState => ({
+  provider: null,
+  attempts: 0,
+  began: false,
+  firstByteAt: undefined,
+  sent: false,
+  reader: undefined
+})
+
 /** Who gets a stream. */
 export interface ClientStream {
   /** Once, before the first bytes; nothing else can be answered from then on. */

@@ -7,6 +7,7 @@ import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { admitCall, configuredOnly } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
+import { newCallState } from "./attempt.ts"
 import type { CallState, ClientStream } from "./attempt.ts"
 import { makeCircuitBreaker } from "./circuitBreaker.ts"
 import { fallback } from "./fallback.ts"
@@ -48,14 +49,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
       reserved: maxCost,
       createdAt: yield* Clock.currentTimeMillis
     }
-    const state: CallState = {
-      provider: null,
-      attempts: 0,
-      began: false,
-      firstByteAt: undefined,
-      sent: false,
-      reader: undefined
-    }
+    const state = newCallState()
     const result = yield* Effect.acquireUseRelease(
       maxCost > 0n ? reserve(open) : Effect.void,
       () => fallback(circuitBreaker, call, admittedCall, state, client),

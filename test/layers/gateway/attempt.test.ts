@@ -3,8 +3,7 @@ import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { attempt } from "../../../src/layers/gateway/attempt.ts"
-import type { CallState } from "../../../src/layers/gateway/attempt.ts"
+import { attempt, newCallState } from "../../../src/layers/gateway/attempt.ts"
 import { chatText, optionsOf } from "../../support/providerStreams.ts"
 import { until } from "../../support/upstream.ts"
 
@@ -20,14 +19,7 @@ const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = ta
   const body = new PassThrough()
   const written: Array<string> = []
   const signals: Array<AbortSignal> = []
-  const state: CallState = {
-    provider: null,
-    attempts: 0,
-    began: false,
-    firstByteAt: undefined,
-    sent: false,
-    reader: undefined
-  }
+  const state = newCallState()
   const ended = yield* Effect.forkChild(
     attempt({
       upstream: {
