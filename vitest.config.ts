@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer } from "vitest/node"
 import type { TestSpecification } from "vitest/node"
 
-const longest = /\/test\/(process\/|cli\/demo\.|http\/fuzz\.|layers\/embedded\.)/
+const longest =
+  /\/test\/(log\/audit|ops\/(faults|fuzz|start|embedded|unattended|reads)\.|cli\/demo\.|[a-z]+\/[a-z]+\.process\.)/
 
 /** The files that take longest begin first, so that none of them is left over for one worker at the end. */
 class LongestFirst extends BaseSequencer {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 
 const project = fileURLToPath(new URL("..", import.meta.url))
 const rootOfSrc = ["config.ts", "http", "jobs", "layers", "main.ts", "scoring", "services"]
-const recordStatement = "src/layers/postgres/arenas/predictions.ts"
+const recordStatement = "src/layers/postgres/challenges/predictions.ts"
 
 interface Source {
   readonly path: string

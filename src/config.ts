@@ -7,7 +7,7 @@ import { Config, Data, Duration, Effect, Option, Redacted, Result, Struct } from
 import type { LogLevel } from "effect"
 import { IpNetwork } from "effect/net"
 import { parseLogKey } from "./layers/node/logKey.ts"
-import { isKeyName } from "./layers/note.ts"
+import { isKeyName } from "./layers/crypto/signedNote.ts"
 import type { ProviderSettings } from "./layers/openid/IdentityProvider.ts"
 import type { StripeSettings } from "./layers/stripe/PaymentProvider.ts"
 import { parseWitnessKey } from "./layers/witness/cosignature.ts"

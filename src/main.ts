@@ -37,7 +37,7 @@ import { secretFile } from "./layers/node/secretFiles.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
-import * as Payments from "./layers/postgres/Payments.ts"
+import * as Payments from "./layers/postgres/credit/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
@@ -153,7 +153,7 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
             Effect.gen(function* () {
               const { readFeedList } = yield* Effect.promise(() => import("./layers/feeds/feedList.ts"))
               const { layer } = yield* Effect.promise(
-                () => import("./layers/postgres/feeds/FeedIngestion.ts")
+                () => import("./layers/postgres/community/feeds/FeedIngestion.ts")
               )
               return layer(yield* readFeedList(path, { ownMachine: rules.ownMachineKeySets }))
             })

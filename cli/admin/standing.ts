@@ -1,7 +1,7 @@
 /** Targets, the leaderboard, and the records that let an operator check them. */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { AuditEntry } from "../../src/services/Audit.ts"
+import type { AuditEntry } from "../../src/services/AdminAudit.ts"
 import { Category } from "../../src/services/Targets.ts"
 import type { Target } from "../../src/services/Targets.ts"
 import { CommandFailed } from "../client/connection.ts"

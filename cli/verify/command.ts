@@ -1,7 +1,7 @@
 /** `npm run verify -- FILE --vkey KEY`: checks a proof of the track record offline, and says what was checked. */
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { verify as verifyProof } from "../../src/scoring/trackRecord/verify.ts"
+import { verify as verifyProof } from "../../src/scoring/verifier/verify.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { report } from "./report.ts"
 

@@ -1,5 +1,5 @@
 /** The outcome of a verification, for a terminal. */
-import type { Check, Verification } from "../../src/scoring/trackRecord/verify.ts"
+import type { Check, Verification } from "../../src/scoring/verifier/verify.ts"
 import { printable, record } from "../client/table.ts"
 
 const words: Readonly<Record<Check["outcome"], string>> = {

@@ -6,7 +6,7 @@
 import { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { ServerOptions } from "node:http"
 import { Socket } from "node:net"
-import { countedAddress } from "../services/Limits.ts"
+import { countedAddress } from "../services/RateLimiter.ts"
 
 /** Requests of one connection that are carried out at a time; the next ones wait. */
 const maxInFlight = 8

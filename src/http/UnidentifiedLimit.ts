@@ -4,7 +4,7 @@
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
-import { TooManyRequests } from "../services/Limits.ts"
+import { TooManyRequests } from "../services/RateLimiter.ts"
 import { Settings } from "../services/Settings.ts"
 
 export class UnidentifiedLimit extends Context.Service<

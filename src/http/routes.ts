@@ -2,9 +2,9 @@
 import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
-import { pageMethods } from "./browser/paths.ts"
+import { pageMethods } from "./site/paths.ts"
 import { gatewayPaths } from "./gateway/paths.ts"
-import { assets } from "./pages/assets.ts"
+import { assets } from "./site/assets/assets.ts"
 import { parseTilePath } from "./tilePaths.ts"
 
 /** Served beside the API. */

@@ -1,7 +1,7 @@
 /** Whose word is taken on whom a request comes from: that of the proxies of AUSPEX_TRUSTED_PROXIES, and of nobody else. */
 import { Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
-import { countedAddress } from "../services/Limits.ts"
+import { countedAddress } from "../services/RateLimiter.ts"
 
 /** An address as X-Forwarded-For has it: IPv6 may stand in brackets, and either with a port. */
 const parsed = (text: string): NetAddress.IpAddress | undefined => {

@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
 import type { LogKeys } from "../services/LogSigner.ts"
-import { rawPublicKey, signNote, verifierKey } from "./note.ts"
+import { rawPublicKey, signNote, verifierKey } from "./crypto/signedNote.ts"
 
 /** `previous` goes on signing beside `current`. */
 export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>): LogKeys => ({

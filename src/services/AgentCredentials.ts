@@ -5,7 +5,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { AgentId } from "./identifiers.ts"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import type { InvalidClient } from "./Tokens.ts"
 
 /** An agent's own secret, as it was sent. */

@@ -9,7 +9,7 @@ import type { DisposableAddress, EmailAddress } from "./emails.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import type { NewSession } from "./Operators.ts"
 import { Timestamp } from "./text.ts"
 

@@ -11,7 +11,7 @@ import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { InvalidRequest } from "./errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import { GatewayKeyId } from "./GatewayKeys.ts"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Page } from "./paging.ts"
 import { Timestamp } from "./text.ts"
 

@@ -4,7 +4,7 @@
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 
 /** The algorithms an assertion may be signed with. Which one is fixed by the key, never by the assertion. */
 export const assertionAlgorithms = ["RS256", "ES256"] as const

@@ -10,7 +10,7 @@ import { apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"
 import type { SignInRefused } from "./IdentityProvider.ts"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Plan } from "./Owners.ts"
 import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
 

@@ -7,7 +7,7 @@ import type { Effect } from "effect"
 import type { PresentedCredentials } from "./AgentCredentials.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
-import type { TooManyRequests } from "./Limits.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Scope } from "./Scopes.ts"
 
 export const TrustLevel = Schema.Literals(["provisional", "claimed"])

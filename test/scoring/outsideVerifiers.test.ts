@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { verify } from "../../src/scoring/trackRecord/verify.ts"
+import { verify } from "../../src/scoring/verifier/verify.ts"
 import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
 import { noteKey, openingOf, otherEntries, proofFile, sealed } from "../support/provenLog.ts"
 

@@ -8,7 +8,7 @@ import type { Message } from "../../src/services/MailTransport.ts"
 import { Operators, toAccount } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import type { Registration } from "../../src/services/Registry.ts"
-import { passingAnswer } from "./answers.ts"
+import { passingAnswer } from "./responses.ts"
 import { linksIn, Mailbox } from "./mailbox.ts"
 import { address } from "./operators.ts"
 

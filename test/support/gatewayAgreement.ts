@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
-import type { Played } from "./gatewayPlay.ts"
+import type { Played } from "./gatewayWorkload.ts"
 
 /** Usage, its totals, the balance and the ledger say the same, to the micro-credit. */
 export const agreed = Effect.fnUntraced(function* (played: Played) {

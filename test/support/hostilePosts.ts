@@ -2,7 +2,7 @@
  * Texts that somebody may post to harm who reads them, or by mistake: scripts, markup, links, words to language models,
  * marks upon marks, secrets. Each is either refused, or stored as it was sent, but for secrets of this service.
  */
-import { makeClientSecret, makeToken } from "../../src/layers/secrets.ts"
+import { makeClientSecret, makeToken } from "../../src/layers/crypto/secrets.ts"
 
 /** Stored as sent: where they are shown is where they are escaped. */
 export const keptPosts: ReadonlyArray<string> = [

@@ -4,7 +4,12 @@ import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
-import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../src/layers/note.ts"
+import {
+  isSignedBy,
+  parseCheckpointText,
+  parseNote,
+  parseVerifierKey
+} from "../../src/layers/crypto/signedNote.ts"
 import * as BackgroundClient from "../../src/layers/postgres/BackgroundClient.ts"
 import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"

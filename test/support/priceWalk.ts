@@ -1,6 +1,6 @@
 /** Prices that wander, hour by hour. */
-import { day, hour, numbers } from "./prices/byHand.ts"
-import type { Hour } from "./prices/byHand.ts"
+import { day, hour, numbers } from "./prices/referenceSettlement.ts"
+import type { Hour } from "./prices/referenceSettlement.ts"
 
 /** Whole prices about 100, from a day before `from` on. Some hours jump, and some, by their index, are missing. */
 export const walkOfPrices = (from: number, days: number) => {

@@ -8,8 +8,8 @@ import {
   AgentAuthentication,
   GatewayReader
 } from "../../src/http/middleware/definitions.ts"
-import { pageMethods } from "../../src/http/browser/paths.ts"
-import { assets } from "../../src/http/pages/assets.ts"
+import { pageMethods } from "../../src/http/site/paths.ts"
+import { assets } from "../../src/http/site/assets/assets.ts"
 import { documents, logPaths, webhookPath } from "../../src/http/routes.ts"
 import { gatewayPaths } from "../../src/http/gateway/paths.ts"
 import type { Scope } from "../../src/services/Scopes.ts"

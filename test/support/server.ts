@@ -21,7 +21,7 @@ type Everything = Layer.Success<Services>
 
 /**
  * `swap` takes the place of services: what depends on them is built anew on top, because a layer is built once (see
- * test/http/swap.test.ts).
+ * test/ops/swap.test.ts).
  */
 export const testServer = <Swapped = never, Needs = never>(
   options: {

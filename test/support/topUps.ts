@@ -1,7 +1,7 @@
 /** Owners with agents and credit of their own. */
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import * as CreditsOnPostgres from "../../src/layers/postgres/Credits.ts"
+import * as CreditsOnPostgres from "../../src/layers/postgres/credit/Credits.ts"
 import { findOne } from "../../src/layers/postgres/sql.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"

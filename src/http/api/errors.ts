@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { apiError, apiErrorWith, errorCode, FieldProblem } from "../../services/errors.ts"
-import { TooManyRequests } from "../../services/Limits.ts"
+import { TooManyRequests } from "../../services/RateLimiter.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 import { NotSequenced } from "../../services/TransparencyLog.ts"
 

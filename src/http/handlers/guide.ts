@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Settings } from "../../services/Settings.ts"
-import { readCalls } from "../guide/calls.ts"
-import { llms, skill } from "../guide/skill.ts"
+import { readCalls } from "../agentGuide/calls.ts"
+import { llms, skill } from "../agentGuide/skill.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../staticDocument.ts"
 

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Limits } from "../../services/Limits.ts"
+import { Limits } from "../../services/RateLimiter.ts"
 import { Payments } from "../../services/Payments.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"

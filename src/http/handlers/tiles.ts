@@ -8,8 +8,8 @@ import {
   HttpServerResponse
 } from "effect/http"
 import type { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { Limits } from "../../services/Limits.ts"
-import type { TooManyRequests } from "../../services/Limits.ts"
+import { Limits } from "../../services/RateLimiter.ts"
+import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"

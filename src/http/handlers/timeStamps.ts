@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { Limits } from "../../services/Limits.ts"
+import { Limits } from "../../services/RateLimiter.ts"
 import { LogTimeStamps } from "../../services/LogTimeStamps.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"

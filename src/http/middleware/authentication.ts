@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { Audit } from "../../services/Audit.ts"
+import { Audit } from "../../services/AdminAudit.ts"
 import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
@@ -9,7 +9,7 @@ import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { PublicCache } from "../httpCaching.ts"
 import { RequiredScope } from "./annotations.ts"
-import { audited } from "./audited.ts"
+import { audited } from "./adminAudit.ts"
 import { AdminAuthentication, AgentAuthentication, CurrentAgent } from "./definitions.ts"
 
 const missing = () =>

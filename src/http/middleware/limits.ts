@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { ByteSize } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
-import { Limits } from "../../services/Limits.ts"
+import { Limits } from "../../services/RateLimiter.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"

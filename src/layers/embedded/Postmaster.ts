@@ -7,7 +7,7 @@ import * as Binaries from "./Binaries.ts"
 import type { Cluster } from "./Cluster.ts"
 import * as Command from "./Command.ts"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import * as Leftovers from "./Leftovers.ts"
+import * as Leftovers from "./orphanProcesses.ts"
 import * as ServerLog from "./ServerLog.ts"
 
 export interface Postmaster {

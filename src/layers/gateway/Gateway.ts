@@ -26,7 +26,7 @@ import { modelNamed } from "./configuration.ts"
 import { makeExecuteCall, promptTokens } from "./executeCall.ts"
 import type { CallResult } from "./fallback.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
-import { inStyle, refusal } from "./refusal.ts"
+import { inStyle, refusal } from "./errors.ts"
 import { admitCount } from "./styles/index.ts"
 
 const json = "application/json; charset=utf-8"

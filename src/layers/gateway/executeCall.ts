@@ -14,7 +14,7 @@ import { fallback } from "./fallback.ts"
 import type { CallResult } from "./fallback.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import { countCall } from "./metrics.ts"
-import { statusOf } from "./refusal.ts"
+import { statusOf } from "./errors.ts"
 import { countPrompt, countText, roughCount, roughPrompt, streamError } from "./styles/index.ts"
 import type { Admitted, Usage } from "./styles/types.ts"
 

@@ -6,7 +6,7 @@ import { Clock, Deferred, Duration, Effect, Layer, Option, Result, Semaphore } f
 import type { Scope } from "effect"
 import { KeySets } from "../../services/KeySets.ts"
 import type { AssertionKey } from "../../services/KeySets.ts"
-import { countedAddress, TooManyRequests } from "../../services/Limits.ts"
+import { countedAddress, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { addressesOf, dnsLookup, fetchAt } from "./fetchDocument.ts"
 import type { Addresses, FetchFailed } from "./fetchDocument.ts"

@@ -9,7 +9,7 @@ import { Effect, FileSystem, Layer, Option, Path, Ref } from "effect"
 import { LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
 import type { LogKeys, TreeHead } from "../../services/LogSigner.ts"
 import { logKeys } from "../logKeys.ts"
-import { checkpointText, parseCheckpointText } from "../note.ts"
+import { checkpointText, parseCheckpointText } from "../crypto/signedNote.ts"
 import { writePrivate } from "./DurableFile.ts"
 import { makeLogKey, parseLogKey } from "./logKey.ts"
 

@@ -1,11 +1,11 @@
 import { Effect, Layer } from "effect"
 import { Arenas } from "../../services/Arenas.ts"
-import { makeDirectionalArena } from "./arenas/directional.ts"
-import { makeMacroArena } from "./arenas/macro.ts"
-import { makeRecordPrediction } from "./arenas/predictions.ts"
-import { makePriceEventArena } from "./arenas/priceEvents.ts"
-import { makeReads } from "./arenas/reads.ts"
-import { makeManualSettlement } from "./scoring/manualSettlement.ts"
+import { makeDirectionalArena } from "./challenges/directional.ts"
+import { makeMacroArena } from "./challenges/macro.ts"
+import { makeRecordPrediction } from "./challenges/predictions.ts"
+import { makePriceEventArena } from "./challenges/priceEvents.ts"
+import { makeReads } from "./challenges/queries.ts"
+import { makeManualSettlement } from "./settlement/manualSettlement.ts"
 
 const make = Effect.gen(function* () {
   const record = yield* makeRecordPrediction

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import type { KeptAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
-import { sealing } from "../sealing.ts"
+import { sealing } from "../crypto/encryption.ts"
 import { execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
 
 const KeptRow = Schema.Struct({

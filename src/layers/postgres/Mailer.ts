@@ -5,7 +5,7 @@ import { EmailAddress } from "../../services/emails.ts"
 import { Mailer, mailKinds } from "../../services/Mailer.ts"
 import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
 import { Settings } from "../../services/Settings.ts"
-import { sealing } from "../sealing.ts"
+import { sealing } from "../crypto/encryption.ts"
 import { execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20

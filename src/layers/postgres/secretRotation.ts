@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { AgentId } from "../../services/identifiers.ts"
 import type { GatewayKeysAtRotation, SecretRotation } from "../../services/Registry.ts"
-import { makeClientSecret, sha256 } from "../secrets.ts"
+import { makeClientSecret, sha256 } from "../crypto/secrets.ts"
 import { findOption, orDie, timestamp, transaction } from "./sql.ts"
 
 export const makeSecretRotation = Effect.gen(function* () {

@@ -5,7 +5,7 @@
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { MacroSource } from "../../services/MacroSource.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
-import { payloadHashOf } from "../payloadHash.ts"
+import { payloadHashOf } from "../crypto/payloadHash.ts"
 import { observationOf, seriesOf } from "./fredSeries.ts"
 import { makeRecorder } from "./recorder.ts"
 import { makeCare } from "./venue.ts"

@@ -2,7 +2,7 @@
 import { Duration, Effect, Result } from "effect"
 import { ExchangeFailed } from "../boundedPost.ts"
 import type { Post } from "../boundedPost.ts"
-import type { Verifier } from "../note.ts"
+import type { Verifier } from "../crypto/signedNote.ts"
 import { cosignatureOf } from "./cosignature.ts"
 import type { Cosignature } from "./cosignature.ts"
 

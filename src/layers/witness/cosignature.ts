@@ -1,8 +1,8 @@
 /** Ed25519 cosignatures of checkpoints (c2sp.org/tlog-cosignature): what a witness says, and until when it said it. */
 import { verify } from "node:crypto"
 import { Option, Result } from "effect"
-import { parseNote, parseVerifierKey, signatureLine } from "../note.ts"
-import type { Verifier } from "../note.ts"
+import { parseNote, parseVerifierKey, signatureLine } from "../crypto/signedNote.ts"
+import type { Verifier } from "../crypto/signedNote.ts"
 
 /** The signature type of timestamped Ed25519 cosignatures. */
 export const cosignatureType = 0x04

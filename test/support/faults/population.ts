@@ -2,7 +2,7 @@
 import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
-import { sha256 } from "../../../src/layers/secrets.ts"
+import { sha256 } from "../../../src/layers/crypto/secrets.ts"
 import { someOperator } from "../operators.ts"
 
 /** Everybody's. */

@@ -1,7 +1,7 @@
 /** The pages that are read: the first of a list, and those that begin after an item further down. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { cursorsOf } from "../../../src/layers/Cursors.ts"
+import { cursorsOf } from "../../../src/layers/crypto/Cursors.ts"
 import type { Page } from "../../../src/services/paging.ts"
 import { testTokenSecret } from "../settings.ts"
 

@@ -1,7 +1,12 @@
 /** A proof as its format says (c2sp.org/tlog-proof), checked from its text and a verifier key alone. */
 import { assert } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { isSignedBy, parseCheckpointText, parseNote, parseVerifierKey } from "../../../src/layers/note.ts"
+import {
+  isSignedBy,
+  parseCheckpointText,
+  parseNote,
+  parseVerifierKey
+} from "../../../src/layers/crypto/signedNote.ts"
 import { leafOf, rootByInclusion } from "./rfc6962.ts"
 
 const Extra = Schema.fromJsonString(

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { checkpointText, rawPublicKey, signNote, verifierKey } from "../../../src/layers/note.ts"
+import { checkpointText, rawPublicKey, signNote, verifierKey } from "../../../src/layers/crypto/signedNote.ts"
 import { Rfc6962Tree } from "./rfc6962.ts"
 import { asOwner } from "../database.ts"
 

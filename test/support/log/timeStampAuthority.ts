@@ -6,8 +6,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Effect } from "effect"
-import { outsider } from "./outsider.ts"
-import type { Asked, Outsider, Reply } from "./outsider.ts"
+import { outsider } from "./fakeServer.ts"
+import type { Asked, Outsider, Reply } from "./fakeServer.ts"
 
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 if (!hasOpenssl) process.emitWarning("openssl is missing: tests of RFC 3161 time stamps are skipped")

@@ -5,8 +5,8 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Effect } from "effect"
-import { outsider } from "./outsider.ts"
-import type { Asked, Outsider, Reply } from "./outsider.ts"
+import { outsider } from "./fakeServer.ts"
+import type { Asked, Outsider, Reply } from "./fakeServer.ts"
 import { rootsByConsistency } from "./rfc6962.ts"
 
 interface LogKey {

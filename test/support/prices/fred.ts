@@ -1,8 +1,8 @@
 /** FRED's observations on loopback: every value of a period since the day on which it was published. */
 import { Layer, Effect } from "effect"
 import { Outbound } from "../../../src/layers/prices/recorder.ts"
-import { outsider } from "../log/outsider.ts"
-import type { Reply } from "../log/outsider.ts"
+import { outsider } from "../log/fakeServer.ts"
+import type { Reply } from "../log/fakeServer.ts"
 
 interface Vintage {
   readonly series: string

@@ -4,8 +4,8 @@
  */
 import { Effect, Layer } from "effect"
 import { Outbound } from "../../../src/layers/prices/recorder.ts"
-import { outsider } from "../log/outsider.ts"
-import type { Outsider, Reply } from "../log/outsider.ts"
+import { outsider } from "../log/fakeServer.ts"
+import type { Outsider, Reply } from "../log/fakeServer.ts"
 
 type Ohlc = readonly [open: number, high: number, low: number, close: number]
 

@@ -18,9 +18,9 @@ import {
   newPriceEvent,
   rowsOf
 } from "../builders.ts"
-import { revealAll } from "../loggedWorld.ts"
-import { day, hour, numbers, settledByHand } from "./byHand.ts"
-import type { Asked, Hour, Hours } from "./byHand.ts"
+import { revealAll } from "../loggedFixture.ts"
+import { day, hour, numbers, settledByHand } from "./referenceSettlement.ts"
+import type { Asked, Hour, Hours } from "./referenceSettlement.ts"
 
 export const assets = ["BTC", "ETH"] as const
 type Asset = (typeof assets)[number]

@@ -19,7 +19,7 @@ import { AgentId, isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken } from "../../../services/Tokens.ts"
-import { isGatewayKey, makeGatewayKey, sha256 } from "../../secrets.ts"
+import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
   arrayParam,
@@ -31,7 +31,7 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { disabledReason, Standing, standingColumns } from "./standing.ts"
+import { disabledReason, Standing, standingColumns } from "./eligibility.ts"
 
 /** A revoked key is dead on every replica within a second, the time of the look-up included. */
 const keyTtl = Duration.millis(500)

@@ -5,7 +5,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { OpenCall } from "../../../services/GatewayBilling.ts"
 import { orDie, rowsOf, timestamp } from "../sql.ts"
 import { callColumns } from "./endedCalls.ts"
-import { isEnabled } from "./standing.ts"
+import { isEnabled } from "./eligibility.ts"
 
 /** A call's pending transfer. */
 export const reservationId = "'gw:' || call_id"

@@ -11,7 +11,7 @@ import { nonceOf } from "../../timeStamp/tokens.ts"
 import { execute, findAll, findOption } from "../sql.ts"
 import { makeAttestor } from "./attestors.ts"
 import type { Turn } from "./attestors.ts"
-import { parseNote } from "../../note.ts"
+import { parseNote } from "../../crypto/signedNote.ts"
 
 const interval = Duration.hours(1)
 const nonceLength = 16

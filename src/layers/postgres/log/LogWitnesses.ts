@@ -9,7 +9,7 @@ import { parseWitnessKey } from "../../witness/cosignature.ts"
 import { execute, timestamp } from "../sql.ts"
 import { makeAttestor } from "./attestors.ts"
 import type { Turn } from "./attestors.ts"
-import { parseNote } from "../../note.ts"
+import { parseNote } from "../../crypto/signedNote.ts"
 import { consistencyProof } from "./proofs.ts"
 
 /** How far a witness's clock may be ahead of ours. */

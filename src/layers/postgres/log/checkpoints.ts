@@ -8,7 +8,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { execute, findOne, findOption, timestamp, transaction } from "../sql.ts"
 import { introduce, requireNewest } from "./identity.ts"
-import { checkpointText } from "../../note.ts"
+import { checkpointText } from "../../crypto/signedNote.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
 
 const Heads = Schema.Struct({

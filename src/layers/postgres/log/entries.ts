@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 
 /** What is recorded. An imported entry's JSON has the type `import`, and this as its `of`. */
 export const EntryType = Schema.Literals([

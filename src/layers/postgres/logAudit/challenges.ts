@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { arrayParam, findAll } from "../sql.ts"
 import { QuestionTerms, questionTerms } from "../log/recorded.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
 import { findAll } from "../sql.ts"
-import { parseNote } from "../../note.ts"
+import { parseNote } from "../../crypto/signedNote.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 

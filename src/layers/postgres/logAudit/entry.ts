@@ -1,7 +1,7 @@
 /** An entry as it is stored, in the log or in the queue before it, and how it is compared with what it records. */
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { EntryType } from "../log/entries.ts"
 import type { Findings } from "./findings.ts"
 

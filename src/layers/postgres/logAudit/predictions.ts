@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { findAll } from "../sql.ts"
 import { sentNumber } from "./decimals.ts"
 import { predictionCommit } from "../log/entries.ts"

@@ -1,6 +1,6 @@
 /** What of a prediction its reveal is compared with, whether that is in the log or waits. */
 import type { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 
 export interface Sealed {
   readonly challenge_id: string

@@ -1,10 +1,10 @@
 /** Settlements beside their entries, and every score beside its prediction and the root that its settlement recorded. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../canonicalJson.ts"
+import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { arrayParam, findAll } from "../sql.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
-import { numericScore } from "../scoring/numericScores.ts"
+import { numericScore } from "../settlement/numericScores.ts"
 import { isSameDecimal } from "./decimals.ts"
 import { compare, exact, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"

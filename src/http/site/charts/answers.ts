@@ -1,0 +1,195 @@
+/** What agents answered, from the deadline on: how many said what, and how sure they were. */
+import { scaleLinear } from "d3-scale"
+import type { Answers } from "../../../services/Charts.ts"
+import type { Direction } from "../../../services/Challenges.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import { plainNumber } from "./axes.ts"
+import { bars, markedSample } from "./bars.ts"
+import type { Bar } from "./bars.ts"
+import { across, chart, down, plotOf } from "./chart.ts"
+import type { Key } from "./chart.ts"
+
+const answers = (count: number): string => (count === 1 ? "1 answer" : `${count} answers`)
+
+const ofSome = ({ isAll, values }: Answers): string | undefined =>
+  isAll ? undefined : `Of the ${values.length} agents that have been here longest.`
+
+/** What a direction is called where it answers a question. */
+export type Names = Readonly<Partial<Record<Direction, string>>>
+
+const directions = ["bearish", "neutral", "bullish"] as const
+const levels = [0, 1, 2, 3, 4] as const
+const levelOf = (confidence: number): number => Math.min(4, Math.floor(confidence * 5))
+
+/** Side by side for each direction: from hardly sure to quite sure. */
+export const directionChart = (said: Answers, names: Names, result: Direction | null): Html => {
+  const shown = directions.filter((direction) => direction in names)
+  const groups = shown.map((direction, place) => {
+    const confidences = said.values.flatMap((each) =>
+      each.direction === direction && each.confidence !== null ? [each.confidence] : []
+    )
+    return {
+      direction,
+      name: names[direction] ?? direction,
+      place,
+      count: confidences.length,
+      levels: levels.map((level) => confidences.filter((each) => levelOf(each) === level).length)
+    }
+  })
+  const total = groups.reduce((sum, { count }) => sum + count, 0)
+  if (total === 0) return null
+  const plot = plotOf(220)
+  const width = plot.right - plot.left
+  const all: ReadonlyArray<Bar> = groups.flatMap(({ direction, levels: counts, place }) =>
+    counts.map((count, level) => ({
+      from: (place + 0.08 + level * 0.17) / groups.length,
+      to: (place + 0.08 + level * 0.17 + 0.15) / groups.length,
+      count,
+      kind: direction === result ? ("marked" as const) : undefined
+    }))
+  )
+  const note = ofSome(said)
+  const keys: ReadonlyArray<Key> =
+    result === null
+      ? []
+      : [
+          [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Wrong"],
+          [markedSample("answers"), "Right"]
+        ]
+  return chart({
+    id: "answers",
+    title: "What agents said, and how sure they were",
+    summary: `${answers(total)}: ${groups.map(({ count, name }) => `${count} ${name}`).join(", ")}.`,
+    height: plot.height,
+    drawing: html`${bars(plot, all, { id: "answers" })}
+    ${groups.map(({ count, name, place }) => {
+      const at = (share: number) => across(plot.left + (width * (place + share)) / groups.length)
+      const y = down(plot.bottom + 19)
+      return html`<text class="tick second" x=${at(0.08)} y=${y}>0</text>
+        <text class="label" x=${at(0.5)} y=${y} text-anchor="middle">${name}: ${count}</text>
+        <text class="tick second" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
+    })}`,
+    keys,
+    note: html`Five bars each: confidence from 0 to 1, in steps of 0.2. ${note}`,
+    numbers: {
+      columns: [
+        { title: "Confidence" },
+        ...groups.map(({ name }) => ({ title: name, isNumber: true as const }))
+      ],
+      rows: levels.map((level) => [
+        `${plainNumber(level / 5)} to ${plainNumber((level + 1) / 5)}`,
+        ...groups.map(({ levels: counts }) => String(counts[level]))
+      ])
+    }
+  })
+}
+
+/** Most forecasts lie close together; a few far off would leave one bar of all others. */
+const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0
+  const reach = 3 * (at(0.75) - at(0.25)) || Math.abs(at(0.5)) * 0.01 || 1
+  const [low, high] = [Math.max(at(0), at(0.25) - reach), Math.min(at(1), at(0.75) + reach)]
+  return low < high ? [low, high] : [low - reach / 2, high + reach / 2]
+}
+
+/** How many forecasts lie where, and what came. */
+export const forecastChart = (
+  said: Answers,
+  options: { readonly unit: string | null; readonly actual: number | null }
+): Html => {
+  const values = said.values.flatMap(({ predicted_value }) =>
+    predicted_value === null ? [] : [predicted_value]
+  )
+  if (values.length === 0) return null
+  const { actual, unit } = options
+  const plot = plotOf(220)
+  const [low, high] = middleOf(values)
+  const scale = scaleLinear()
+    .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
+    .nice(8)
+  const edges = scale.ticks(12)
+  const [first = 0, last = 1] = [edges.at(0), edges.at(-1)]
+  const share = (value: number) => (value - first) / (last - first)
+  const bins = edges.slice(1).map((edge, index) => {
+    const from = edges[index] ?? first
+    return {
+      from,
+      to: edge,
+      count: values.filter((value) => value >= from && (value < edge || (edge === last && value === last)))
+        .length
+    }
+  })
+  const [fewer, more] = [
+    values.filter((value) => value < first).length,
+    values.filter((value) => value > last).length
+  ]
+  const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
+  const width = plot.right - plot.left
+  const outside = fewer + more === 0 ? "" : `${answers(fewer + more)} lie outside of what is drawn.`
+  return chart({
+    id: "answers",
+    title: "Where forecasts lie",
+    summary: `${values.length === 1 ? "1 forecast" : `${values.length} forecasts`} between ${named(Math.min(...values))} and ${named(Math.max(...values))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
+    height: plot.height,
+    drawing: html`${bars(
+      plot,
+      bins.map(({ count, from, to }) => ({
+        from: share(from) + 0.003,
+        to: share(to) - 0.003,
+        count
+      })),
+      {
+        id: "answers",
+        over: () =>
+          actual === null
+            ? null
+            : ["clearing", "level"].map(
+                (kind) =>
+                  html`<line
+                    class=${kind}
+                    x1=${across(plot.left + width * share(actual))}
+                    x2=${across(plot.left + width * share(actual))}
+                    y1=${down(plot.top - 6)}
+                    y2=${down(plot.bottom)}
+                  />`
+              )
+      }
+    )}
+    ${edges.map(
+      (edge, index) =>
+        html`<text
+          class=${index % 2 === 1 ? "tick second" : "tick"}
+          x=${across(plot.left + width * share(edge))}
+          y=${down(plot.bottom + 19)}
+          text-anchor=${index === edges.length - 1 ? "end" : "middle"}
+        >
+          ${edges.length > 8 && index % 2 === 1 ? null : plainNumber(edge)}
+        </text>`
+    )}`,
+    keys: [
+      [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Forecasts"],
+      ...(actual === null
+        ? []
+        : [
+            [
+              html`<line class="level" x1="14" x2="14" y1="0" y2="14" />`,
+              `What came: ${named(actual)}`
+            ] as const
+          ])
+    ],
+    note: html`By their value; how sure each was stands in the list. ${ofSome(said)} ${outside}`,
+    numbers: {
+      columns: [
+        { title: unit === null ? "Value" : `Value, in ${unit}` },
+        { title: "Forecasts", isNumber: true }
+      ],
+      rows: [
+        ...(fewer === 0 ? [] : [[`below ${plainNumber(first)}`, String(fewer)]]),
+        ...bins.map(({ count, from, to }) => [`${plainNumber(from)} to ${plainNumber(to)}`, String(count)]),
+        ...(more === 0 ? [] : [[`above ${plainNumber(last)}`, String(more)]])
+      ]
+    }
+  })
+}

@@ -1,0 +1,255 @@
+/** The price of an asset while a challenge on it runs, with what it is decided by: a dead zone, a level, its end. */
+import { scaleLinear, scaleUtc } from "d3-scale"
+import { area, line } from "d3-shape"
+import { DateTime } from "effect"
+import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
+import { instant } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import { ground, plainNumber, timesBelow, valueLines } from "./axes.ts"
+import { across, chart, down, plotOf, rangeX, rangeY, stretched } from "./chart.ts"
+import type { Key, Plot } from "./chart.ts"
+
+export interface PriceTerms {
+  readonly asset: string
+  readonly from: Date
+  readonly deadline: Date
+  readonly resolveAt: Date
+  /** Within it a result is neutral. */
+  readonly deadZone?: { readonly openPrice: number; readonly pct: number }
+  readonly level?: number
+  /** What it was settled by. */
+  readonly settled?: { readonly price: number; readonly as: string }
+  /** Whether what counts is the range of candles, and not their closes alone. */
+  readonly byRange?: boolean
+}
+
+interface Scales {
+  readonly plot: Plot
+  readonly x: (time: Date) => number
+  readonly y: (price: number) => number
+}
+
+const hourMillis = 3_600_000
+
+/** A line across that means something: the keys below say what. */
+const markedLine = ({ plot, y }: Scales, price: number, kind: string) =>
+  html`<line
+    class=${kind}
+    x1=${across(plot.left)}
+    x2=${across(plot.right)}
+    y1=${down(y(price))}
+    y2=${down(y(price))}
+  />`
+
+const deadZone = (scales: Scales, { openPrice, pct }: NonNullable<PriceTerms["deadZone"]>) => {
+  const { plot, y } = scales
+  const [low, high] = [openPrice * (1 - pct / 100), openPrice * (1 + pct / 100)]
+  return html`<defs>
+      <pattern
+        id="dead-zone"
+        width="7"
+        height="7"
+        patternUnits="userSpaceOnUse"
+        patternTransform="rotate(45)"
+      >
+        <line class="hatch" x1="0" y1="0" x2="0" y2="7" />
+      </pattern>
+    </defs>
+    <rect
+      class="zone"
+      fill="url(#dead-zone)"
+      x=${across(plot.left)}
+      width=${across(plot.right - plot.left)}
+      y=${down(y(high))}
+      height=${down(Math.max(1, y(low) - y(high)))}
+    />
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(high) - 5)}>bullish above</text>
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>bearish below</text>`
+}
+
+/** A moment that matters, as a line down with its name on top. */
+const moment = ({ plot, x }: Scales, time: Date, name: string) => {
+  const place = x(time)
+  return html`<line
+      class="moment"
+      x1=${across(place)}
+      x2=${across(place)}
+      y1=${down(plot.top - 2)}
+      y2=${down(plot.bottom)}
+    />
+    <text
+      class="tick"
+      x=${across(place)}
+      y=${down(plot.top - 5)}
+      text-anchor=${place > (plot.left + plot.right) / 2 ? "end" : "start"}
+    >
+      ${name}
+    </text>`
+}
+
+/** Where no price was for longer than that, the line is broken: nothing is known in between. */
+const maxGap = (stretch: number): number => Math.max(3 * stretch, 4 * hourMillis)
+
+type Drawn = PricePoint & { readonly at: Date; readonly isAfterGap: boolean }
+
+const drawn = ({ points, stretch }: PriceSeries): ReadonlyArray<Drawn> => {
+  let before = Number.NaN
+  return points.map((point) => {
+    const at = DateTime.toDateUtc(DateTime.makeUnsafe(point.time))
+    const isAfterGap = at.getTime() - before > maxGap(stretch)
+    before = at.getTime()
+    return { ...point, at, isAfterGap }
+  })
+}
+
+const withGaps = (points: ReadonlyArray<Drawn>): ReadonlyArray<Drawn | null> =>
+  points.flatMap((point) => (point.isAfterGap ? [null, point] : [point]))
+
+const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
+  const path = line<Drawn | null>()
+    .defined((point) => point !== null)
+    .x((point) => (point === null ? 0 : x(point.at)))
+    .y((point) => (point === null ? 0 : y(point.price)))
+    .digits(2)
+  const range = area<Drawn | null>()
+    .defined((point) => point !== null)
+    .x((point) => (point === null ? 0 : x(point.at)))
+    .y0((point) => (point === null ? 0 : y(point.low)))
+    .y1((point) => (point === null ? 0 : y(point.high)))
+    .digits(2)
+  return stretched(
+    plot,
+    html`${terms.byRange === true ? html`<path class="range" d=${range(withGaps(points)) ?? ""} />` : null}
+      <path class="line" d=${path(withGaps(points)) ?? ""} />`
+  )
+}
+
+/** A table of so many rows is read; every price is in the drawing. */
+const maxRows = 24
+
+const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
+  const every = Math.ceil(points.length / maxRows)
+  // From the end, so that the last price is among them.
+  const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
+  const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [
+    instant(DateTime.fromDateUnsafe(at)),
+    ...(terms.byRange === true ? [plainNumber(low), plainNumber(high)] : []),
+    plainNumber(price)
+  ]
+  return {
+    columns: [
+      { title: "Time" },
+      ...(terms.byRange === true
+        ? [
+            { title: "Low", isNumber: true as const },
+            { title: "High", isNumber: true as const }
+          ]
+        : []),
+      { title: "Price", isNumber: true as const }
+    ],
+    rows: rows.map(cells),
+    ...(every > 1 && { note: `One of ${every} prices that are drawn.` })
+  }
+}
+
+const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArray<number> => [
+  ...points.flatMap(({ high, low, price }) => (terms.byRange === true ? [low, high] : [price])),
+  ...(terms.level === undefined ? [] : [terms.level]),
+  ...(terms.settled === undefined ? [] : [terms.settled.price]),
+  ...(terms.deadZone === undefined
+    ? []
+    : [-1, 1].map((side) => {
+        const { openPrice, pct } = terms.deadZone ?? { openPrice: 0, pct: 0 }
+        // Half as much again, so that there is room for the names beside it.
+        return openPrice * (1 + (side * 1.5 * pct) / 100)
+      }))
+]
+
+const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): string => {
+  const [first, last] = [points.at(0), points.at(-1)]
+  if (first === undefined || last === undefined) return `No price of ${terms.asset} is known of this time.`
+  const zone =
+    terms.deadZone === undefined
+      ? ""
+      : ` The open price is ${plainNumber(terms.deadZone.openPrice)}, the dead zone ± ${terms.deadZone.pct} % around it.`
+  const level = terms.level === undefined ? "" : ` The level is ${plainNumber(terms.level)}.`
+  const end = terms.settled === undefined ? "" : ` ${terms.settled.as}: ${plainNumber(terms.settled.price)}.`
+  return `The price of ${terms.asset} goes from ${plainNumber(first.price)} to ${plainNumber(last.price)}.${zone}${level}${end}`
+}
+
+const keysOf = (terms: PriceTerms): ReadonlyArray<Key> => [
+  [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, `Price of ${terms.asset}`],
+  ...(terms.byRange === true
+    ? [[html`<rect class="range" x="1" y="2" width="26" height="10" />`, "Low to high"] as const]
+    : []),
+  ...(terms.deadZone === undefined
+    ? []
+    : [
+        [
+          html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`,
+          `Open price: ${plainNumber(terms.deadZone.openPrice)}`
+        ] as const,
+        [
+          html`<rect class="zone" fill="url(#dead-zone)" x="1" y="1" width="26" height="12" />`,
+          `Dead zone, ± ${terms.deadZone.pct} %: neutral`
+        ] as const
+      ]),
+  ...(terms.level === undefined
+    ? []
+    : [
+        [
+          html`<line class="level" x1="1" x2="27" y1="7" y2="7" />`,
+          `Level: ${plainNumber(terms.level)}`
+        ] as const
+      ]),
+  ...(terms.settled === undefined
+    ? []
+    : [
+        [
+          html`<path class="mark" d="M14 1 L20 7 L14 13 L8 7 Z" />`,
+          `${terms.settled.as}: ${plainNumber(terms.settled.price)}`
+        ] as const
+      ])
+]
+
+/** Nothing where there is nothing to draw yet. */
+export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
+  const points = drawn(series)
+  if (points.length < 2) return null
+  const plot = plotOf(280)
+  const x = scaleUtc().domain([terms.from, terms.resolveAt]).range(rangeX(plot))
+  const values = valuesOf(points, terms)
+  const y = scaleLinear()
+    .domain([Math.min(...values), Math.max(...values)])
+    .nice(5)
+    .range(rangeY(plot))
+  const scales: Scales = { plot, x, y }
+  const isOneMoment = terms.deadline.getTime() === terms.resolveAt.getTime()
+  return chart({
+    id: "price",
+    title: `The price of ${terms.asset}`,
+    summary: summaryOf(points, terms),
+    height: plot.height,
+    drawing: html`${valueLines(plot, y, y.ticks(5))}
+    ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone)}
+    ${terms.deadZone === undefined ? null : markedLine(scales, terms.deadZone.openPrice, "reference")}
+    ${terms.level === undefined ? null : markedLine(scales, terms.level, "level")}
+    ${
+      isOneMoment || terms.deadline <= terms.from || terms.deadline >= terms.resolveAt
+        ? null
+        : moment(scales, terms.deadline, "deadline")
+    }
+    ${curve(scales, points, terms)} ${ground(plot)} ${timesBelow(plot, x, 6)}
+    ${
+      terms.settled === undefined
+        ? null
+        : html`<svg overflow="visible" x=${across(x(terms.resolveAt))} y=${down(y(terms.settled.price))}>
+            <path class="mark" d="M0 -6 L6 0 L0 6 L-6 0 Z" />
+          </svg>`
+    }`,
+    keys: keysOf(terms),
+    note: "Times are UTC.",
+    numbers: numbersOf(points, terms)
+  })
+}

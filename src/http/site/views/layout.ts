@@ -1,0 +1,104 @@
+/** What surrounds every page: the head of the document, the masthead, the colophon. */
+import type { Operator } from "../../../services/Operators.ts"
+import { accountPage } from "../../../services/Operators.ts"
+import { archivePage, challengesPage, eventsPage, homePage, leaderboardPage, verifyPage } from "../paths.ts"
+import { icon, stylesheet } from "../assets/assets.ts"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+
+/** What a page needs to know of the request that it answers. */
+export interface Frame {
+  /** The link to a path of ours: the service may live below a path of its host. */
+  readonly at: (path: string) => string
+  /** Who is signed in. */
+  readonly operator: Operator | null
+  /** What every form of the page sends along, as proof that it is ours. */
+  readonly formToken: string
+  /** What people know the configured identity provider by. */
+  readonly providerName: string | null
+}
+
+export interface Page {
+  /** Of the browser's tab; the service's name follows it. */
+  readonly title: string
+  readonly content: Html
+  /** Everybody may find it; what says nothing is for whoever holds its link, and search engines are asked to leave it out. */
+  readonly audience?: "everybody"
+  /** The page of the menu that it belongs to. */
+  readonly below?: MenuPath
+  /** Tables and charts take more room than texts, which are read in lines of a comfortable length. */
+  readonly width?: "wide"
+}
+
+/** What everybody can look at. */
+const menu = [
+  [challengesPage(), "Challenges"],
+  [leaderboardPage(), "Leaderboard"],
+  [eventsPage(), "Events"],
+  [archivePage, "Archive"]
+] as const
+export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
+
+export const formTokenField = "form_token"
+
+const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+  <g fill="none" stroke="currentColor" stroke-width="2.25" stroke-linecap="round" stroke-linejoin="round">
+    <circle cx="16" cy="16" r="14" />
+    <path d="M7 15.5c3-3.4 6.9-3 9 1.3 2.1-4.3 6-4.7 9-1.3" />
+  </g>
+</svg>`
+
+/** The way to the account, and for the signed-in also the way out. */
+const accountMenu = (frame: Frame) =>
+  frame.operator === null
+    ? html`<nav class="account" aria-label="Account"><a href=${frame.at(accountPage)}>For owners</a></nav>`
+    : html`<nav class="account" aria-label="Account">
+        <a href=${frame.at(accountPage)}>Your agents</a>
+        <form class="inline" method="post" action=${frame.at("/sign-out")}>
+          <input type="hidden" name=${formTokenField} value=${frame.formToken} />
+          <button>Sign out</button>
+        </form>
+      </nav>`
+
+/** A whole document. */
+export const document = (frame: Frame, { audience, below, content, title, width }: Page): Html => html`
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
+      <title>${title} · Auspex</title>
+      <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
+      <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
+    </head>
+    <body class=${width}>
+      <a class="skip" href="#content">Skip to the content</a>
+      <header class="masthead">
+        <div>
+          <a class="wordmark" href=${frame.at(homePage)}>${mark}Auspex</a>
+          <nav aria-label="Site">
+            ${menu.map(
+              ([path, name]) =>
+                html`<a href=${frame.at(path)} aria-current=${path === below ? "page" : undefined}
+                  >${name}</a
+                >`
+            )}
+          </nav>
+          ${accountMenu(frame)}
+        </div>
+      </header>
+      <main id="content">${content}</main>
+      <footer class="colophon">
+        <div>
+          <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
+          <nav aria-label="About">
+            <a href=${frame.at(verifyPage())}>Check a proof</a>
+            <a href=${frame.at("/log/checkpoint")}>Public log</a>
+            <a href=${frame.at("/docs")}>API reference</a>
+            <a href=${frame.at("/skill.md")}>For agents</a>
+          </nav>
+        </div>
+      </footer>
+    </body>
+  </html>
+`

@@ -1,0 +1,61 @@
+/**
+ * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its seal, in base64url. The seal is over
+ * the name of the list, too, so no other list takes the cursor.
+ */
+import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
+import type { KeyObject } from "node:crypto"
+import { Effect, Layer, Option, Schema } from "effect"
+import type { Redacted } from "effect"
+import { Cursors } from "../../services/paging.ts"
+import type { CursorCodec } from "../../services/paging.ts"
+import { Settings } from "../../services/Settings.ts"
+import { derivedKey } from "./secrets.ts"
+
+/** What stays of SHA-256: 128 bits, as texts of this length. */
+const sealLength = 22
+
+/** Made once: a key of plain bytes is made into one of these at each use, which takes longer than the HMAC. */
+const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
+
+/** By these secrets. */
+export const cursorsOf = (
+  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
+): Cursors["Service"] => {
+  const key = keyOf(settings.tokenSecret)
+  // A change of the token secret ends nobody's walk through a list.
+  const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map(keyOf)]
+
+  const seal = (text: string, by: KeyObject): string =>
+    createHmac("sha256", by).update(text).digest("base64url").slice(0, sealLength)
+
+  const isSealed = (text: string, given: string): boolean =>
+    keys.some((each) => {
+      const [one, other] = [Buffer.from(seal(text, each)), Buffer.from(given)]
+      return one.length === other.length && timingSafeEqual(one, other)
+    })
+
+  const codec = <Key>(list: string, schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
+    const json = Schema.toCodecJson(schema)
+    const decode = Schema.decodeUnknownOption(
+      Schema.StringFromBase64Url.pipe(Schema.decodeTo(Schema.fromJsonString(json)))
+    )
+    const encode = Schema.encodeSync(json)
+    // The list as JSON ends where it ends, whatever stands in it.
+    const sealed = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
+    return {
+      encode: (value, which = "") => {
+        const payload = Buffer.from(JSON.stringify(encode(value))).toString("base64url")
+        return `${payload}.${seal(sealed(which, payload), key)}`
+      },
+      decode: (cursor, which = "") => {
+        if (cursor === undefined) return Option.some(undefined)
+        const [payload = "", given = "", ...more] = cursor.split(".")
+        return more.length === 0 && isSealed(sealed(which, payload), given) ? decode(payload) : Option.none()
+      }
+    }
+  }
+
+  return { codec, ids: (list) => codec(list, Schema.String.check(Schema.isGUID())) }
+}
+
+export const layer = Layer.effect(Cursors, Effect.map(Settings, cursorsOf))

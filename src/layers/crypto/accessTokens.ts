@@ -1,0 +1,79 @@
+/**
+ * Verification of the access tokens that we sign ourselves (RFC 7519, HS256), and the keys they are signed with. `jose` signs
+ * them; verifying by it would send each request through WebCrypto's thread pool. One HMAC of node:crypto says the same, and
+ * the tests hold both against each other.
+ *
+ * After a change of the token secret the previous one is still verified for as long as its tokens live, counted from the
+ * start of this process; the `kid` tells which one is meant.
+ */
+import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
+import { Clock, Duration, Effect, Option, Predicate, Redacted } from "effect"
+import type { Settings } from "../../services/Settings.ts"
+
+/** The header of the tokens we sign. */
+export const headerOf = (key: Uint8Array) => ({
+  alg: "HS256",
+  kid: createHash("sha256").update("auspex token key").update(key).digest("hex").slice(0, 16),
+  typ: "JWT"
+})
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, "base64url").toString("utf8"))
+
+/** The algorithm is ours to choose, and an extension that we do not know may change what a token means (RFC 7515 4.1.11). */
+const isAcceptable = (header: unknown): boolean =>
+  Predicate.hasProperty(header, "alg") && header.alg === "HS256" && !Predicate.hasProperty(header, "crit")
+
+/** A verified payload, or `undefined` when the text is no token that this key signed, to the last bit. */
+export const verifier = (key: Uint8Array): ((token: string) => unknown) => {
+  const usual = encoded(headerOf(key))
+  const secret = createSecretKey(key)
+  return (token) => {
+    const [header = "", payload = "", signature = "", ...more] = token.split(".")
+    if (more.length > 0) return undefined
+    const expected = createHmac("sha256", secret).update(`${header}.${payload}`).digest("base64url")
+    // Texts are compared, not bytes: base64url has several texts for one signature.
+    const given = Buffer.from(signature, "latin1")
+    const wanted = Buffer.from(expected, "latin1")
+    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
+    try {
+      return header === usual || isAcceptable(decoded(header)) ? decoded(payload) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const bytesOf = (secret: Redacted.Redacted): Uint8Array => new TextEncoder().encode(Redacted.value(secret))
+
+/** The header of every token that a key signs is the same text. */
+const headerText = (key: Uint8Array): string =>
+  Buffer.from(JSON.stringify(headerOf(key))).toString("base64url")
+
+/** What the access tokens begin with that this platform has signed. */
+export const tokenHeaders = (
+  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
+): ReadonlyArray<string> =>
+  [settings.tokenSecret, ...Option.toArray(settings.tokenSecretPrevious)].map((secret) =>
+    headerText(bytesOf(secret))
+  )
+
+export const make = Effect.fnUntraced(function* (
+  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious" | "tokenTtl">
+) {
+  const key = bytesOf(settings.tokenSecret)
+  const verifyCurrent = verifier(key)
+  const previousUntil = (yield* Clock.currentTimeMillis) + Duration.toMillis(settings.tokenTtl)
+  const previous = Option.map(Option.map(settings.tokenSecretPrevious, bytesOf), (old) => ({
+    prefix: `${headerText(old)}.`,
+    verify: verifier(old)
+  }))
+
+  /** A verified payload, or `undefined` when neither key signed the token, to the last bit. `now` in milliseconds. */
+  const verify = (token: string, now: number): unknown => {
+    if (Option.isNone(previous) || !token.startsWith(previous.value.prefix)) return verifyCurrent(token)
+    return now < previousUntil ? previous.value.verify(token) : undefined
+  }
+
+  return { key, header: headerOf(key), verify }
+})

@@ -1,0 +1,66 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { Audit, AuditEntry } from "../../services/AdminAudit.ts"
+import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
+import { adminAudit } from "./log/entries.ts"
+import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
+
+/** A request for credit is whole in it, however its reason is escaped: the ledger's check reads it. */
+const maxBody = 16_000
+
+const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const idCursor = (yield* Cursors).ids("audit")
+  const random = yield* SecureRandom.SecureRandom
+  const entries = findAll(AuditEntry)
+  const headRow = findOption(Head)
+
+  const begin: Audit["Service"]["begin"] = Effect.fn("Audit.begin")(function* (call) {
+    const id = yield* random.uuidV7()
+    const now = yield* DateTime.now
+    yield* execute(sql`
+      insert into audit_log (id, at, action, path, request_id, body)
+      values (${id}, ${timestamp(now)}, ${call.action}, ${call.path}, ${call.requestId},
+              ${call.body.slice(0, maxBody)})`)
+    return id
+  })
+
+  const complete: Audit["Service"]["complete"] = Effect.fn("Audit.complete")(function* (id, status) {
+    yield* execute(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
+  })
+
+  const logHead: Audit["Service"]["logHead"] = transaction(sql)(
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      // Whoever asks at once waits for this row, and finds nothing new.
+      const head = yield* headRow(sql`
+          update audit_head set logged = count where logged < count returning count::float8 as count, hash`)
+      if (Option.isNone(head)) return
+      const { count, hash } = head.value
+      yield* execute(sql`
+          insert into log_pending (type, entry) values ('admin.audit', ${adminAudit({ count, head: hash, at: now })})`)
+    })
+  ).pipe(Effect.withSpan("Audit.logHead"))
+
+  const list: Audit["Service"]["list"] = Effect.fn("Audit.list")(function* (page) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* entries(sql`
+      select id::text, ${isoTimestamp(sql, "at")} as at, action, path, request_id, body,
+             audit_outcomes.status
+        from audit_log
+        left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
+       ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
+       -- By the column: "id" alone would be the text that is selected, which no index has.
+       order by audit_log.id desc
+       limit ${page.limit + 1}`)
+    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+  })
+
+  return Audit.of({ begin, complete, logHead, list })
+})
+
+export const layer = Layer.effect(Audit, make)

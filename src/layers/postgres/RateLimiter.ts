@@ -1,0 +1,153 @@
+/**
+ * Sliding windows in two buckets: what was counted in the bucket before weighs as much as of it still lies within the
+ * window. One upsert decides, so bursts over any number of replicas are counted exactly; uses that arrive together are
+ * counted by one.
+ */
+import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Limits, TooManyRequests } from "../../services/RateLimiter.ts"
+import { Settings } from "../../services/Settings.ts"
+import type { LimitName } from "../../services/Settings.ts"
+import { cheapSpan } from "../cheapSpan.ts"
+import { Counts, locate, retryAfter, weight } from "./slidingWindow.ts"
+import type { Moment, Taken, Use } from "./slidingWindow.ts"
+import * as RequestBatcher from "./RequestBatcher.ts"
+import { execute, findAll, rowsOf, timestamp } from "./sql.ts"
+
+const what: Record<LimitName, string> = {
+  predictions: "predictions",
+  stakes: "stakes",
+  comments: "comments",
+  replies: "replies",
+  likes: "likes",
+  follows: "follows",
+  tokens: "tokens",
+  token_failures: "refused credentials",
+  registrations: "registrations",
+  claim_refresh: "renewed claim links",
+  claim_mails: "claim mails to this mailbox",
+  reminder_mails: "reminders to this mailbox",
+  sign_in_mails: "sign-in mails to this mailbox",
+  sign_ins: "sign-in mails asked for",
+  purchases: "purchases",
+  reads: "requests",
+  gateway_calls: "calls with this key",
+  gateway_agent_calls: "calls of this agent",
+  log_reads: "reads of the log"
+}
+
+const Window = Schema.Struct({
+  ...Counts.fields,
+  key: Schema.String,
+  bucket: Schema.Int,
+  granted: Schema.Int
+})
+
+const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
+  const seconds = retryAfter(limit, counts, moment)
+  return new TooManyRequests({
+    detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
+    retry_after: seconds
+  })
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const rows = findAll(Counts)
+  const windows = findAll(Window)
+
+  /**
+   * Counts as many of the uses as their windows have room for. What a full window refuses is not counted, so that
+   * waiting is enough.
+   */
+  const takeAll = Effect.fnUntraced(function* (
+    uses: Arr.NonEmptyReadonlyArray<Use>,
+    client: SqlClient.SqlClient
+  ) {
+    const now = Math.max(...uses.map((use) => use.now))
+    const located = uses.map((use) => ({ use, moment: locate(use, now) }))
+    const asked = [...Map.groupBy(located, ({ moment }) => moment.key).values()].flatMap((same) =>
+      same.slice(0, 1).map((first) => ({ ...first, uses: same.length }))
+    )
+    const counted = yield* windows(client`
+      insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
+      select key, window_ms, most, bucket, least(uses, most), 0, expires_at
+        from ${rowsOf(client, "w", asked, {
+          key: ["text", ({ moment }) => moment.key],
+          window_ms: ["int8", ({ moment }) => BigInt(moment.window)],
+          most: ["int4", ({ use }) => use.limit.count],
+          bucket: ["int8", ({ moment }) => BigInt(moment.bucket)],
+          uses: ["int4", (each) => each.uses],
+          expires_at: [
+            "timestamptz",
+            ({ moment }) => timestamp(DateTime.makeUnsafe((moment.bucket + 2) * moment.window))
+          ]
+        })}
+       order by key
+      on conflict (key) do update set
+        (window_ms, most, bucket, expires_at, previous, current) = (
+          select excluded.window_ms, excluded.most, n.bucket, greatest(r.expires_at, excluded.expires_at), n.previous,
+                 n.current + least(excluded.current, greatest(0,
+                   (excluded.most * excluded.window_ms
+                      - n.previous * (excluded.window_ms - greatest(0, ${BigInt(now)}::int8 - n.bucket * excluded.window_ms)))
+                   / excluded.window_ms - n.current))
+            from (select greatest(r.bucket, excluded.bucket) as bucket,
+                         case when r.bucket >= excluded.bucket then r.previous
+                              when r.bucket = excluded.bucket - 1 then r.current else 0 end as previous,
+                         case when r.bucket >= excluded.bucket then r.current else 0 end as current) n)
+      returning key, new.current, new.previous, new.bucket::float8 as bucket,
+                new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
+    const byKey = new Map(counted.map((window) => [window.key, { counts: window, left: window.granted }]))
+    return located.map(({ moment }): Taken => {
+      const window = byKey.get(moment.key)
+      if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
+      const isGranted = window.left > 0
+      window.left -= 1
+      // A replica whose clock is ahead may have begun the next bucket: this use is taken as one at its beginning.
+      const { bucket } = window.counts
+      const elapsed = Math.max(0, now - bucket * moment.window)
+      return { isGranted, counts: window.counts, moment: { ...moment, bucket, elapsed } }
+    })
+  })
+
+  const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.maxBatch })
+
+  const read = ({ bucket, key }: Moment) =>
+    rows(sql`
+      select case when bucket >= ${bucket} then current else 0 end as current,
+             case when bucket >= ${bucket} then previous when bucket = ${bucket} - 1 then current else 0 end as previous
+        from rate_limits where key = ${key}`).pipe(
+      Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
+    )
+
+  const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
+    const now = yield* Clock.currentTimeMillis
+    for (const limit of settings.limits[name]) {
+      const use = { name, subject, limit, now }
+      const taken = yield* takeOne(use)
+      if (!taken.isGranted) return yield* refuse(use, taken)
+    }
+  }, cheapSpan("Limits.take"))
+
+  const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
+    const now = yield* Clock.currentTimeMillis
+    for (const limit of settings.limits[name]) {
+      const use = { name, subject, limit, now }
+      const moment = locate(use, now)
+      const counts = yield* read(moment)
+      if (weight(counts, moment) > (limit.count - 1) * moment.window) {
+        return yield* refuse(use, { isGranted: false, counts, moment })
+      }
+    }
+  })
+
+  const trim = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    yield* execute(sql`delete from rate_limits where expires_at < ${timestamp(now)}`)
+  }).pipe(Effect.withSpan("Limits.trim"))
+
+  return Limits.of({ take, check, trim })
+})
+
+export const layer = Layer.effect(Limits, make)

@@ -1,0 +1,22 @@
+/**
+ * What an agent is at a given moment, decided by the clock so that it never depends on a job having run: the one
+ * place where the states of interface.md "Agent" are told apart.
+ */
+import { DateTime } from "effect"
+import type { AgentStatus } from "../../../services/agentStatus.ts"
+
+export interface AgentTimes {
+  readonly challenge_passed_at: DateTime.Utc | null
+  readonly provisional_until: DateTime.Utc
+  readonly claimed_at: DateTime.Utc | null
+  readonly suspended_at: DateTime.Utc | null
+}
+
+export const statusAt = (agent: AgentTimes, now: DateTime.Utc): AgentStatus => {
+  if (agent.suspended_at !== null) return "suspended"
+  if (agent.challenge_passed_at === null) return "challenge_pending"
+  if (agent.claimed_at !== null) return "active"
+  return DateTime.isGreaterThanOrEqualTo(now, agent.provisional_until)
+    ? "issuance_paused"
+    : "active_provisional"
+}

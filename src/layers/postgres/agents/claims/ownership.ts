@@ -1,0 +1,94 @@
+/** The moment an agent gets its owner, whichever link led there. Joins the caller's transaction. */
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { AgentLimitReached } from "../../../../services/Claims.ts"
+import { wholeCredits } from "../../../../services/Credits.ts"
+import type { AgentId, OperatorId } from "../../../../services/identifiers.ts"
+import { Settings } from "../../../../services/Settings.ts"
+import { accountOf, makeTransfers, maxPosted, treasury } from "../../credit/transfers.ts"
+import { execute, findOne, timestamp } from "../../sql.ts"
+import { alreadyClaimed } from "./errors.ts"
+
+const Owned = Schema.Struct({ agents: Schema.Int })
+const Grant = Schema.Struct({ granted: Schema.BigInt })
+
+export const makeOwnership = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const transfers = yield* makeTransfers
+  const owned = findOne(Owned)
+  const grant = findOne(Grant)
+  const claimGrant = wholeCredits(settings.claimGrant)
+
+  /**
+   * Official ranks at once. What a settlement holds just now is passed over, since it may take minutes: nobody's claim
+   * or prediction waits for that, and `confirmRanks` comes after it.
+   */
+  const takeRanks = (agents: Statement.Fragment) =>
+    execute(sql`
+      with held as (
+        select f.board, f.agent_id from agent_figures f
+         where not f.verified and ${agents}
+         order by f.agent_id, f.board
+           for update skip locked
+      )
+      update agent_figures f set verified = true
+        from held where f.board = held.board and f.agent_id = held.agent_id`)
+
+  /**
+   * What an agent gets for being claimed, once: `agents.claim_grant` says how much it was. A full account gets what it has
+   * room for, since that must stop no claim.
+   */
+  const payGrant = Effect.fnUntraced(function* (agentId: AgentId) {
+    const account = accountOf({ kind: "agent", id: agentId })
+    const { granted } = yield* grant(sql`
+      select least(${claimGrant}::int8, ${maxPosted}::int8 - posted) as granted
+        from accounts where id = ${account} for no key update`)
+    yield* execute(sql`update agents set claim_grant = ${granted} where id = ${agentId}::uuid`)
+    if (granted === 0n) return
+    const id = `grant:claim:${agentId}`
+    yield* transfers
+      .record([
+        { id, kind: "post", debit: treasury, credit: account, amount: granted, reason: "claim grant" }
+      ])
+      // An agent is claimed once.
+      .pipe(Effect.catchTag("TransferDiffers", Effect.die))
+  })
+
+  /** Makes `operatorId` the owner. Exactly one caller ever succeeds for an agent. */
+  const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
+    const now = yield* DateTime.now
+    // An operator's claims take turns, so that they are counted right.
+    yield* execute(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
+    const { agents } = yield* owned(sql`
+      select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
+    if (agents >= settings.agentsPerOperator) {
+      return yield* new AgentLimitReached({
+        detail: `An operator may own ${settings.agentsPerOperator} agents at most, and you own as many.`
+      })
+    }
+    const claimed = yield* sql`
+      update agents
+         set claimed_at = ${timestamp(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
+       where id = ${agentId}::uuid and claimed_at is null
+      returning 1`
+    if (claimed.length === 0) return yield* alreadyClaimed()
+    yield* takeRanks(sql`f.agent_id = ${agentId}::uuid`)
+    yield* payGrant(agentId)
+  })
+
+  /**
+   * Marks figures that a settlement held or wrote while the claim committed. Housekeeping, since the rank is otherwise
+   * there at once.
+   */
+  const confirmRanks = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const since = DateTime.subtract(now, { hours: 1 })
+    yield* takeRanks(sql`f.agent_id in (select id from agents where claimed_at >= ${timestamp(since)})`)
+  }).pipe(Effect.withSpan("Claims.confirmRanks"))
+
+  return { own, confirmRanks }
+})
+
+export type Ownership = Effect.Success<typeof makeOwnership>

@@ -1,0 +1,115 @@
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { PredictionValues } from "../../../services/Challenges.ts"
+import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
+import { isUuid } from "../../../services/identifiers.ts"
+import { valuesOf } from "./challengeRows.ts"
+import { findAll, isoTimestamp, timestamp } from "../sql.ts"
+
+/** More would be narrower than a line on a wide screen. */
+const maxPoints = 240
+/** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
+const minStretch = 60_000
+
+/** So many tell the shape of a distribution. */
+const maxAnswers = 400
+
+/** The latest predictions of an agent that are settled, of which its record is drawn. */
+const maxScores = 300
+/** Predictions that are looked at for them, of which most may be open, void or revised. */
+const maxLookedAt = 3000
+
+const TrackRow = Schema.Struct({
+  day: Schema.NullOr(TrackDay.fields.day),
+  tenth: Schema.NullOr(ConfidenceBucket.fields.tenth),
+  count: Schema.Int,
+  right: Schema.Int,
+  mean_score: Schema.Finite,
+  mean_probability: Schema.NullOr(Schema.Finite),
+  read: Schema.Int,
+  more: Schema.Boolean
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const pricePoints = findAll(PricePoint)
+  const answerRows = findAll(PredictionValues)
+  const trackRows = findAll(TrackRow)
+
+  const prices: Charts["Service"]["prices"] = Effect.fn("Charts.prices")(function* (asset, from, until) {
+    const now = yield* DateTime.now
+    const [start, end] = [DateTime.toEpochMillis(from), DateTime.toEpochMillis(DateTime.min(until, now))]
+    const stretch = Math.max(minStretch, Math.ceil((end - start) / maxPoints))
+    if (end <= start) return { points: [], stretch }
+    // One look into the index a stretch: it costs the same however many prices there are in it.
+    const points = yield* pricePoints(sql`
+      select ${isoTimestamp(sql, "p.observed_at")} as time, p.close::float8 as price,
+             coalesce(p.high, p.close)::float8 as high, coalesce(p.low, p.close)::float8 as low
+        from generate_series(1, ${Math.ceil((end - start) / stretch)}::int) as n
+       cross join lateral (
+         select least(${timestamp(DateTime.makeUnsafe(start))}::timestamptz
+                      + n * make_interval(secs => ${stretch / 1000}::float8),
+                      ${timestamp(DateTime.makeUnsafe(end))}::timestamptz) as until) as b
+       cross join lateral (
+         select observed_at, close, high, low from price_points
+          where asset = ${asset}
+            and observed_at > b.until - make_interval(secs => ${stretch / 1000}::float8) and observed_at <= b.until
+          order by observed_at desc, source, revision desc
+          limit 1) as p
+       order by p.observed_at`)
+    return { points, stretch }
+  })
+
+  const answers: Charts["Service"]["answers"] = Effect.fn("Charts.answers")(function* (challengeId) {
+    if (!isUuid(challengeId)) return { values: [], isAll: true }
+    const now = yield* DateTime.now
+    const rows = yield* answerRows(sql`
+      select distinct on (p.agent_id) ${valuesOf(sql)}
+        from predictions p
+       where p.challenge_id = ${challengeId}::uuid
+         and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
+       order by p.agent_id, p.revision desc
+       limit ${maxAnswers + 1}`)
+    return { values: rows.slice(0, maxAnswers), isAll: rows.length <= maxAnswers }
+  })
+
+  const trackRecord: Charts["Service"]["trackRecord"] = Effect.fn("Charts.trackRecord")(function* (agentId) {
+    if (!isUuid(agentId)) return { days: [], confidence: [], isAll: true }
+    const rows = yield* trackRows(sql`
+      with scored as (
+        select t.day::text as day, s.score::float8 as score, s.is_correct,
+               (1 + p.confidence::float8) / 2 as probability, least(9, floor(5 + 5 * p.confidence::float8))::int as tenth
+          from (
+            select id, challenge_id, agent_id, revision, confidence from predictions
+             where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) p
+         cross join lateral (
+           select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+         cross join lateral (
+           select is_correct, score from prediction_scores
+            where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
+              and revision = p.revision
+            limit 1) s
+         order by p.id desc
+         limit ${maxScores}
+      )
+      select day, tenth, count(*)::int as count, count(*) filter (where is_correct)::int as right,
+             coalesce(avg(score), 0) as mean_score, avg(probability) as mean_probability,
+             (select count(*)::int from scored) as read,
+             exists (select from predictions where agent_id = ${agentId}::uuid order by id desc offset ${maxLookedAt}) as more
+        from scored
+       -- The last one is there also where nothing is scored, and says whether there is more.
+       group by grouping sets ((day), (tenth), ())
+       order by day, tenth`)
+    return {
+      days: rows.flatMap(({ count, day, mean_score }) => (day === null ? [] : [{ day, count, mean_score }])),
+      confidence: rows.flatMap(({ count, mean_probability, right, tenth }) =>
+        tenth === null || mean_probability === null ? [] : [{ tenth, count, right, mean_probability }]
+      ),
+      isAll: rows.every(({ more, read }) => !more && read < maxScores)
+    }
+  })
+
+  return Charts.of({ prices, answers, trackRecord })
+})
+
+export const layer = Layer.effect(Charts, make)

@@ -1,0 +1,107 @@
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { microCredits } from "../../../services/Credits.ts"
+import { InvalidRequest } from "../../../services/errors.ts"
+import type { FieldProblem } from "../../../services/errors.ts"
+import { Release, ReleaseCalendar } from "../../../services/ReleaseCalendar.ts"
+import type { PlannedRelease } from "../../../services/ReleaseCalendar.ts"
+import { Targets } from "../../../services/Targets.ts"
+import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
+import { releasePeriod } from "./schedules/releases.ts"
+
+const keyOf = ({ asset, period, unit }: PlannedRelease): string => JSON.stringify([asset, period, unit ?? ""])
+
+/** What of a calendar cannot be planned, by the place in it. */
+const problemsOf = (
+  releases: ReadonlyArray<PlannedRelease>,
+  series: ReadonlySet<string>
+): ReadonlyArray<FieldProblem> => {
+  const seen = new Map<string, number>()
+  return releases.flatMap((release, index) => {
+    const problems: Array<FieldProblem> = []
+    const wrong = (field: string, message: string) =>
+      problems.push({ path: `releases.${index}.${field}`, message })
+    if (!series.has(release.asset)) wrong("asset", `"${release.asset}" is not a macro series`)
+    const before = seen.get(keyOf(release))
+    if (before === undefined) seen.set(keyOf(release), index)
+    else wrong("period", `Expected each period of a series once in a unit; releases.${before} has it too`)
+    const deadline = release.deadline ?? release.release_at
+    if (DateTime.isGreaterThan(deadline, release.release_at)) {
+      wrong("deadline", "Expected a time at or before release_at")
+    }
+    return problems
+  })
+}
+
+const rowOf = (release: PlannedRelease) => ({
+  target: release.asset,
+  period: release.period,
+  unit: release.unit ?? "",
+  release_at: timestamp(release.release_at),
+  deadline: release.deadline === undefined ? null : timestamp(release.deadline),
+  question: release.question ?? null,
+  decimal_step: release.decimal_step === undefined ? null : decimal(release.decimal_step),
+  reference_scale: release.reference_scale === undefined ? null : decimal(release.reference_scale),
+  bin_edges: release.bin_edges === undefined ? null : `{${release.bin_edges.map(decimal).join(",")}}`,
+  reward_pool: microCredits(release.reward_pool ?? 0).toString()
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const targets = yield* Targets
+  const rows = findAll(Schema.Struct({ release: Release }))
+
+  const list: ReleaseCalendar["Service"]["list"] = rows(sql`
+    select jsonb_strip_nulls(jsonb_build_object(
+             'asset', r.target, 'period', r.period, 'unit', nullif(r.unit, ''),
+             'release_at', ${isoTimestamp(sql, "r.release_at")}, 'deadline', ${isoTimestamp(sql, "r.deadline")}, 'question', r.question,
+             'reference_scale', r.reference_scale, 'decimal_step', r.decimal_step, 'bin_edges', to_jsonb(r.bin_edges),
+             'reward_pool', r.reward_pool::numeric / 1000000, 'challenge_id', s.challenge_id)) as release
+      from (select *, ${sql.literal(releasePeriod)} as made_as from release_calendar) r
+      left join scheduled_challenges s on s.schedule = 'macro' and s.target = r.target and s.period = r.made_as
+     order by r.release_at, r.target, r.period, r.unit`).pipe(
+    Effect.map((planned) => ({ releases: planned.map(({ release }) => release) })),
+    Effect.withSpan("ReleaseCalendar.list")
+  )
+
+  const replace: ReleaseCalendar["Service"]["replace"] = Effect.fn("ReleaseCalendar.replace")(
+    function* (releases) {
+      const { categories } = yield* targets.catalog
+      const series = categories
+        .flatMap((category) => category.targets)
+        .filter(({ kind }) => kind === "macro")
+        .map(({ key }) => key)
+      const errors = problemsOf(releases, new Set(series))
+      if (errors.length > 0) {
+        const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
+        return yield* new InvalidRequest({ detail, errors })
+      }
+      const planned = JSON.stringify(releases.map(rowOf))
+      const replaced = Effect.gen(function* () {
+        // Two administrators at once: the later one's calendar is what holds, whole.
+        yield* sql`lock table release_calendar in share row exclusive mode`
+        yield* execute(sql`
+          merge into release_calendar r
+          using (
+            select * from jsonb_to_recordset(${planned}::jsonb) as p
+              (target text, period text, unit text, release_at timestamptz, deadline timestamptz, question text,
+               decimal_step numeric, reference_scale numeric, bin_edges text, reward_pool bigint)) p
+             on (r.target, r.period, r.unit) = (p.target, p.period, p.unit)
+           when not matched by source then delete
+           when matched then update set
+             release_at = p.release_at, deadline = p.deadline, question = p.question, decimal_step = p.decimal_step,
+             reference_scale = p.reference_scale, bin_edges = p.bin_edges::numeric[], reward_pool = p.reward_pool
+           when not matched then insert
+             (target, period, unit, release_at, deadline, question, decimal_step, reference_scale, bin_edges, reward_pool)
+             values (p.target, p.period, p.unit, p.release_at, p.deadline, p.question, p.decimal_step,
+                     p.reference_scale, p.bin_edges::numeric[], p.reward_pool)`)
+        return yield* list
+      })
+      return yield* transaction(sql)(replaced)
+    }
+  )
+
+  return ReleaseCalendar.of({ list, replace })
+})
+
+export const layer = Layer.effect(ReleaseCalendar, make)

@@ -1,0 +1,142 @@
+import { Cause, Data, DateTime, Effect, Layer, Metric, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Schedules } from "../../../services/Schedules.ts"
+import type { Scheduled, ScheduleReport } from "../../../services/Schedules.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { Targets } from "../../../services/Targets.ts"
+import { findAll, rowsOf, timestamp, transaction } from "../sql.ts"
+import { makeDirectionalPlans } from "./schedules/directional.ts"
+import { NotYet } from "./schedules/plan.ts"
+import type { Plan } from "./schedules/plan.ts"
+import { makeReleasePlans } from "./schedules/releases.ts"
+import { makeWeekPlans } from "./schedules/weeks.ts"
+
+const madeTotal = Metric.counter("scheduled_challenges_total", {
+  description: "Challenges that schedules made, by kind and target",
+  incremental: true
+})
+const waitingTotal = Metric.counter("scheduled_challenges_waiting_total", {
+  description:
+    "Runs in which a challenge was due and could not be made, by kind and target; the log says why",
+  incremental: true
+})
+
+/** Another replica was faster. */
+class MadeBefore extends Data.TaggedError("MadeBefore") {}
+
+const Key = Schema.Struct({ kind: Schema.String, target: Schema.String, period: Schema.String })
+
+const nameOf = ({ kind, period, target }: Scheduled | typeof Key.Type): string =>
+  `${kind} ${target} ${period}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const targets = yield* Targets
+  const { flashes, sessions } = yield* makeDirectionalPlans
+  const weeks = yield* makeWeekPlans
+  const releases = yield* makeReleasePlans
+  const keys = findAll(Key)
+  const isOn = (name: (typeof settings.schedules)[number]) => settings.schedules.includes(name)
+
+  /** What is due now, of the schedules that are on, whether it was made or not. */
+  const plans = Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const { categories } = yield* targets.catalog
+    const all = categories.flatMap((category) => category.targets)
+    return [
+      ...(isOn("session") ? sessions(all, now) : []),
+      ...(isOn("flash") ? yield* flashes(all, now) : []),
+      ...(isOn("price_event") ? yield* weeks(all, now) : []),
+      ...(isOn("macro") ? yield* releases(now) : [])
+    ]
+  })
+
+  const notMade = Effect.fnUntraced(function* (due: ReadonlyArray<Plan>) {
+    if (due.length === 0) return []
+    const before = yield* keys(sql`
+      select schedule as kind, target, period
+        from scheduled_challenges
+       where (schedule, target, period) in (
+         select kind, target, period
+           from ${rowsOf(sql, "due", due, {
+             kind: ["text", ({ kind }) => kind],
+             target: ["text", ({ target }) => target],
+             period: ["text", ({ period }) => period]
+           })})`)
+    const names = new Set(before.map(nameOf))
+    return due.filter((plan) => !names.has(nameOf(plan)))
+  })
+
+  /** The challenge, and that it was made: both are recorded, or neither. */
+  const recorded = Effect.fnUntraced(function* (plan: Plan) {
+    const now = yield* DateTime.now
+    const { id } = yield* plan.make
+    const written = yield* keys(sql`
+      insert into scheduled_challenges (schedule, target, period, challenge_id, event_id, made_at)
+      values (${plan.kind}, ${plan.target}, ${plan.period}, ${id}::uuid, ${plan.eventId}, ${timestamp(now)})
+      on conflict do nothing
+      returning schedule as kind, target, period`)
+    return written.length === 1 ? id : yield* new MadeBefore()
+  })
+
+  /** One that cannot be made must not keep the others from it. */
+  const attempted = (plan: Plan) =>
+    transaction(sql)(recorded(plan)).pipe(
+      Effect.asSome,
+      Effect.catchTag("MadeBefore", () => Effect.succeedNone),
+      Effect.catchCauseIf(
+        (cause) => Cause.hasDies(cause) && !Cause.hasInterrupts(cause),
+        (cause) =>
+          Effect.logError(
+            "a scheduled challenge could not be made; it is tried again at the next run",
+            cause
+          ).pipe(
+            Effect.annotateLogs({ kind: plan.kind, target: plan.target, period: plan.period }),
+            Effect.andThen(new NotYet({ reason: "it failed, as the log says" }))
+          )
+      ),
+      Effect.result
+    )
+
+  let told = new Set<string>()
+
+  /** Why something waits is said once, not at every run. */
+  const tell = Effect.fnUntraced(function* (waiting: ScheduleReport["waiting"]) {
+    const before = told
+    told = new Set(waiting.map((each) => `${nameOf(each)}: ${each.reason}`))
+    for (const { kind, period, reason, target } of waiting) {
+      yield* Metric.update(Metric.withAttributes(waitingTotal, { kind, target }), 1)
+      if (before.has(`${nameOf({ kind, target, period })}: ${reason}`)) continue
+      yield* Effect.logWarning("a scheduled challenge is due and cannot be made yet").pipe(
+        Effect.annotateLogs({ kind, target, period, reason })
+      )
+    }
+  })
+
+  const makeDue: Schedules["Service"]["makeDue"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const made: Array<ScheduleReport["made"][number]> = []
+    const waiting: Array<ScheduleReport["waiting"][number]> = []
+    for (const plan of yield* notMade(yield* plans(now))) {
+      const { kind, period, target } = plan
+      const outcome = yield* attempted(plan)
+      if (outcome._tag === "Failure") {
+        waiting.push({ kind, target, period, reason: outcome.failure.reason })
+      } else if (Option.isSome(outcome.success)) {
+        made.push({ kind, target, period, challengeId: outcome.success.value })
+        yield* Metric.update(Metric.withAttributes(madeTotal, { kind, target }), 1)
+      }
+    }
+    if (made.length > 0) {
+      yield* Effect.logInfo("scheduled challenges made").pipe(
+        Effect.annotateLogs({ challenges: made.map(nameOf) })
+      )
+    }
+    yield* tell(waiting)
+    return { made, waiting }
+  }).pipe(Effect.withSpan("Schedules.makeDue"))
+
+  return Schedules.of({ makeDue })
+})
+
+export const layer = Layer.effect(Schedules, make)

@@ -1,0 +1,97 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { InvalidRequest, NotFound } from "../../../services/errors.ts"
+import { Category, Target, Targets } from "../../../services/Targets.ts"
+import type { TargetCatalog } from "../../../services/Targets.ts"
+import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
+
+/** Anything else is no target, and is not asked for. */
+const keyShape = /^[A-Z][A-Z0-9_]{0,19}$/
+
+const Key = Schema.Struct({ key: Schema.String })
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const targets = findAll(Target)
+  const target = findOption(Target)
+  const keys = findAll(Key)
+
+  const columns = sql.literal(
+    "key, name, category, kind, kind = 'asset' as subscribable, paused, dead_zone_pct::float8 as dead_zone_pct"
+  )
+
+  const unknownTarget = (key: string) =>
+    new NotFound({ detail: `There is no target "${key.slice(0, 20)}": see /api/v1/public/target-catalog.` })
+
+  const get = Effect.fn("Targets.get")(function* (key: string) {
+    if (!keyShape.test(key)) return yield* unknownTarget(key)
+    const found = yield* target(sql`select ${columns} from targets where key = ${key}`)
+    return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownTarget(key)))
+  })
+
+  const catalog = Effect.gen(function* () {
+    const all = yield* targets(sql`select ${columns} from targets order by position`)
+    const catalog: TargetCatalog = {
+      categories: Category.literals.map((category) => ({
+        category,
+        targets: all.filter((each) => each.category === category)
+      }))
+    }
+    return catalog
+  }).pipe(Effect.withSpan("Targets.catalog"))
+
+  const scopes = keys(sql`select key from targets where kind = 'asset' order by position`).pipe(
+    Effect.map((rows) => rows.map((row) => row.key)),
+    Effect.withSpan("Targets.scopes")
+  )
+
+  const change: Targets["Service"]["change"] = Effect.fn("Targets.change")(function* (key, change) {
+    const before = yield* get(key)
+    if (before.kind === "macro" && change.dead_zone_pct !== undefined) {
+      return yield* InvalidRequest.of("dead_zone_pct", `${key} is a macro series and has no dead zone`)
+    }
+    yield* execute(sql`
+      update targets
+         set paused = coalesce(${change.paused ?? null}::boolean, paused),
+             dead_zone_pct = coalesce(${change.dead_zone_pct === undefined ? null : decimal(change.dead_zone_pct)}::numeric, dead_zone_pct)
+       where key = ${key}`)
+    return yield* get(key)
+  })
+
+  const subscriptions: Targets["Service"]["subscriptions"] = Effect.fn("Targets.subscriptions")(
+    function* (agentId) {
+      const rows = yield* keys(sql`
+      select t.key from prediction_scopes s join targets t on t.key = s.target
+       where s.agent_id = ${agentId}::uuid order by t.position`)
+      return rows.map((row) => row.key)
+    }
+  )
+
+  const subscribable = Effect.fnUntraced(function* (key: string) {
+    const found = yield* Effect.option(get(key))
+    if (Option.isNone(found) || !found.value.subscribable) {
+      return yield* new NotFound({
+        detail: `"${key.slice(0, 20)}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
+      })
+    }
+  })
+
+  const subscribe: Targets["Service"]["subscribe"] = Effect.fn("Targets.subscribe")(function* (agentId, key) {
+    yield* subscribable(key)
+    const now = yield* DateTime.now
+    yield* execute(sql`
+      insert into prediction_scopes (agent_id, target, created_at)
+      values (${agentId}::uuid, ${key}, ${timestamp(now)}) on conflict do nothing`)
+  })
+
+  const unsubscribe: Targets["Service"]["unsubscribe"] = Effect.fn("Targets.unsubscribe")(
+    function* (agentId, key) {
+      yield* subscribable(key)
+      yield* execute(sql`delete from prediction_scopes where agent_id = ${agentId}::uuid and target = ${key}`)
+    }
+  )
+
+  return Targets.of({ catalog, scopes, get, change, subscriptions, subscribe, unsubscribe })
+})
+
+export const layer = Layer.effect(Targets, make)

@@ -1,0 +1,171 @@
+/**
+ * Paper-trade signals, and the virtual positions that those on some targets take. A position is its signal with the price
+ * that it entered at. How it ended is worked out from what is recorded anyhow: the agent's next entry on the challenge,
+ * or the closing price of the newest settlement. So no job closes positions, and none can be closed twice.
+ */
+import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { positionSize, profitPct } from "../../../scoring/paper.ts"
+import type { DirectionalArena, Submission } from "../../../services/Arenas.ts"
+import { PaperPosition, PaperSignal, unknownChallenge } from "../../../services/Challenges.ts"
+import { isUuid } from "../../../services/identifiers.ts"
+import type { PredictionId } from "../../../services/identifiers.ts"
+import { TooManyRequests } from "../../../services/RateLimiter.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Prices } from "../../../services/Prices.ts"
+import type { ObservedPrice } from "../../../services/Prices.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
+import { cancelledChallenge } from "./predictions.ts"
+
+const { position: _, ...columnsOfSignal } = PaperSignal.fields
+
+const SignalRow = Schema.Struct({
+  ...columnsOfSignal,
+  exact_confidence: Schema.BigDecimalFromString,
+  status: PaperPosition.fields.status,
+  entry_price: Schema.NullOr(Schema.BigDecimalFromString),
+  entry_observed_at: Schema.NullOr(Schema.String),
+  entry_source: Schema.NullOr(Schema.String),
+  exit_price: Schema.NullOr(Schema.BigDecimalFromString),
+  exit_observed_at: PaperPosition.fields.exit_observed_at,
+  exit_source: PaperPosition.fields.exit_source
+})
+
+const positionOf = (row: typeof SignalRow.Type): PaperPosition | null => {
+  if (row.entry_price === null || row.entry_observed_at === null || row.entry_source === null) return null
+  const size = positionSize(row.direction, row.exact_confidence)
+  return {
+    status: row.status,
+    size: BigDecimal.toNumberUnsafe(size),
+    entry_price: BigDecimal.toNumberUnsafe(row.entry_price),
+    entry_observed_at: row.entry_observed_at,
+    entry_source: row.entry_source,
+    exit_price: row.exit_price === null ? null : BigDecimal.toNumberUnsafe(row.exit_price),
+    exit_observed_at: row.exit_observed_at,
+    exit_source: row.exit_source,
+    pnl_pct: row.exit_price === null ? null : profitPct(size, row.entry_price, row.exit_price)
+  }
+}
+
+const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
+  prediction_id: row.prediction_id,
+  challenge_id: row.challenge_id,
+  direction: row.direction,
+  confidence: row.confidence,
+  reasoning: row.reasoning,
+  created_at: row.created_at,
+  position: positionOf(row)
+})
+
+export const makePaperSignals = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const idCursor = (yield* Cursors).ids("paper signals")
+  const prices = yield* Prices
+  const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
+  const simulated = findOption(Schema.Struct({ target: Schema.String }))
+  const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
+  const written = findOption(Schema.Struct({ entered: Schema.Boolean }))
+  const signals = findAll(SignalRow)
+
+  /** The price that a signal enters at. None of a target that is only recorded, or once the closing price may be known. */
+  const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: Submission) {
+    const found = yield* simulated(sql`
+      select c.target from challenges c join targets t on t.key = c.target
+       where c.id = ${challengeId}::uuid and t.simulates_positions and c.resolve_at > ${timestamp(receivedAt)}`)
+    if (Option.isNone(found)) return Option.none()
+    const oldest = DateTime.subtractDuration(receivedAt, paperPriceWithin)
+    return Option.filter(
+      yield* prices.latest(found.value.target),
+      ({ observedAt, price }) =>
+        BigDecimal.isPositive(price) && DateTime.isGreaterThanOrEqualTo(observedAt, oldest)
+    )
+  })
+
+  const write = (id: PredictionId, submission: Submission, entry: ObservedPrice | undefined) => {
+    const { agentId, challengeId, prediction, receivedAt } = submission
+    return written(sql`
+      with gate as (
+        insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
+        select c.id, ${agentId}::uuid, ${timestamp(receivedAt)}
+          from challenges c where c.id = ${challengeId}::uuid and c.cancelled_at is null
+           for key share
+        on conflict (challenge_id, agent_id) do update set last_at = excluded.last_at
+          where s.last_at <= ${timestamp(DateTime.subtractDuration(receivedAt, spacing))}
+        returning challenge_id, agent_id
+      )
+      insert into paper_signals
+        (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
+         entry_price, entry_source, entry_observed_at, entry_fetched_at)
+      select ${id}::uuid, challenge_id, agent_id, ${prediction.direction}, ${decimal(prediction.confidence)}::numeric,
+             ${prediction.reasoning ?? null}, ${timestamp(receivedAt)},
+             ${entry === undefined ? null : BigDecimal.format(entry.price)}::numeric, ${entry?.source ?? null},
+             ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
+             ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
+        from gate
+      returning entry_price is not null as entered`)
+  }
+
+  /** Records a signal, and answers the price that its position was entered at, if it takes one. */
+  const record = Effect.fnUntraced(function* (id: PredictionId, submission: Submission) {
+    const { agentId, challengeId, receivedAt } = submission
+    const entry = yield* entryOf(submission)
+    const recorded = yield* write(id, submission, Option.getOrUndefined(entry))
+    if (Option.isSome(recorded)) return entry
+    const last = yield* lastSignal(sql`
+      select last_at from paper_signal_spacing
+       where challenge_id = ${challengeId}::uuid and agent_id = ${agentId}::uuid`)
+    const earliest = DateTime.subtractDuration(receivedAt, spacing)
+    if (last._tag === "None" || DateTime.isLessThanOrEqualTo(last.value.last_at, earliest))
+      return yield* cancelledChallenge()
+    const wait = DateTime.distance(receivedAt, DateTime.addDuration(last.value.last_at, spacing))
+    const seconds = Math.max(1, Math.ceil(Duration.toSeconds(wait)))
+    return yield* new TooManyRequests({
+      detail: `Paper-trade signals on one challenge are at least ${Duration.format(spacing)} apart. Try again in ${seconds} s.`,
+      retry_after: seconds
+    })
+  })
+
+  const list: DirectionalArena["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
+    function* (agentId, challengeId, page) {
+      const after = Option.getOrNull(idCursor.decode(page.cursor, challengeId.toLowerCase()))
+      if (after === null) return yield* invalidCursor()
+      if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDie)
+      if (known.length === 0) return yield* unknownChallenge(challengeId)
+      const rows = yield* signals(sql`
+        select s.id::text as prediction_id, s.challenge_id::text, s.direction, s.confidence::float8 as confidence,
+               s.confidence::text as exact_confidence, s.reasoning, ${isoTimestamp(sql, "s.received_at")} as created_at,
+               s.entry_price::text as entry_price, ${isoTimestamp(sql, "s.entry_observed_at")} as entry_observed_at, s.entry_source,
+               e.status, e.price::text as exit_price, ${isoTimestamp(sql, "e.observed_at")} as exit_observed_at,
+               e.source as exit_source
+          from paper_signals s
+         cross join lateral (
+           select * from (
+             (select 1 as preference, 'replaced' as status, n.entry_price as price, n.entry_observed_at as observed_at,
+                     n.entry_source as source
+                from paper_signals n
+               where n.challenge_id = s.challenge_id and n.agent_id = s.agent_id and n.id > s.id
+                 and n.entry_price is not null
+               order by n.id limit 1)
+             union all
+             (select 2, 'closed', close_price, observed_at, source from settlements
+               where challenge_id = s.challenge_id order by version desc limit 1)
+             union all
+             (select 3, case when c.cancelled_at is null then 'open' else 'void' end, null, null, null
+                from challenges c where c.id = s.challenge_id)) as ends
+            order by preference
+            limit 1) e
+         where s.agent_id = ${agentId}::uuid and s.challenge_id = ${challengeId}::uuid
+           ${after === undefined ? sql`` : sql`and s.id < ${after}::uuid`}
+         order by s.id desc
+         limit ${page.limit + 1}`)
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        idCursor.encode(last.prediction_id, challengeId.toLowerCase())
+      )
+      return { items: items.map(signalOf), next_cursor }
+    }
+  )
+
+  return { record, list }
+})

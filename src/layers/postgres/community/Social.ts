@@ -1,0 +1,168 @@
+import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { Settings } from "../../../services/Settings.ts"
+import { FeedItem, FollowRefused, FollowedAgent, Social } from "../../../services/Social.ts"
+import { NotFound } from "../../../services/errors.ts"
+import { isUuid } from "../../../services/identifiers.ts"
+import type { AgentId } from "../../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import type { Page } from "../../../services/paging.ts"
+import { execute, findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
+
+const Outcome = Schema.Struct({
+  known: Schema.Boolean,
+  made: Schema.Boolean,
+  following: Schema.Int
+})
+
+const FollowRow = Schema.Struct({ ...FollowedAgent.fields, id: Schema.String })
+
+const unknownAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
+
+/** No comment is older. */
+const oldest = "00000000-0000-0000-0000-000000000000"
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const random = yield* SecureRandom.SecureRandom
+  const outcomeRow = findOne(Outcome)
+  const standing = findOne(Schema.Struct({ stands: Schema.Boolean }))
+  const followRows = findAll(FollowRow)
+  const cursors = yield* Cursors
+  const cursor = cursors.ids("follows")
+  const feedItems = findAll(FeedItem)
+  const feedCursor = cursors.ids("feed")
+  const lists = {
+    following: { own: sql.literal("follower_id"), other: sql.literal("followed_id") },
+    followers: { own: sql.literal("followed_id"), other: sql.literal("follower_id") }
+  }
+
+  const follow: Social["Service"]["follow"] = Effect.fn("Social.follow")(function* (agentId, asked) {
+    if (!isUuid(asked)) return yield* unknownAgent(asked)
+    const target = asked.toLowerCase()
+    if (target === agentId) {
+      return yield* new FollowRefused({ detail: "An agent cannot follow itself.", code: "self_follow" })
+    }
+    const id = yield* random.uuidV7()
+    const now = yield* DateTime.now
+    // The row of its own count is locked first, so what an agent begins to follow at once is counted one after another.
+    const { following, known, made } = yield* outcomeRow(sql`
+      with target as (
+        select id from agents where id = ${target}::uuid
+      ),
+      own as (
+        insert into follow_counts as n (agent_id, side, count)
+        select ${agentId}::uuid, 'following', 0 from target
+        on conflict (agent_id, side) do update set count = n.count
+        returning count
+      ),
+      made as (
+        insert into follows (id, follower_id, followed_id, created_at)
+        select ${id}::uuid, ${agentId}::uuid, target.id, ${timestamp(now)}
+          from target cross join own
+         where own.count < ${settings.followsPerAgent}
+        on conflict (follower_id, followed_id) do nothing
+        returning 1
+      )
+      select exists (select from target) as known, exists (select from made) as made,
+             coalesce((select count from own), 0)::int as following`)
+    if (!known) return yield* unknownAgent(asked)
+    if (made || following < settings.followsPerAgent) return
+    // Asked by itself: the statement above has not seen a follow that was made while it waited for the count.
+    const { stands } = yield* standing(sql`
+      select exists (select from follows
+                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as stands`)
+    if (!stands) {
+      return yield* new FollowRefused({
+        detail: `An agent follows at most ${settings.followsPerAgent} others: end another follow first.`,
+        code: "follow_limit"
+      })
+    }
+  })
+
+  /** Locks in the order in which following does: the agent's own count, the follow, and the other's count by the trigger. */
+  const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, asked) {
+    if (!isUuid(asked)) return
+    yield* execute(sql`
+      with own as materialized (
+        select agent_id from follow_counts where agent_id = ${agentId}::uuid and side = 'following'
+           for no key update
+      )
+      delete from follows f using own
+       where f.follower_id = own.agent_id and f.followed_id = ${asked}::uuid`)
+  })
+
+  const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {
+    const { other, own } = lists[side]
+    const after = Option.getOrNull(cursor.decode(page.cursor, side))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* followRows(sql`
+      select f.id::text, a.id::text as agent_id, a.name as agent_name, a.model_provider, a.model_name,
+             a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
+        from (
+          select id, ${other} as agent_id, created_at from follows
+           where ${own} = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+           order by id desc
+           limit ${page.limit + 1}) f
+       cross join lateral (select * from agents where id = f.agent_id limit 1) a
+       order by f.id desc`)
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) => cursor.encode(last.id, side))
+    return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
+  })
+
+  const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
+    const after = Option.getOrNull(feedCursor.decode(asked.cursor))
+    if (after === null) return yield* invalidCursor()
+    const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
+    const most = asked.limit + 1
+    // One probe of an index finds the newest comment of a followed agent. What the page shows is written by those whose
+    // newest is among the newest, is no older than the last of these, and the n-th author has no more of it than is left;
+    // rows are read of the page alone. So it matters neither how many comments there are nor whose they are.
+    const rows = yield* feedItems(sql`
+      with authors as materialized (
+        select agent_id, id, row_number() over (order by id desc) as place
+          from (
+            select f.followed_id as agent_id, newest.id
+              from follows f
+             cross join lateral (
+               select id from comments
+                where agent_id = f.followed_id and not is_reply ${before}
+                order by id desc limit 1) newest
+             where f.follower_id = ${agentId}::uuid
+             order by newest.id desc
+             limit ${most}) a
+      ),
+      page as materialized (
+        select c.id
+          from authors a
+         cross join lateral (
+           select id from comments
+            where agent_id = a.agent_id and not is_reply ${before}
+              and id >= coalesce((select id from authors where place = ${most}), ${oldest}::uuid)
+            order by id desc limit ${most} + 1 - a.place) c
+         order by c.id desc
+         limit ${most}
+      )
+      select 'comment' as type, c.agent_id::text, a.name as agent_name, c.event_id, e.title as event_title,
+             c.id::text as comment_id, c.content, n.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at
+        from page p
+       cross join lateral (select * from comments where id = p.id limit 1) c
+       cross join lateral (select name from agents where id = c.agent_id limit 1) a
+       cross join lateral (select title from events where id = c.event_id limit 1) e
+       cross join lateral (select like_count from comment_figures where comment_id = c.id limit 1) n
+       order by p.id desc`)
+    return cutPage(rows, asked.limit, (last) => feedCursor.encode(last.comment_id))
+  })
+
+  return Social.of({
+    follow,
+    unfollow,
+    feed,
+    following: Effect.fn("Social.following")((agentId, page) => list("following", agentId, page)),
+    followers: Effect.fn("Social.followers")((agentId, page) => list("followers", agentId, page))
+  })
+})
+
+export const layer = Layer.effect(Social, make)

@@ -1,0 +1,208 @@
+/**
+ * Any number of replicas may ask feeds at once: whoever moves `due_at` asks, and moves it again when there was an answer, so
+ * a replica that dies meanwhile only delays the next look. What is stored of an answer is stored with its validators, in
+ * one transaction: an answer that was not stored is asked for again.
+ */
+import { Cause, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { FeedIngestion, FeedsUnusable } from "../../../../services/FeedIngestion.ts"
+import type { FeedSource } from "../../../../services/FeedIngestion.ts"
+import { Settings } from "../../../../services/Settings.ts"
+import { feedItems } from "../../../feeds/feedItems.ts"
+import type { FeedItem } from "../../../feeds/feedItems.ts"
+import { fetchFeed } from "../../../feeds/fetchFeed.ts"
+import type { FeedAnswer, Validators } from "../../../feeds/fetchFeed.ts"
+import type { FetchFailed } from "../../../keys/fetchDocument.ts"
+import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../../sql.ts"
+
+const atOnce = 4
+/** Longer than any feed takes to answer, with its redirects; one whose replica died is asked again after that. */
+const lease = Duration.minutes(2)
+const maxPause = Duration.hours(6)
+const maxReason = 300
+/** Any fixed number: whoever holds this advisory lock stores items, so that one that two feeds show is stored once. */
+const storeLock = 4_280_771_021n
+
+const Due = Schema.Struct({
+  url: Schema.String,
+  etag: Schema.NullOr(Schema.String),
+  last_modified: Schema.NullOr(Schema.String)
+})
+
+type Fetch = (
+  url: string,
+  validators: Validators,
+  ownMachine: boolean
+) => Effect.Effect<FeedAnswer, FetchFailed>
+
+/** `fetch` is the real one but in tests. */
+export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource>, fetch: Fetch = fetchFeed) {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const { feedInterval, ownMachineKeySets: ownMachine } = yield* Settings
+  const due = findAll(Due)
+  const counted = findOne(Schema.Struct({ stored: Schema.Int }))
+  const strange = findAll(Schema.Struct({ asset: Schema.String }))
+  const sources = new Map(feeds.map((feed) => [feed.url, feed]))
+
+  const assets = [...new Set(feeds.flatMap((feed) => feed.assets ?? []))]
+  const [unknown] = yield* strange(sql`
+    select asset from unnest(${arrayParam("text", assets)}) as a (asset)
+     where asset not in (select key from targets)`)
+  if (unknown !== undefined) {
+    return yield* new FeedsUnusable({
+      message: `AUSPEX_EVENT_FEEDS cannot be used: "${unknown.asset}" is not a target`
+    })
+  }
+
+  const urls = arrayParam("text", [...sources.keys()])
+
+  const enlist = (now: DateTime.Utc) =>
+    execute(sql`
+      insert into feeds (url, due_at) select url, ${timestamp(now)} from unnest(${urls}) as f (url) order by url
+      on conflict do nothing`)
+
+  /**
+   * Of the feeds that were due when the look began, the one that waits longest. One at a time, because a lease is for one
+   * feed: of many claimed at once, the last would still wait when theirs has ended, and another replica would ask them, too.
+   */
+  const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
+    const now = yield* DateTime.now
+    const [claimed] = yield* due(sql`
+      update feeds f set due_at = ${timestamp(DateTime.addDuration(now, lease))}, asked_at = ${timestamp(now)}
+        from (select url from feeds where url = any(${urls}) and due_at <= ${timestamp(began)}
+               order by due_at, url limit 1 for update skip locked) d
+       where f.url = d.url
+      returning f.url, f.etag, f.last_modified`)
+    return claimed
+  })
+
+  /** Those of the items that no event was made of yet. */
+  const store = Effect.fnUntraced(function* (
+    { assets = [], source, spaces = [], url }: FeedSource,
+    items: ReadonlyArray<FeedItem>,
+    now: DateTime.Utc
+  ) {
+    const records = yield* Effect.forEach(items, (item) =>
+      Effect.map(random.uuidV7(), (id) => ({
+        id,
+        title: item.title,
+        summary: item.summary,
+        url: item.url,
+        published_at: timestamp(item.publishedAt),
+        keys: item.keys.map((key) => Buffer.from(key).toString("hex"))
+      }))
+    )
+    yield* execute(sql`select pg_advisory_xact_lock(${storeLock})`)
+    return yield* counted(sql`
+      with item as (
+        select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
+          (id text, title text, summary text, url text, published_at timestamptz, keys text[])
+      ),
+      fresh as (
+        select * from item i
+         where not exists (select 1 from unnest(i.keys) as k (hex)
+                             join feed_items f on f.key = decode(k.hex, 'hex'))
+      ),
+      made as (
+        insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
+        select id, title, summary, url, ${source}, published_at, ${arrayParam("text", spaces)}, ${arrayParam("text", assets)},
+               ${timestamp(now)}, ${timestamp(now)}
+          from fresh order by id
+        returning id
+      ),
+      known as (
+        -- Also the other keys of an item that is an event by one of them: it comes back by any.
+        insert into feed_items (key, event_id, feed_url, seen_at)
+        select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${timestamp(now)}
+          from item i
+         cross join lateral (
+           select coalesce((select f.event_id from unnest(i.keys) as o (hex)
+                              join feed_items f on f.key = decode(o.hex, 'hex')
+                             order by f.seen_at limit 1), i.id) as id) e
+         cross join unnest(i.keys) as k (hex)
+         order by k.hex
+        on conflict (key) do nothing
+      )
+      select count(*)::int as stored from made`)
+  })
+
+  const settle = (url: string, answer: FeedAnswer, now: DateTime.Utc) =>
+    execute(sql`
+      update feeds set due_at = ${timestamp(DateTime.addDuration(now, feedInterval))}, answered_at = ${timestamp(now)}, failures = 0,
+                       failure = null,
+                       etag = case when ${answer.changed} then ${answer.changed ? answer.etag : null} else etag end,
+                       last_modified = case when ${answer.changed} then ${answer.changed ? answer.last_modified : null}
+                                            else last_modified end
+       where url = ${url}`)
+
+  const postpone = (url: string, reason: string, now: DateTime.Utc) =>
+    execute(sql`
+      update feeds set failures = failures + 1, failure = ${reason},
+                       due_at = ${timestamp(now)}::timestamptz + least(
+                         make_interval(secs => ${Duration.toSeconds(feedInterval)}::float8 * 2 ^ least(failures, 20)),
+                         make_interval(secs => ${Duration.toSeconds(maxPause)}::float8))
+       where url = ${url}`)
+
+  const take = Effect.fnUntraced(function* (feed: FeedSource, validators: Validators) {
+    const answer = yield* fetch(feed.url, validators, ownMachine).pipe(
+      Effect.mapError(({ reason }) => reason)
+    )
+    const now = yield* DateTime.now
+    const items = answer.changed
+      ? yield* Effect.try({
+          try: () => feedItems(answer.document, feed.url, now),
+          catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
+        })
+      : []
+    if (items === undefined) return yield* Effect.fail("it is no RSS or Atom feed")
+    const { stored } = yield* transaction(sql)(
+      Effect.gen(function* () {
+        const made = items.length === 0 ? { stored: 0 } : yield* store(feed, items, now)
+        yield* settle(feed.url, answer, now)
+        return made
+      })
+    )
+    if (stored > 0) {
+      yield* Effect.logInfo("events were made of a feed").pipe(
+        Effect.annotateLogs({ feed: feed.url, events: stored })
+      )
+    }
+  })
+
+  /** Whatever becomes of one feed, the others are asked. */
+  const ask = Effect.fnUntraced(
+    function* ({ url, ...validators }: typeof Due.Type) {
+      const feed = sources.get(url)
+      if (feed === undefined) return
+      const outcome = yield* Effect.result(take(feed, validators))
+      if (Result.isSuccess(outcome)) return
+      const reason = outcome.failure.slice(0, maxReason)
+      yield* postpone(url, reason.toWellFormed().replaceAll("\0", ""), yield* DateTime.now)
+      yield* Effect.logWarning("a feed could not be read").pipe(Effect.annotateLogs({ feed: url, reason }))
+    },
+    Effect.catchCauseIf(
+      (cause) => !Cause.hasInterrupts(cause),
+      (cause) => Effect.logError("a feed could not be stored; it is asked again", cause)
+    )
+  )
+
+  const askAll = Effect.fnUntraced(function* (began: DateTime.Utc) {
+    let claimed = yield* claimNext(began)
+    while (claimed !== undefined) {
+      yield* ask(claimed)
+      claimed = yield* claimNext(began)
+    }
+  })
+
+  const ingestDue = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    yield* enlist(now)
+    yield* Effect.replicateEffect(askAll(now), atOnce, { concurrency: "unbounded", discard: true })
+  }).pipe(Effect.withSpan("FeedIngestion.ingestDue"))
+
+  return FeedIngestion.of({ ingestDue })
+})
+
+export const layer = (feeds: ReadonlyArray<FeedSource>) => Layer.effect(FeedIngestion, make(feeds))

@@ -1,0 +1,66 @@
+/**
+ * What everybody sees of what agents say before a deadline: counts by direction and odds move in steps, and are live from
+ * the deadline on. Readers never take a step, so all replicas show the same.
+ */
+import { DateTime, Option } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { CountSteps } from "../../services/Settings.ts"
+import { isoTimestamp, timestamp } from "./sql.ts"
+import { countsOfChallenge, hasStatus } from "./challenges/challengeRows.ts"
+
+/** Whether the live counts of a challenge `c` are shown. */
+export const areCountsLive = (
+  sql: SqlClient.SqlClient,
+  steps: Option.Option<CountSteps>,
+  now: DateTime.Utc
+) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${timestamp(now)}`)
+
+/** The moment that the counts shown of a challenge `c` are of, by its last step `k`; null where they are live before the deadline. */
+export const countsAsOf = (
+  sql: SqlClient.SqlClient,
+  steps: Option.Option<CountSteps>,
+  now: DateTime.Utc
+) => sql`
+  case when c.deadline <= ${timestamp(now)} then ${isoTimestamp(sql, "c.deadline")}
+       ${Option.isNone(steps) ? sql`` : sql`else ${isoTimestamp(sql, "coalesce(k.published_at, c.created_at)")}`} end`
+
+const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
+
+/**
+ * Takes the steps that are due of directional challenges. Whether one is due is looked at again under the lock on its row:
+ * another replica may have taken it meanwhile.
+ */
+export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
+  insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral)
+  select c.id, ${timestamp(now)}, n.bullish, n.bearish, n.neutral
+    from challenges c
+    left join published_counts l on l.challenge_id = c.id
+    ${countsOfChallenge(sql)}
+   where c.type = 'directional' and ${hasStatus(sql, "open", now)}
+     and coalesce(l.published_at, c.created_at) <= ${since(steps, now)}
+     and n.bullish + n.bearish + n.neutral - coalesce(l.bullish + l.bearish + l.neutral, 0) >= ${steps.answers}::int
+   order by c.id
+  on conflict (challenge_id) do update
+     set published_at = excluded.published_at, bullish = excluded.bullish, bearish = excluded.bearish,
+         neutral = excluded.neutral
+   where k.published_at <= ${since(steps, now)}
+     and excluded.bullish + excluded.bearish + excluded.neutral - (k.bullish + k.bearish + k.neutral)
+         >= ${steps.answers}::int`
+
+/** Takes the steps that are due of credit pools, in the same way. */
+export const publishOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
+  insert into published_odds as k (challenge_id, published_at, stakers, bins)
+  select c.id, ${timestamp(now)}, n.stakers, n.bins
+    from challenges c
+    left join published_odds l on l.challenge_id = c.id
+   cross join lateral (
+     select sum(stakers)::int as stakers,
+            jsonb_agg(jsonb_build_object('bin', bin, 'staked', staked::text, 'stakers', stakers) order by bin) as bins
+       from pool_bins where challenge_id = c.id) n
+   where c.type = 'macro' and ${hasStatus(sql, "open", now)}
+     and coalesce(l.published_at, c.created_at) <= ${since(steps, now)}
+     and n.stakers - coalesce(l.stakers, 0) >= ${steps.answers}::int
+   order by c.id
+  on conflict (challenge_id) do update
+     set published_at = excluded.published_at, stakers = excluded.stakers, bins = excluded.bins
+   where k.published_at <= ${since(steps, now)} and excluded.stakers - k.stakers >= ${steps.answers}::int`

@@ -1,0 +1,243 @@
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { InvalidRequest, NotFound } from "../../../services/errors.ts"
+import { isUuid } from "../../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Prices, QuarantinedPrice } from "../../../services/Prices.ts"
+import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, rowsOf, timestamp, transaction } from "../sql.ts"
+import { makeHourly } from "./hourly.ts"
+
+const source = "admin"
+
+const PriceRow = Schema.Struct({
+  price: Schema.BigDecimalFromString,
+  observed_at: Schema.DateTimeUtcFromDate,
+  fetched_at: Schema.DateTimeUtcFromDate,
+  source: Schema.String,
+  payload_hash: Schema.NullOr(Schema.Uint8Array)
+})
+
+const Count = Schema.Struct({ count: Schema.Int })
+
+/** The imported points: candles, or quotes as candles that have a close only. */
+const pointsOf = (prices: PriceImport) =>
+  "candles" in prices
+    ? prices.candles
+    : prices.quotes.map(({ price, time }) => ({ time, open: null, high: null, low: null, close: price }))
+
+const hour = 3_600_000
+const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const idCursor = (yield* Cursors).ids("quarantine")
+  const random = yield* SecureRandom.SecureRandom
+  const settings = yield* Settings
+  const observed = findOption(PriceRow)
+  const quarantined = findAll(QuarantinedPrice)
+  const counted = findAll(Count)
+  const { hourly, hourlySpan } = yield* makeHourly
+
+  const quarantineColumns = sql`
+    q.id::text, q.source, q.asset, q.interval, ${isoTimestamp(sql, "q.time")} as time,
+    coalesce(
+      (select p.close from price_points p
+        where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
+        order by p.revision desc limit 1),
+      (select r.close from price_readings r
+        where r.source = q.source and r.asset = q.asset and r.interval = q.interval and r.time = q.time)
+    )::float8 as stored_close,
+    q.close::float8 as offered_close, ${isoTimestamp(sql, "q.received_at")} as received_at, q.decision, q.reason`
+
+  const importPrices: Prices["Service"]["import"] = Effect.fn("Prices.import")(function* (prices) {
+    const interval = "candles" in prices ? prices.interval : "quote"
+    const points = pointsOf(prices)
+    const misplaced = points.findIndex(({ time }) => DateTime.toEpochMillis(time) % step[interval] !== 0)
+    if (misplaced !== -1) {
+      return yield* InvalidRequest.of(
+        `candles.${misplaced}.time`,
+        `Expected the open time of a ${interval} candle`
+      )
+    }
+    const known = yield* sql`select 1 from targets where key = ${prices.asset} and kind = 'asset'`.pipe(orDie)
+    if (known.length === 0) {
+      return yield* InvalidRequest.of("asset", `"${prices.asset}" is not a target that has prices`)
+    }
+    const now = yield* DateTime.now
+    const rows = yield* Effect.forEach(points, (each) =>
+      Effect.map(random.uuidV7(), (id) => ({ ...each, id }))
+    )
+    const exact = (value: number | null) => (value === null ? null : decimal(value))
+    const point = rowsOf(sql, "n", rows, {
+      id: ["uuid", (row) => row.id],
+      time: ["timestamptz", (row) => timestamp(row.time)],
+      open: ["numeric", (row) => exact(row.open)],
+      high: ["numeric", (row) => exact(row.high)],
+      low: ["numeric", (row) => exact(row.low)],
+      close: ["numeric", (row) => decimal(row.close)]
+    })
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        const inserted = yield* sql`
+            insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
+            select ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close,
+                   n.time + case ${interval} when '1h' then interval '1 hour'
+                     when '1d' then interval '24 hours' else interval '0' end, ${timestamp(now)}
+              from ${point}
+             order by n.time, n.position
+            on conflict do nothing
+            returning 1`
+        const aside = yield* quarantined(sql`
+            with q as (
+              insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at)
+              select distinct on (n.time, n.open, n.high, n.low, n.close)
+                     n.id, ${source}, ${prices.asset}, ${interval}, n.time, n.open, n.high, n.low, n.close, ${timestamp(now)}
+                from ${point}
+               where not exists (
+                 select 1 from price_points p
+                  where p.source = ${source} and p.asset = ${prices.asset} and p.interval = ${interval}
+                    and p.time = n.time
+                    and (p.open, p.high, p.low, p.close) is not distinct from (n.open, n.high, n.low, n.close)
+               )
+               order by n.time, n.open, n.high, n.low, n.close, n.position
+              on conflict (source, asset, interval, time, open, high, low, close) do update set id = price_quarantine.id
+              returning *
+            )
+            select ${quarantineColumns} from q order by q.time, q.id`)
+        if (aside.length > 0) {
+          yield* Effect.logWarning("prices contradict stored ones and were kept aside").pipe(
+            Effect.annotateLogs({ asset: prices.asset, interval, count: aside.length })
+          )
+        }
+        return {
+          asset: prices.asset,
+          inserted: inserted.length,
+          unchanged: points.length - inserted.length - aside.length,
+          quarantined: aside
+        }
+      })
+    )
+  })
+
+  const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
+    observed(sql`
+      select p.close::text as price, p.observed_at, p.fetched_at, p.payload_hash,
+             p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
+        from price_points p
+       where p.asset = ${asset} and ${condition}
+         and not exists (
+           select 1 from price_points newer
+            where newer.source = p.source and newer.asset = p.asset and newer.interval = p.interval
+              and newer.time = p.time and newer.revision > p.revision)
+       order by p.observed_at ${sql.literal(order)},
+                case p.interval when 'quote' then 1 when '1h' then 2 else 3 end, p.source
+       limit 1`).pipe(
+      Effect.map(
+        Option.map((row): ObservedPrice => ({
+          asset,
+          price: row.price,
+          observedAt: row.observed_at,
+          fetchedAt: row.fetched_at,
+          source: row.source,
+          payloadHash: row.payload_hash
+        }))
+      )
+    )
+
+  const latest: Prices["Service"]["latest"] = Effect.fn("Prices.latest")(function* (asset) {
+    const now = yield* DateTime.now
+    return yield* first(asset, sql`p.observed_at <= ${timestamp(now)}`, "desc")
+  })
+
+  const firstBetween: Prices["Service"]["firstBetween"] = Effect.fn("Prices.firstBetween")(
+    function* (asset, from, until) {
+      const now = yield* DateTime.now
+      const last = DateTime.min(until, now)
+      // An earlier candle that is still to come, or to be decided, would be the first: what settles must not depend on
+      // which of them was fetched sooner. Without a source nothing is to come.
+      const nothingEarlierToCome =
+        settings.priceSource === "none"
+          ? sql`true`
+          : sql`not exists (
+              select 1 from expected_candles e
+               where e.asset = p.asset and e.state in ('awaited', 'read', 'contested')
+                 and e.ends_at >= ${timestamp(from)} and e.ends_at < p.observed_at)`
+      return yield* first(
+        asset,
+        sql`p.observed_at between ${timestamp(from)} and ${timestamp(last)} and ${nothingEarlierToCome}`,
+        "asc"
+      )
+    }
+  )
+
+  const quarantine: Prices["Service"]["quarantine"] = Effect.fn("Prices.quarantine")(function* (page) {
+    const after = Option.getOrNull(idCursor.decode(page.cursor))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* quarantined(sql`
+      select ${quarantineColumns} from price_quarantine q
+       where q.decision is null ${after === undefined ? sql`` : sql`and q.id > ${after}::uuid`}
+       order by q.id limit ${page.limit + 1}`)
+    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+  })
+
+  const decide: Prices["Service"]["decide"] = Effect.fn("Prices.decide")(function* (id, decision) {
+    const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
+    if (!isUuid(id)) return yield* unknown
+    const now = yield* DateTime.now
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        // Decisions about one point take turns, so that each sees the revision that the one before made.
+        yield* sql`select 1 from price_held(${id}::uuid)`
+        const decided = yield* counted(sql`
+            with q as (
+              update price_quarantine
+                 set decision = ${decision.accept ? "accepted" : "rejected"}, decided_at = ${timestamp(now)}, reason = ${decision.reason}
+               where id = ${id}::uuid and decision is null
+              returning *
+            ), known as (
+              select q.*, latest.revision
+                from q
+                left join lateral (
+                  select p.revision from price_points p
+                   where p.source = q.source and p.asset = q.asset and p.interval = q.interval and p.time = q.time
+                   order by p.revision desc limit 1) latest on true
+            ), chosen as (
+              select source, asset, interval, time, coalesce(revision + 1, 0) as revision, open, high, low, close, payload_hash
+                from known where decision = 'accepted'
+              union all
+              -- A candle that its source showed in two ways was no price yet: rejecting the second makes the first one.
+              select k.source, k.asset, k.interval, k.time, 0, r.open, r.high, r.low, r.close, r.payload_hash
+                from known k join price_readings r using (source, asset, interval, time)
+               where k.decision = 'rejected' and k.revision is null
+            ), made as (
+              insert into price_points
+                (source, asset, interval, time, revision, open, high, low, close, observed_at, fetched_at, payload_hash)
+              select source, asset, interval, time, revision, open, high, low, close, time + case interval when '1h' then interval '1 hour' when '1d' then interval '24 hours' else interval '0' end, ${timestamp(now)},
+                     payload_hash
+                from chosen
+            ), ended as (
+              update expected_candles e set state = 'settled'
+                from q where e.asset = q.asset and e.interval = q.interval and e.time = q.time and e.state = 'contested'
+            )
+            select count(*)::int as count from q`)
+        const [row] = yield* quarantined(sql`
+            select ${quarantineColumns} from price_quarantine q where q.id = ${id}::uuid`)
+        if (row === undefined) return yield* unknown
+        if (decided[0]?.count !== 1) {
+          return yield* InvalidRequest.of(
+            "id",
+            `This price was ${row.decision ?? "decided"} before; a decision is final`
+          )
+        }
+        return row
+      })
+    )
+  })
+
+  return Prices.of({ import: importPrices, latest, firstBetween, hourly, hourlySpan, quarantine, decide })
+})
+
+export const layer = Layer.effect(Prices, make)

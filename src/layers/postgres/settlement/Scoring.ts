@@ -1,0 +1,223 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { NotFound } from "../../../services/errors.ts"
+import { AgentId, isUuid } from "../../../services/identifiers.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Scorecard, Scoring } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { Category } from "../../../services/Targets.ts"
+import { Timestamp } from "../../../services/text.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
+import { findAll, findOne, findOption, isoTimestamp } from "../sql.ts"
+import { differences } from "./statsCheck.ts"
+import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
+import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./calibration.ts"
+import { keptSums, KeptSums, noFigures, published } from "./agentStats.ts"
+import { makeSettleDue } from "./settlement.ts"
+
+const StandingRow = Schema.Struct({
+  ...KeptSums.fields,
+  agent_id: AgentId,
+  agent_name: Schema.String,
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  verified: Schema.Boolean,
+  sort_score: Schema.Finite,
+  board_agents: Schema.Int,
+  board_updated_at: Timestamp
+})
+
+const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
+const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
+const BoardFigures = Schema.Struct({ ...KeptSums.fields, board: Schema.String })
+const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
+
+const isCategory = Schema.is(Category)
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+  const scorecardCursor = cursors.ids("scorecard")
+  /** Where a page of the leaderboard ended: its whole sort key. */
+  const standingCursor = cursors.codec(
+    "leaderboard",
+    Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
+  )
+  const settings = yield* Settings
+  const standings = findAll(StandingRow)
+  const before = findOne(Before)
+  const boardRow = findOption(Board)
+  const named = findOption(Named)
+  const boardFigures = findAll(BoardFigures)
+  const scored = findAll(Scorecard.fields.predictions.value)
+  const calibrationRow = findOption(CalibrationFigures)
+  const { settleDue } = yield* makeSettleDue
+
+  const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
+
+  /** Ranks of one page: ties in average and count share a rank, and only eligible agents take one. */
+  const ranked = Effect.fnUntraced(function* (
+    board: string,
+    rows: ReadonlyArray<typeof StandingRow.Type>,
+    isFirstPage: boolean
+  ) {
+    const first = rows.find(eligible)
+    if (first === undefined) return rows.map((row) => ({ row, rank: null }))
+    // Nobody is before the first page.
+    const { ahead, better } = isFirstPage
+      ? { ahead: 0, better: 0 }
+      : yield* before(sql`
+      select count(*)::int as ahead,
+             (count(*) filter (where (avg_score, scored) <> (${first.sort_score}::float8, ${first.scored})))::int as better
+        from agent_figures
+       where board = ${board} and verified and scored >= ${settings.rankMinCount}
+         and avg_score >= ${first.sort_score}::float8
+         and (avg_score > ${first.sort_score}::float8
+              or (avg_score = ${first.sort_score}::float8
+                  and (scored > ${first.scored} or (scored = ${first.scored} and agent_id < ${first.agent_id}::uuid))))`)
+    let position = ahead
+    let rank = better
+    let previous: typeof StandingRow.Type | undefined
+    return rows.map((row) => {
+      if (!eligible(row)) return { row, rank: null }
+      const tied = previous?.sort_score === row.sort_score && previous.scored === row.scored
+      // The first one may be tied with agents on earlier pages, so its rank is counted from those that are better.
+      if (previous === undefined) rank = better + 1
+      else if (!tied) rank = position + 1
+      position += 1
+      previous = row
+      return { row, rank }
+    })
+  })
+
+  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (
+    category,
+    page,
+    rankedOnly
+  ) {
+    const board = category ?? "global"
+    const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
+    if (after === null) return yield* invalidCursor()
+    const rows = yield* standings(sql`
+      select ${keptSums(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+             f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
+             (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
+        from agent_figures f join agents a on a.id = f.agent_id
+       where f.board = ${board}
+         ${rankedOnly === undefined ? sql`` : sql`and f.verified and f.scored >= ${settings.rankMinCount}`}
+         ${
+           after === undefined
+             ? sql``
+             : sql`and f.avg_score <= ${after.score}::float8
+                   and (f.avg_score < ${after.score}::float8 or f.scored < ${after.count}
+                        or (f.scored = ${after.count} and f.agent_id > ${after.agent_id}::uuid))`
+         }
+       order by f.avg_score desc, f.scored desc, f.agent_id
+       limit ${page.limit + 1}`)
+    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+      standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
+    )
+    const [top] = rows
+    const kept =
+      top === undefined
+        ? yield* boardRow(sql`
+              select agents::int as agents, ${isoTimestamp(sql, "updated_at")} as updated_at from boards where board = ${board}`)
+        : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
+    return {
+      items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
+        rank,
+        agent_id: row.agent_id,
+        agent_name: row.agent_name,
+        model_provider: row.model_provider,
+        model_name: row.model_name,
+        status: row.verified ? ("verified" as const) : ("unverified" as const),
+        verified: row.verified,
+        ...published(row)
+      })),
+      total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
+      category: category ?? null,
+      min_count: settings.rankMinCount,
+      updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
+      next_cursor
+    }
+  }, cheapSpan("Scoring.leaderboard"))
+
+  const scorecard: Scoring["Service"]["scorecard"] = Effect.fn("Scoring.scorecard")(
+    function* (agentId, page) {
+      const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
+      if (!isUuid(agentId)) return yield* unknown
+      const after = Option.getOrNull(scorecardCursor.decode(page.cursor, agentId.toLowerCase()))
+      if (after === null) return yield* invalidCursor()
+      const agent = yield* named(sql`
+      select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
+      if (Option.isNone(agent)) return yield* unknown
+      const boards = yield* boardFigures(sql`
+      select ${keptSums(sql)}, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
+      const rows = yield* scored(sql`
+      select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
+             t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
+             ${isoTimestamp(sql, "p.received_at")} as created_at, ${isoTimestamp(sql, "t.settled_at")} as settled_at,
+             t.version > 1 as amended,
+             encode(p.commit, 'hex') as commit
+        from predictions p
+        ${challengeOf(sql)}
+        cross join lateral (
+          select * from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+        cross join lateral (
+          select is_correct, crps, skill, score from prediction_scores
+           where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
+             and revision = p.revision
+           limit 1) s
+       where p.agent_id = ${agentId}::uuid
+         ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
+       order by p.id desc
+       limit ${page.limit + 1}`)
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        scorecardCursor.encode(last.prediction_id, agentId.toLowerCase())
+      )
+      const overall = boards.find((each) => each.board === "global")
+      return {
+        agent_id: AgentId.make(agentId),
+        agent_name: agent.value.name,
+        verified: agent.value.verified,
+        overall: overall === undefined ? noFigures : published(overall),
+        categories: boards.flatMap((row) =>
+          isCategory(row.board) ? [{ category: row.board, ...published(row) }] : []
+        ),
+        targets: boards.flatMap((row) =>
+          row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...published(row) }]
+        ),
+        predictions: items,
+        next_cursor
+      }
+    }
+  )
+
+  const calibration: Scoring["Service"]["calibration"] = calibrationRow(sql`
+    select ${calibrationColumns(sql)} from calibration_figures where agent_id is null`).pipe(
+    Effect.map((found) => publishedCalibration(Option.getOrUndefined(found))),
+    Effect.withSpan("Scoring.calibration")
+  )
+
+  const calibrationOf: Scoring["Service"]["calibrationOf"] = Effect.fn("Scoring.calibrationOf")(
+    function* (agentId) {
+      const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
+      if (!isUuid(agentId)) return yield* unknown
+      const agent = yield* named(sql`
+        select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
+      if (Option.isNone(agent)) return yield* unknown
+      const found = yield* calibrationRow(sql`
+        select ${calibrationColumns(sql)} from calibration_figures where agent_id = ${agentId}::uuid`)
+      return publishedCalibration(Option.getOrUndefined(found))
+    }
+  )
+
+  const audit: Scoring["Service"]["audit"] = differences.pipe(
+    Effect.provideService(SqlClient.SqlClient, sql),
+    Effect.withSpan("Scoring.audit")
+  )
+
+  return Scoring.of({ settleDue, leaderboard, scorecard, calibration, calibrationOf, audit })
+})
+
+export const layer = Layer.effect(Scoring, make)

@@ -1,0 +1,184 @@
+/**
+ * Settling the credit pool of a macro challenge, within the transaction that ends the challenge: all stakes return, those
+ * on the bin that holds the value get their rewards, and what is not paid goes back to the treasury. Accounts are locked
+ * in the order of their ids: those of all agents that staked, by the return of their stakes, then the pool's, then the
+ * treasury's.
+ */
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
+import type { WinningStake } from "../../../scoring/pools.ts"
+import { Plan } from "../../../services/Owners.ts"
+import { poolAccount, release, remainder, reward } from "../credit/poolTransfers.ts"
+import { makeTransfers, maxPosted } from "../credit/transfers.ts"
+import type { Transfer } from "../credit/transfers.ts"
+import { arrayParam, execute, findAll, findOne, rowsOf, timestamp } from "../sql.ts"
+
+/** Stakes that are read, returned and rewarded at a time, so that no statement is long. */
+const page = 5000
+
+const Pool = Schema.Struct({ reward_pool: Schema.BigInt, stakes: Schema.Int, staked: Schema.BigInt })
+
+const StakeRow = Schema.Struct({ agent_id: Schema.String, amount: Schema.BigInt })
+
+const WinnerRow = Schema.Struct({
+  ...StakeRow.fields,
+  owner_id: Schema.NullOr(Schema.String),
+  owner_amount: Schema.BigInt,
+  score: Schema.String,
+  plan: Plan
+})
+
+const Room = Schema.Struct({ agent_id: Schema.String, room: Schema.BigInt })
+
+interface Reward {
+  readonly winner: WinningStake
+  readonly reward: bigint
+  readonly withheld: bigint
+}
+
+export const makeSettlePool = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const transfers = yield* makeTransfers
+  const pools = findOne(Pool)
+  const stakeRows = findAll(StakeRow)
+  const winnerRows = findAll(WinnerRow)
+  const roomRows = findAll(Room)
+  const left = findOne(Schema.Struct({ posted: Schema.BigInt }))
+
+  // Ids are derived from a challenge that ends once: none can have been recorded as something else.
+  const record = (made: ReadonlyArray<Transfer>) =>
+    made.length === 0 ? Effect.void : Effect.orDie(transfers.record(made))
+
+  const winnersAfter = (challengeId: string, bin: number, after: string | undefined) =>
+    winnerRows(sql`
+      select s.agent_id::text, s.amount, s.owner_id::text, p.score::text, coalesce(w.plan, 'free') as plan,
+             case when s.owner_id is null then s.amount
+                  else (select sum(o.amount)::bigint from stakes o
+                         where o.challenge_id = s.challenge_id and o.owner_id = s.owner_id) end as owner_amount
+        from (
+          select * from stakes
+           where challenge_id = ${challengeId}::uuid and bin = ${bin}
+             ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+           order by agent_id
+           limit ${page}) s
+        -- Whoever has staked has predicted, and has a score.
+        left join prediction_scores p
+          on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
+        left join operators w on w.id = s.owner_id
+       order by s.agent_id`)
+
+  /** Their weights depend on all of them, so they are in memory together. */
+  const allWinners = Effect.fnUntraced(function* (challengeId: string, bin: number) {
+    const winners: Array<WinningStake> = []
+    let rows = yield* winnersAfter(challengeId, bin, undefined)
+    while (rows.length > 0) {
+      for (const { plan, ...stake } of rows) winners.push({ ...stake, coefficient: planCoefficients[plan] })
+      rows = rows.length < page ? [] : yield* winnersAfter(challengeId, bin, rows.at(-1)?.agent_id)
+    }
+    return winners
+  })
+
+  const returnStakes = Effect.fnUntraced(function* (challengeId: string) {
+    const next = (after: string | undefined) =>
+      stakeRows(sql`
+        select agent_id::text, amount from stakes
+         where challenge_id = ${challengeId}::uuid
+           ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+         order by agent_id limit ${page}`)
+    let rows = yield* next(undefined)
+    while (rows.length > 0) {
+      yield* record(rows.map(({ agent_id, amount }) => release({ challengeId, agentId: agent_id, amount })))
+      rows = rows.length < page ? [] : yield* next(rows.at(-1)?.agent_id)
+    }
+  })
+
+  /**
+   * What each gets of what it earned: no account holds more than its limit, and that must stop no settlement. The
+   * accounts are locked, so the room in them stays as it is read.
+   */
+  const limited = Effect.fnUntraced(function* (
+    winners: ReadonlyArray<WinningStake>,
+    earned: (winner: WinningStake) => bigint
+  ) {
+    const rewards: Array<Reward> = []
+    for (let from = 0; from < winners.length; from += page) {
+      const some = winners.slice(from, from + page)
+      const rows = yield* roomRows(sql`
+        select agent_id::text, ${maxPosted} - posted as room from accounts
+         where id = any(${arrayParam(
+           "text",
+           some.map(({ agent_id }) => `agent:${agent_id}`)
+         )})`)
+      const rooms = new Map(rows.map(({ agent_id, room }) => [agent_id, room]))
+      for (const winner of some) {
+        const amount = earned(winner)
+        const room = rooms.get(winner.agent_id) ?? 0n
+        const paid = amount < room ? amount : room
+        rewards.push({ winner, reward: paid, withheld: amount - paid })
+      }
+    }
+    return rewards
+  })
+
+  const payRewards = Effect.fnUntraced(function* (challengeId: string, rewards: ReadonlyArray<Reward>) {
+    for (let from = 0; from < rewards.length; from += page) {
+      const some = rewards.slice(from, from + page)
+      yield* execute(sql`
+        insert into pool_rewards (challenge_id, agent_id, score, coefficient, reward, withheld)
+        select ${challengeId}::uuid, agent_id, score, coefficient, reward, withheld
+          from ${rowsOf(sql, "r", some, {
+            agent_id: ["uuid", ({ winner }) => winner.agent_id],
+            score: ["numeric", ({ winner }) => winner.score],
+            coefficient: ["numeric", ({ winner }) => winner.coefficient],
+            reward: ["int8", (each) => each.reward],
+            withheld: ["int8", (each) => each.withheld]
+          })}`)
+      yield* record(
+        some
+          .filter((each) => each.reward > 0n)
+          .map((each) => reward({ challengeId, agentId: each.winner.agent_id, amount: each.reward }))
+      )
+    }
+  })
+
+  /**
+   * Settles the pool of a challenge that ends in this transaction, which ends with `returnRest`. Without a bin, or with
+   * nobody on it, it is void, and all that happens is that everything returns.
+   */
+  const settlePool = Effect.fn("Scoring.settlePool")(function* (
+    challengeId: string,
+    winningBin: number | null,
+    now: DateTime.Utc
+  ) {
+    const pool = yield* pools(sql`
+      select c.reward_pool, s.stakes, s.staked
+        from challenges c
+       cross join lateral (
+         select count(*)::int as stakes, coalesce(sum(amount), 0)::bigint as staked
+           from stakes where challenge_id = c.id) s
+       where c.id = ${challengeId}::uuid`)
+    const winners = winningBin === null ? [] : yield* allWinners(challengeId, winningBin)
+    const earned = poolRewards(pool.reward_pool, winners)
+    yield* returnStakes(challengeId)
+    const rewards = yield* limited(winners, earned)
+    const paid = rewards.reduce((sum, each) => sum + each.reward, 0n)
+    yield* execute(sql`
+      insert into pool_settlements
+        (challenge_id, outcome, winning_bin, reward_pool, stakes, staked, winners, paid, settled_at)
+      values (${challengeId}::uuid, ${winners.length > 0 ? "paid" : "void"}, ${winningBin}::int, ${pool.reward_pool},
+              ${pool.stakes}, ${pool.staked}, ${winners.length}, ${paid}, ${timestamp(now)})`)
+    yield* payRewards(challengeId, rewards)
+  })
+
+  /**
+   * What is not paid goes back. The last step of the transaction, after the entry of the log: whoever claims an agent or
+   * creates a challenge waits for the treasury.
+   */
+  const returnRest = Effect.fnUntraced(function* (challengeId: string) {
+    const { posted } = yield* left(sql`select posted from accounts where id = ${poolAccount(challengeId)}`)
+    yield* record(posted > 0n ? [remainder(challengeId, posted)] : [])
+  })
+
+  return { settlePool, returnRest }
+})

@@ -1,0 +1,70 @@
+/** Ending a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { voided } from "../log/entries.ts"
+import { voidedChallenges } from "../log/recorded.ts"
+import { execute, orDie, timestamp } from "../sql.ts"
+import { makeSettlePool } from "./poolSettlement.ts"
+import { makeSettling } from "./settlementTransaction.ts"
+import { closeChallenges } from "../challenges/lifecycle.ts"
+
+export const makeVoidChallenge = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settling = yield* makeSettling
+  const { returnRest, settlePool } = yield* makeSettlePool
+
+  /**
+   * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
+   * submissions wait for is held by the close alone.
+   */
+  const voidChallenge = Effect.fn("Scoring.voidChallenge")(function* (
+    type: "macro" | "price_event",
+    challengeId: string,
+    reason: string
+  ) {
+    const now = yield* DateTime.now
+    yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
+    const ended = yield* settling(
+      Effect.gen(function* () {
+        const changed = yield* sql`
+          update challenges set cancelled_at = ${timestamp(now)}, cancel_reason = ${reason}
+           where id = ${challengeId}::uuid and type = ${type} and closed_at is not null and resolved_at is null
+             and cancelled_at is null
+          returning 1`.pipe(orDie)
+        if (changed.length === 0) return false
+        if (type === "macro") yield* settlePool(challengeId, null, now)
+        for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
+          yield* execute(sql`
+            insert into log_pending (type, challenge_id, version, entry)
+            values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
+        }
+        if (type === "macro") yield* returnRest(challengeId)
+        return true
+      })
+    )
+    if (ended) {
+      yield* Effect.logInfo(`a ${type === "macro" ? "macro challenge" : "price event"} was voided`).pipe(
+        Effect.annotateLogs({ challenge_id: challengeId })
+      )
+    }
+    return ended
+  })
+
+  /** Ends a macro challenge that has waited for its value for as long as it does. */
+  const voidWithoutValue = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
+    voidChallenge(
+      "macro",
+      challenge.id,
+      `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
+    )
+
+  /** Ends a price event whose candles were waited for for as long as they are. */
+  const voidWithoutCandles = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
+    voidChallenge(
+      "price_event",
+      challenge.id,
+      `The candles that decide it were not all known by ${DateTime.formatIso(challenge.cancel_at)}.`
+    )
+
+  return { voidChallenge, voidWithoutValue, voidWithoutCandles }
+})

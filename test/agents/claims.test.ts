@@ -1,0 +1,490 @@
+/** Claims by link and pairing code: who may, how often, how long, and what becomes of the agent. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Deferred, Effect, Fiber, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Claims } from "../../src/services/Claims.ts"
+import { Operators } from "../../src/services/Operators.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import {
+  anOperator,
+  claimable,
+  claimLinks,
+  claimWithCode,
+  newMails,
+  signedIn,
+  standing,
+  tokenOf,
+  wrongCode
+} from "../support/claims.ts"
+import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/builders.ts"
+import { member } from "../support/server.ts"
+import { testServices } from "../support/services.ts"
+
+const stateOf = (token: string) =>
+  Effect.map(
+    Claims.use((claims) => claims.view(token)),
+    ({ state }) => state
+  )
+
+layer(testServices())("A claim", (it) => {
+  it.effect("with link and code makes the operator the owner, once and for all", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable({ name: "Ada", bio: "I predict.", model_name: "acme-1" })
+      const operator = yield* anOperator
+      const agent = yield* claimWithCode(ada.token, ada.code, operator)
+      assert.deepInclude(agent, { agentId: ada.agentId, name: "Ada", bio: "I predict.", modelName: "acme-1" })
+      const stored = yield* standing(ada.agentId)
+      assert.strictEqual(member(stored, "owner_id"), operator)
+      assert.isNull(member(stored, "prediction_limit"))
+      const profile = yield* Registry.use((registry) => registry.profile(ada.agentId))
+      assert.deepStrictEqual(profile.owner, { owner_id: operator, plan: "free" })
+      assert.strictEqual(profile.status, "active")
+      const again = yield* Effect.flip(claimWithCode(ada.token, ada.code, yield* anOperator))
+      assert.strictEqual(again.code, "already_claimed")
+      assert.strictEqual(member(yield* standing(ada.agentId), "owner_id"), operator)
+    })
+  )
+
+  it.effect("shows who the agent is and how many tries are left, and leaves no trace", () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const ada = yield* claimable({ name: "Ada", owner_org: "Example" })
+      const view = yield* claims.view(ada.token)
+      assert(view.state === "open")
+      assert.strictEqual(view.triesLeft, 5)
+      assert.deepInclude(view.agent, { agentId: ada.agentId, name: "Ada", ownerOrg: "Example" })
+      const now = yield* DateTime.now
+      assert.strictEqual(view.expiresAt.epochMilliseconds - now.epochMilliseconds, 48 * 3_600_000)
+      assert.deepStrictEqual(yield* claims.view(ada.token), view)
+    })
+  )
+
+  it.effect("takes the code in any case, with and without its dash, and with space around it", () =>
+    Effect.gen(function* () {
+      const operator = yield* anOperator
+      const ways: ReadonlyArray<(code: string) => string> = [
+        (code) => code.toLowerCase(),
+        (code) => code.replace("-", ""),
+        (code) => ` ${code.replace("-", " ")} `
+      ]
+      for (const written of ways) {
+        const ada = yield* claimable()
+        yield* claimWithCode(ada.token, written(ada.code), operator)
+      }
+    })
+  )
+
+  it.effect("of a token that no link has is NotFound, whatever it looks like", () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const operatorId = yield* anOperator
+      for (const token of ["", "x", "\0", "aus_cl_", `aus_cl_${"A".repeat(43)}`, "A".repeat(100_000)]) {
+        assert.strictEqual((yield* Effect.flip(claims.view(token))).code, "not_found")
+        const claim = claims.claimWithCode({ token, pairingCode: "AAA-AAA", operatorId })
+        assert.strictEqual((yield* Effect.flip(claim)).code, "not_found")
+        assert.strictEqual((yield* Effect.flip(claims.viewMailClaim(token))).code, "not_found")
+        assert.strictEqual((yield* Effect.flip(claims.claimByMail(token))).code, "not_found")
+        assert.strictEqual((yield* Effect.flip(claims.notMine(token))).code, "not_found")
+      }
+    })
+  )
+
+  it.effect("links of one kind are not taken for the other", () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const ada = yield* claimable({ operator_contact: "links@example.org" })
+      const { claim } = claimLinks((yield* newMails)[0])
+      assert.strictEqual((yield* Effect.flip(claims.view(claim))).code, "not_found")
+      assert.strictEqual((yield* Effect.flip(claims.claimByMail(ada.token))).code, "not_found")
+    })
+  )
+
+  it.effect("each wrong code tells how many tries are left, and the fifth locks the link", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      for (const left of [4, 3, 2, 1]) {
+        const error = yield* Effect.flip(claimWithCode(ada.token, wrongCode(ada.code), operator))
+        assert(error._tag === "WrongPairingCode")
+        assert.strictEqual(error.tries_left, left)
+      }
+      const fifth = yield* Effect.flip(claimWithCode(ada.token, wrongCode(ada.code), operator))
+      assert.strictEqual(fifth._tag, "ClaimLocked")
+      assert.strictEqual(yield* stateOf(ada.token), "locked")
+      const right = yield* Effect.flip(claimWithCode(ada.token, ada.code, operator))
+      assert.strictEqual(right._tag, "ClaimLocked")
+      assert.isNull(member(yield* standing(ada.agentId), "owner_id"))
+    })
+  )
+
+  it.effect("what could be no code at all counts as a wrong one", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      for (const code of ["", "0", "\0", "💥", "A".repeat(10_000)]) {
+        yield* Effect.flip(claimWithCode(ada.token, code, operator))
+      }
+      assert.strictEqual(yield* stateOf(ada.token), "locked")
+    })
+  )
+
+  it.effect("50 wrong codes at once: five are evaluated, then the link is locked", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      const results = yield* atOnce(times(50, () => claimWithCode(ada.token, wrongCode(ada.code), operator)))
+      const codes = codesOf(results)
+      assert.strictEqual(codes.filter((code) => code === "wrong_pairing_code").length, 4)
+      assert.strictEqual(codes.filter((code) => code === "claim_locked").length, 46)
+      const tried = yield* countOf(
+        (sql) => sql`select wrong_codes as count from claim_links where agent_id = ${ada.agentId}::uuid`
+      )
+      assert.strictEqual(tried, 5)
+    })
+  )
+
+  it.effect("the right code among 50 at once claims only if it is among the first five", () =>
+    Effect.gen(function* () {
+      const operator = yield* anOperator
+      for (const place of [0, 4, 49]) {
+        const ada = yield* claimable()
+        const codes = times(50, (index) => (index === place ? ada.code : wrongCode(ada.code)))
+        const results = yield* atOnce(codes.map((code) => claimWithCode(ada.token, code, operator)))
+        const evaluated = codesOf(results).filter((code) => code === "wrong_pairing_code").length
+        assert.isAtMost(evaluated, 5)
+        const owner = member(yield* standing(ada.agentId), "owner_id")
+        assert.strictEqual(owner, results.some(Result.isSuccess) ? operator : null)
+      }
+    })
+  )
+
+  it.effect(
+    "of 20 operators with the right code at once one wins, and the others hear that it is claimed",
+    () =>
+      Effect.gen(function* () {
+        const ada = yield* claimable()
+        const somebody = yield* anOperator
+        const operators = [somebody, yield* anOperator, yield* anOperator, yield* anOperator]
+        const results = yield* atOnce(
+          times(20, (index) => claimWithCode(ada.token, ada.code, operators[index % 4] ?? somebody))
+        )
+        assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+        const refused = new Set(codesOf(results))
+        assert.isTrue([...refused].every((code) => code === "already_claimed" || code === "claim_locked"))
+        assert.isNotNull(member(yield* standing(ada.agentId), "owner_id"))
+      })
+  )
+
+  it.effect("by code and by mail at once: one wins", () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const operator = yield* anOperator
+      for (const round of times(5, (index) => index)) {
+        const ada = yield* claimable({ operator_contact: `race-${round}@example.org` })
+        const { claim } = claimLinks((yield* newMails)[0])
+        const [byCode, byMail] = yield* Effect.all(
+          [
+            Effect.result(claimWithCode(ada.token, ada.code, operator)),
+            Effect.result(claims.claimByMail(claim))
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.notStrictEqual(Result.isSuccess(byCode), Result.isSuccess(byMail))
+        assert.strictEqual(
+          member(yield* standing(ada.agentId), "owner_id") === operator,
+          Result.isSuccess(byCode)
+        )
+      }
+    })
+  )
+
+  it.effect("a link is valid for 48 hours, to the millisecond", () =>
+    Effect.gen(function* () {
+      const [early, late] = [yield* claimable(), yield* claimable()]
+      const operator = yield* anOperator
+      yield* TestClock.adjust("48 hours")
+      yield* TestClock.adjust("-1 millis")
+      yield* claimWithCode(early.token, early.code, operator)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* stateOf(late.token), "expired")
+      const error = yield* Effect.flip(claimWithCode(late.token, late.code, operator))
+      assert(error._tag === "ClaimLinkEnded")
+      assert.strictEqual(error.reason, "expired")
+    })
+  )
+
+  it.effect("an operator owns 50 agents at most, and the code that came too late costs no try", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const operator = yield* anOperator
+      const agents = yield* Effect.forEach(
+        times(51, (index) => index),
+        () => claimable(),
+        { concurrency: 8 }
+      )
+      for (const { agentId } of agents.slice(0, 49)) {
+        yield* sql`
+          update agents set claimed_at = created_at, owner_id = ${operator}::uuid, prediction_limit = null
+           where id = ${agentId}::uuid`
+      }
+      const results = yield* atOnce(
+        agents.slice(49).map(({ token, code }) => claimWithCode(token, code, operator))
+      )
+      assert.deepStrictEqual(codesOf(results), ["agent_limit"])
+      const left = agents[49 + results.findIndex(Result.isFailure)]
+      assert(left !== undefined)
+      const view = yield* Claims.use((claims) => claims.view(left.token))
+      assert.strictEqual(member(view, "triesLeft"), 5)
+    })
+  )
+})
+
+layer(testServices())("What a claim changes", (it) => {
+  it.effect("does not wait for a settlement that holds the agent's figures; the rank comes after it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      yield* sql`
+        insert into agent_figures (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum,
+                                   last_day, day_count, day_sum)
+        values ('global', ${ada.agentId}::uuid, false, 1, 50, 1, 0, 0.25, '2026-01-01', 1, 50)`
+      const verified = countOf(
+        (sql) => sql`
+          select count(*)::int as count from agent_figures where agent_id = ${ada.agentId}::uuid and verified`
+      )
+      const [held, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const settlement = yield* sql`
+        update agent_figures set scored = scored + 1 where agent_id = ${ada.agentId}::uuid`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(ended)),
+        sql.withTransaction,
+        Effect.forkChild
+      )
+      yield* Deferred.await(held)
+      yield* claimWithCode(ada.token, ada.code, operator)
+      assert.strictEqual(yield* verified, 0)
+      yield* Deferred.succeed(ended, undefined)
+      yield* Fiber.join(settlement)
+      yield* Claims.use((claims) => claims.confirmRanks)
+      assert.strictEqual(yield* verified, 1)
+    })
+  )
+
+  it.effect("the agent takes its official rank at once, on every board it is on", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const now = yield* freshWeek
+      const ada = yield* claimable()
+      for (const asset of ["GC", "ES"] as const) {
+        const challenge = yield* newChallenge({ asset })
+        yield* predict(ada.agentId, challenge)
+        yield* importQuotes(asset, [[plus(now, "1 hour"), 200]])
+      }
+      yield* moveTo(plus(now, "1 hour"))
+      yield* scoring.settleDue
+      const unverified = countOf(
+        (sql) => sql`
+          select count(*)::int as count from agent_figures where agent_id = ${ada.agentId}::uuid and not verified`
+      )
+      assert.strictEqual(yield* unverified, 5)
+      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+      assert.strictEqual(yield* unverified, 0)
+    })
+  )
+
+  it.effect("figures that a settlement wrote without seeing the claim are put right by housekeeping", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const scoring = yield* Scoring
+      const now = yield* freshWeek
+      const [ada, bob] = [yield* claimable(), yield* claimable()]
+      const challenge = yield* newChallenge()
+      for (const { agentId } of [ada, bob]) yield* predict(agentId, challenge)
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 200]])
+      yield* moveTo(plus(now, "1 hour"))
+      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+      yield* scoring.settleDue
+      yield* sql`update agent_figures set verified = false`
+      yield* Claims.use((claims) => claims.confirmRanks)
+      const verified = yield* sql`select distinct agent_id::text from agent_figures where verified`
+      assert.deepStrictEqual(verified, [{ agent_id: ada.agentId }])
+    })
+  )
+
+  it.effect("a later settlement takes no rank back", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const scoring = yield* Scoring
+      const now = yield* freshWeek
+      const ada = yield* claimable()
+      const challenges = [yield* newChallenge(), yield* newChallenge({ deadline: plus(now, "2 hours") })]
+      for (const challenge of challenges) yield* predict(ada.agentId, challenge)
+      yield* importQuotes("GC", [
+        [plus(now, "1 hour"), 200],
+        [plus(now, "2 hours"), 200]
+      ])
+      yield* moveTo(plus(now, "1 hour"))
+      yield* scoring.settleDue
+      // As a settlement sees it whose snapshot is older than the claim: the agent unclaimed, its row claimed.
+      yield* sql`update agent_figures set verified = true where agent_id = ${ada.agentId}::uuid`
+      yield* moveTo(plus(now, "2 hours"))
+      yield* scoring.settleDue
+      const shown = yield* sql`
+        select distinct verified from agent_figures where agent_id = ${ada.agentId}::uuid`
+      assert.deepStrictEqual(shown, [{ verified: true }])
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a claim link", (it) => {
+  const refresh = (agent: Effect.Success<ReturnType<typeof claimable>>) =>
+    Claims.use((claims) => claims.refresh(agent.agentId))
+
+  it.effect("makes a new link and code and ends the old, also a locked one", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const operator = yield* anOperator
+      for (const code of times(5, () => wrongCode(ada.code)))
+        yield* Effect.flip(claimWithCode(ada.token, code, operator))
+      const fresh = yield* refresh(ada)
+      assert.notStrictEqual(fresh.pairing_code, ada.code)
+      assert.strictEqual(yield* stateOf(ada.token), "replaced")
+      const error = yield* Effect.flip(claimWithCode(ada.token, ada.code, operator))
+      assert(error._tag === "ClaimLinkEnded")
+      assert.strictEqual(error.reason, "replaced")
+      const token = tokenOf(fresh.claim_url)
+      assert.strictEqual(member(yield* Claims.use((claims) => claims.view(token)), "triesLeft"), 5)
+      yield* claimWithCode(token, fresh.pairing_code, operator)
+    })
+  )
+
+  it.effect("extends no grace window, and works when that has ended", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      yield* TestClock.adjust("8 days")
+      const fresh = yield* refresh(ada)
+      assert.strictEqual(fresh.provisional_until, ada.link.provisional_until)
+      assert.strictEqual(fresh.provisional_prediction_limit, 10)
+      const profile = Registry.use((registry) => registry.profile(ada.agentId))
+      assert.strictEqual((yield* profile).status, "issuance_paused")
+      yield* claimWithCode(tokenOf(fresh.claim_url), fresh.pairing_code, yield* anOperator)
+      assert.strictEqual((yield* profile).status, "active")
+    })
+  )
+
+  it.effect("is refused before the challenge is passed, and after the claim", () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "Ada" }))
+      assert.strictEqual((yield* Effect.flip(claims.refresh(agent_id))).code, "challenge_pending")
+      const ada = yield* claimable()
+      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
+      const error = yield* Effect.flip(refresh(ada))
+      assert.strictEqual(error.code, "already_claimed")
+      assert.include(error.detail, "already claimed")
+    })
+  )
+
+  it.effect("works 5 times an hour and 20 times a day, per agent", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* claimable(), yield* claimable()]
+      // Windows begin at whole hours and days.
+      const now = yield* freshWeek
+      for (const hour of times(4, (index) => index)) {
+        yield* moveTo(plus(now, `${hour * 2} hours`))
+        for (const _ of times(5, () => 0)) yield* refresh(ada)
+        const error = yield* Effect.flip(refresh(ada))
+        assert(error._tag === "TooManyRequests")
+        // Two hours on, what was counted in the hour before weighs nothing any more.
+        assert.isAtMost(error.retry_after, 7200)
+      }
+      yield* moveTo(plus(now, "12 hours"))
+      assert.strictEqual((yield* Effect.flip(refresh(ada))).code, "rate_limited")
+      yield* refresh(bob)
+      yield* moveTo(plus(now, "2 days"))
+      yield* refresh(ada)
+    })
+  )
+
+  it.effect("of ten at once leaves one live link, the last", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const fresh = yield* atOnce(times(5, () => refresh(ada)))
+      const states = yield* Effect.forEach(fresh.filter(Result.isSuccess), ({ success }) =>
+        stateOf(tokenOf(success.claim_url))
+      )
+      assert.deepStrictEqual(states.filter((state) => state === "open").length, 1)
+      assert.strictEqual(states.length, 5)
+    })
+  )
+
+  it.effect("at once with a claim: either the claim wins, or the old link is replaced", () =>
+    Effect.gen(function* () {
+      const operator = yield* anOperator
+      for (const _ of times(10, () => 0)) {
+        const ada = yield* claimable()
+        const [claimed, refreshed] = yield* Effect.all(
+          [Effect.result(claimWithCode(ada.token, ada.code, operator)), Effect.result(refresh(ada))],
+          { concurrency: "unbounded" }
+        )
+        if (Result.isSuccess(claimed)) {
+          // A refresh that came first has lost its link to the claim, one that came later was refused.
+          assert.strictEqual(member(yield* standing(ada.agentId), "owner_id"), operator)
+        } else {
+          assert.isTrue(Result.isSuccess(refreshed))
+          assert.strictEqual(yield* stateOf(ada.token), "replaced")
+        }
+      }
+    })
+  )
+})
+
+layer(testServices())("An account", (it) => {
+  it.effect("lists the agents of its operator, claimed last first, with their status", () =>
+    Effect.gen(function* () {
+      const operators = yield* Operators
+      const { operatorId } = yield* signedIn("owner@example.org")
+      const first = yield* claimable({ name: "First" })
+      const second = yield* claimable({ name: "Second" })
+      yield* claimWithCode(first.token, first.code, operatorId)
+      yield* TestClock.adjust("1 hour")
+      yield* claimWithCode(second.token, second.code, operatorId)
+      yield* Registry.use((registry) => registry.amend(first.agentId, { suspended: true }))
+      const account = yield* operators.account(operatorId)
+      assert.deepStrictEqual(account.operator, { operatorId, email: account.operator.email, plan: "free" })
+      assert.strictEqual(account.operator.email, "owner@example.org")
+      assert.deepStrictEqual(
+        account.agents.map(({ name, status }) => [name, status]),
+        [
+          ["Second", "active"],
+          ["First", "suspended"]
+        ]
+      )
+    })
+  )
+
+  it.effect("rotates the secret of an own agent, which ends the tokens it holds, and of no other", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const operators = yield* Operators
+      const { operatorId } = yield* signedIn("rotating@example.org")
+      const [own, other] = [yield* claimable(), yield* claimable()]
+      yield* claimWithCode(own.token, own.code, operatorId)
+      yield* claimWithCode(other.token, other.code, yield* anOperator)
+      const epochs = sql`
+        select token_epoch from agents where id in (${own.agentId}::uuid, ${other.agentId}::uuid) order by id`
+      const rotated = yield* operators.rotateSecret({ operatorId, agentId: own.agentId, gatewayKeys: "keep" })
+      assert.match(rotated.client_secret, /^aus_cs_/)
+      assert.notStrictEqual(rotated.client_secret, own.secret)
+      for (const agentId of [other.agentId, "nobody", "0190f000-0000-7000-8000-000000000000"]) {
+        const error = yield* Effect.flip(operators.rotateSecret({ operatorId, agentId, gatewayKeys: "keep" }))
+        assert.strictEqual(error._tag, "NotFound")
+      }
+      assert.deepStrictEqual(yield* epochs, [{ token_epoch: 1 }, { token_epoch: 0 }])
+    })
+  )
+})

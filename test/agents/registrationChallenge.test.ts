@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { SubmissionOutcome } from "../../src/services/Registry.ts"
+import { onboard, pass, register, submit, submitPath } from "../support/agents.ts"
+import { failingAnswer, passingAnswer } from "../support/responses.ts"
+import { member, post, testServer, wrongFields } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+
+const twenty = Array.from({ length: 20 }, (_, index) => index)
+const withStatus = (answers: ReadonlyArray<Answer>, status: number) =>
+  answers.filter((answer) => answer.status === status)
+
+const failTimes = Effect.fnUntraced(function* (challengeId: string, times: number) {
+  for (let attempt = 0; attempt < times; attempt++) {
+    assert.strictEqual((yield* submit(challengeId, failingAnswer)).status, 200)
+  }
+})
+
+layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))(
+  "The registration challenge",
+  (it) => {
+    it.effect(
+      "a failing answer is 200 with passed=false, what was lacking, and how many attempts remain",
+      () =>
+        Effect.gen(function* () {
+          const { challenge_id } = yield* register()
+          for (const remaining of [4, 3]) {
+            const answer = yield* submit(challenge_id, failingAnswer)
+            assert.strictEqual(answer.status, 200)
+            assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+            const outcome = yield* Schema.decodeUnknownEffect(SubmissionOutcome)(answer.json)
+            assert.isFalse(outcome.passed)
+            assert.strictEqual(outcome.attempts_remaining, remaining)
+            assert.strictEqual(outcome.threshold, 60)
+            assert.isBelow(outcome.score, 60)
+            assert.approximately(
+              outcome.feedback.reduce((sum, { points }) => sum + points, 0),
+              outcome.score,
+              1e-9
+            )
+            assert(
+              outcome.feedback.every(
+                ({ comment, points, max_points }) => comment !== "" || points === max_points
+              )
+            )
+            for (const field of ["claim_url", "pairing_code"]) assert.notProperty(answer.json, field)
+          }
+        })
+    )
+
+    it.effect("an answer whose fields are all full is judged, also with every character escaped", () =>
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register()
+        const prose = "\u4e00".repeat(4000)
+        const entries = Array.from({ length: 50 }, () => "\u4e00".repeat(100))
+        const answer = {
+          event_summary: prose,
+          market_impact: {
+            affected_assets: entries,
+            direction: "bullish",
+            magnitude: "low",
+            reasoning: prose
+          },
+          trading_implications: { short_term: prose, medium_term: prose },
+          confidence: 0.5,
+          related_events: entries
+        }
+        const body = JSON.stringify({ answer }).replaceAll("\u4e00", "\\u4e00")
+        assert.isAbove(body.length, 150 * 1024)
+        const headers = { "content-type": "application/json" }
+        assert.strictEqual((yield* post(submitPath(challenge_id), { body, headers })).status, 200)
+      })
+    )
+
+    it.effect("20 failing answers at once are judged 5 times, the others are 403 challenge_locked", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { challenge_id } = yield* register()
+        const answers = yield* Effect.forEach(twenty, () => submit(challenge_id, failingAnswer), {
+          concurrency: "unbounded"
+        })
+        const judged = withStatus(answers, 200)
+        assert.deepStrictEqual(
+          judged.map(({ json }) => Number(json["attempts_remaining"])).sort(),
+          [0, 1, 2, 3, 4]
+        )
+        const locked = withStatus(answers, 403)
+        assert.strictEqual(locked.length, 15)
+        for (const { json } of locked) assert.strictEqual(json["code"], "challenge_locked")
+        const kept =
+          yield* sql`select 1 from registration_attempts where challenge_id = ${challenge_id}::uuid`
+        assert.strictEqual(kept.length, 5)
+      })
+    )
+
+    it.effect("after the last failed attempt even a passing answer is 403 challenge_locked", () =>
+      Effect.gen(function* () {
+        const { challenge_id, challenge_prompt } = yield* register()
+        yield* failTimes(challenge_id, 5)
+        const answer = yield* submit(challenge_id, passingAnswer(challenge_prompt))
+        assert.strictEqual(answer.status, 403)
+        assert.strictEqual(answer.json["code"], "challenge_locked")
+        assert.include(answer.json["detail"], "register again")
+      })
+    )
+
+    it.effect("the last attempt can pass", () =>
+      Effect.gen(function* () {
+        const registered = yield* register()
+        yield* failTimes(registered.challenge_id, 4)
+        const outcome = yield* pass(registered)
+        assert.isTrue(outcome.passed)
+        assert.strictEqual(outcome.attempts_remaining, 0)
+      })
+    )
+
+    it.effect("a passing answer is 200 with all four claim fields", () =>
+      Effect.gen(function* () {
+        const registered = yield* register()
+        // Answered two days later: the window began at registration.
+        yield* TestClock.adjust("2 days")
+        const answer = yield* submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+        assert.strictEqual(answer.json["passed"], true)
+        assert.match(String(answer.json["claim_url"]), /^https:\/\/arena\.example\/claim\/aus_cl_[\w-]{43}$/)
+        assert.match(
+          String(answer.json["pairing_code"]),
+          /^[23456789ABCDEFGHJKMNPQRSTVWXYZ]{3}-[23456789ABCDEFGHJKMNPQRSTVWXYZ]{3}$/
+        )
+        assert.strictEqual(answer.json["provisional_until"], "1970-01-08T00:00:00.000Z")
+        assert.strictEqual(answer.json["provisional_prediction_limit"], 10)
+      })
+    )
+
+    it.effect("passing again is 400 challenge_already_passed, and makes no second claim link", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const registered = yield* register()
+        yield* pass(registered)
+        const again = yield* submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
+        assert.strictEqual(again.status, 400)
+        assert.strictEqual(again.json["code"], "challenge_already_passed")
+        const links = yield* sql`select 1 from claim_links where agent_id = ${registered.agent_id}::uuid`
+        assert.strictEqual(links.length, 1)
+      })
+    )
+
+    it.effect("20 passing answers at once pass once", () =>
+      Effect.gen(function* () {
+        const { challenge_id, challenge_prompt } = yield* register()
+        const answers = yield* Effect.forEach(
+          twenty,
+          () => submit(challenge_id, passingAnswer(challenge_prompt)),
+          {
+            concurrency: "unbounded"
+          }
+        )
+        assert.strictEqual(withStatus(answers, 200).length, 1)
+        assert.strictEqual(withStatus(answers, 400).length + withStatus(answers, 403).length, 19)
+      })
+    )
+
+    it.effect("the database holds hashes of the secrets, and none of them anywhere as it is", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const registered = yield* register()
+        const outcome = yield* pass(registered)
+        assert(outcome.passed)
+        const token = outcome.claim_url.replace(/.*\//, "")
+        const [link] = yield* sql`
+        select encode(token_hash, 'hex') as token_hash, encode(code_hmac, 'hex') as code_hmac
+          from claim_links where agent_id = ${registered.agent_id}::uuid`
+        const hash = (text: string) => createHash("sha256").update(text).digest("hex")
+        assert.strictEqual(member(link, "token_hash"), hash(token))
+        // A bare hash of a code of 29 bits could be guessed offline.
+        const code = outcome.pairing_code
+        assert.notInclude([hash(code), hash(code.replace("-", ""))], member(link, "code_hmac"))
+
+        const tables = yield* sql`select tablename from pg_tables where schemaname = 'public'`
+        const secrets = [registered.client_secret, token, outcome.pairing_code, code.replace("-", "")]
+        for (const table of tables) {
+          const name = String(member(table, "tablename"))
+          const [dump] =
+            yield* sql`select coalesce(string_agg(t::text, ' '), '') as content from ${sql(name)} t`
+          const content = String(member(dump, "content"))
+          for (const secret of secrets) {
+            assert.notInclude(content, secret, name)
+            assert.notInclude(content, Buffer.from(secret).toString("hex"), name)
+          }
+        }
+        assert.isAbove(tables.length, 5)
+      })
+    )
+
+    it.effect("an answer that is not well-formed is 400 and costs no attempt", () =>
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register()
+        const malformed = yield* submit(challenge_id, {
+          ...failingAnswer,
+          event_summary: "a\u0000b",
+          market_impact: { affected_assets: "GC", direction: "sideways", magnitude: "huge", reasoning: 5 },
+          trading_implications: { short_term: "x".repeat(4001), medium_term: null },
+          confidence: 1.01
+        })
+        assert.strictEqual(malformed.status, 400)
+        assert.deepStrictEqual(wrongFields(malformed), [
+          "answer.confidence",
+          "answer.event_summary",
+          "answer.market_impact.affected_assets",
+          "answer.market_impact.direction",
+          "answer.market_impact.magnitude",
+          "answer.market_impact.reasoning",
+          "answer.trading_implications.medium_term",
+          "answer.trading_implications.short_term"
+        ])
+        for (const json of [{}, { answer: null }, { answer: "bullish" }, []]) {
+          assert.strictEqual((yield* post(submitPath(challenge_id), { json })).status, 400)
+        }
+        const judged = yield* submit(challenge_id, failingAnswer)
+        assert.strictEqual(judged.json["attempts_remaining"], 4)
+      })
+    )
+
+    it.effect("an unknown challenge and a malformed id are the same 404", () =>
+      Effect.gen(function* () {
+        const { agentId } = yield* onboard()
+        for (const id of ["0190f000-0000-7000-8000-000000000000", agentId, "nonsense", "%00", "a%2Fb"]) {
+          const answer = yield* submit(id, failingAnswer)
+          assert.strictEqual(answer.status, 404, id)
+          assert.strictEqual(answer.json["code"], "not_found")
+        }
+      })
+    )
+  }
+)

@@ -1,0 +1,343 @@
+/** Submissions that come at once: nothing is lost, nothing counts twice, nothing slips past a deadline or a limit. */
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import {
+  claimedAgent,
+  claimedAgents,
+  countOf,
+  firstPage,
+  freshWeek,
+  importQuotes,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  provisionalAgent,
+  rowsOf
+} from "../support/builders.ts"
+import { testServices } from "../support/services.ts"
+
+const services = (largest: number) => layer(testServices({ AUSPEX_LARGEST_BATCH: String(largest) }))
+
+type Sent = Parameters<typeof predict>[2]
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+
+const predictionsOf = (agentId: AgentId) =>
+  countOf((sql) => sql`select count(*)::int as count from predictions where agent_id = ${agentId}::uuid`)
+
+const usedBy = (agentId: AgentId) =>
+  countOf((sql) => sql`select predictions_used as count from agents where id = ${agentId}::uuid`)
+
+const countsOf = (challenge: { readonly id: string }) =>
+  rowsOf(
+    Schema.Struct({ kept: Schema.Array(Schema.Int), latest: Schema.Array(Schema.Int) }),
+    (sql) => sql`
+      select (select array[coalesce(sum(bullish), 0)::int, coalesce(sum(bearish), 0)::int, coalesce(sum(neutral), 0)::int]
+                from prediction_counts where challenge_id = ${challenge.id}::uuid) as kept,
+             (select array[count(*) filter (where direction = 'bullish')::int,
+                           count(*) filter (where direction = 'bearish')::int,
+                           count(*) filter (where direction = 'neutral')::int]
+                from (select distinct on (agent_id) direction from predictions
+                       where challenge_id = ${challenge.id}::uuid order by agent_id, revision desc) p) as latest`
+  ).pipe(Effect.map((rows) => rows[0] ?? { kept: [], latest: [] }))
+
+/** The rules hold with every statement for one submission, and with any number of submissions in one. */
+const inBatches = (name: string, suite: Parameters<ReturnType<typeof services>>[1]) => {
+  for (const largest of [1, 2, 64, 500]) {
+    services(largest)(`${name}, in batches of at most ${largest}`, suite)
+  }
+}
+
+const directions = ["bullish", "bearish", "neutral"] as const
+const directionAt = (index: number) => directions[index % 3] ?? "neutral"
+
+inBatches("submissions at once", (it) => {
+  it.effect("50 identical predictions leave one, and 49 are duplicates", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newChallenge()
+      for (const agent of [yield* claimedAgent(), yield* provisionalAgent()]) {
+        const results = yield* atOnce(times(50, () => predict(agent, challenge)))
+        assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+        assert.deepStrictEqual(
+          codesOf(results),
+          times(49, () => "duplicate_prediction")
+        )
+        assert.strictEqual(yield* predictionsOf(agent), 1)
+      }
+      assert.deepStrictEqual(yield* countsOf(challenge), { kept: [2, 0, 0], latest: [2, 0, 0] })
+    })
+  )
+
+  it.effect(
+    "50 revisions of one agent all succeed, each with a number of its own, and the counts stay exact",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const challenge = yield* newChallenge()
+        const agent = yield* provisionalAgent()
+        const sent = times(50, (index): Sent => ({ direction: directionAt(index), is_revision: true }))
+        const results = yield* atOnce(sent.map((each) => predict(agent, challenge, each)))
+        assert.deepStrictEqual(codesOf(results), [])
+        const revisions = results.filter(Result.isSuccess).map(({ success }) => success.answer.revision_count)
+        assert.deepStrictEqual(
+          revisions.sort((a, b) => a - b),
+          times(50, (index) => index)
+        )
+        const { kept, latest } = yield* countsOf(challenge)
+        assert.deepStrictEqual(kept, latest)
+        assert.strictEqual(yield* usedBy(agent), 1)
+      })
+  )
+
+  it.effect("first predictions and revisions of 20 agents, mixed, leave exact counts", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newChallenge()
+      const agents = yield* claimedAgents(20)
+      const submissions = times(5, (turn) =>
+        agents.map((agent, index) =>
+          predict(agent, challenge, { direction: directionAt(turn + index), is_revision: turn > 1 })
+        )
+      ).flat()
+      yield* atOnce(submissions)
+      const { kept, latest } = yield* countsOf(challenge)
+      assert.deepStrictEqual(kept, latest)
+      assert.strictEqual(
+        kept.reduce((sum, each) => sum + each, 0),
+        20
+      )
+    })
+  )
+
+  it.effect("20 paper-trade signals of one agent leave one", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge()
+      const agent = yield* provisionalAgent()
+      yield* moveTo(deadline)
+      const results = yield* atOnce(times(20, () => predict(agent, challenge)))
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      assert.deepStrictEqual(
+        codesOf(results),
+        times(19, () => "rate_limited")
+      )
+      const { items } = yield* Arenas.use((arenas) =>
+        arenas.directional.paperSignals(agent, challenge.id, firstPage)
+      )
+      assert.strictEqual(items.length, 1)
+    })
+  )
+
+  it.effect("a cancellation among predictions: what was let in stays, what came later is refused", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const arenas = yield* Arenas
+      const challenge = yield* newChallenge()
+      const agents = yield* claimedAgents(30)
+      const [early, late] = [agents.slice(0, 15), agents.slice(15)]
+      const cancelled = arenas.directional.cancel(challenge.id, "A test.")
+      const results = yield* Effect.all(
+        [
+          atOnce(early.map((agent) => predict(agent, challenge))),
+          Effect.as(cancelled, []),
+          atOnce(late.map((agent) => predict(agent, challenge)))
+        ],
+        { concurrency: "unbounded" }
+      )
+      const answers = results.flat()
+      const letIn = answers.filter(Result.isSuccess).length
+      assert.deepStrictEqual(
+        codesOf(answers),
+        times(30 - letIn, () => "challenge_cancelled")
+      )
+      const { kept } = yield* countsOf(challenge)
+      assert.strictEqual(kept[0], letIn)
+    })
+  )
+})
+
+inBatches("the cap of a provisional agent", (it) => {
+  it.effect("40 predictions at once leave exactly ten, and the refused ones leave no trace", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* provisionalAgent()
+      const challenges = yield* Effect.replicateEffect(newChallenge(), 40)
+      const results = yield* atOnce(challenges.map((challenge) => predict(agent, challenge)))
+      assert.strictEqual(results.filter(Result.isSuccess).length, 10)
+      assert.deepStrictEqual(
+        codesOf(results),
+        times(30, () => "provisional_limit")
+      )
+      assert.strictEqual(yield* predictionsOf(agent), 10)
+      assert.strictEqual(yield* usedBy(agent), 10)
+      assert.strictEqual(
+        yield* countOf(
+          (sql) => sql`select sum(bullish + bearish + neutral)::int as count from prediction_counts`
+        ),
+        10
+      )
+    })
+  )
+
+  it.effect("counts challenges predicted: duplicates, revisions and paper-trade signals are free", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agent = yield* provisionalAgent()
+      const closed = yield* newChallenge({ deadline })
+      const challenges = yield* Effect.replicateEffect(
+        newChallenge({ deadline: plus(deadline, "1 day") }),
+        11
+      )
+      const [eleventh, ...firstTen] = challenges
+      assert(eleventh !== undefined)
+      yield* moveTo(deadline)
+      for (const [index, challenge] of firstTen.entries()) {
+        yield* predict(agent, challenge)
+        yield* Effect.flip(predict(agent, challenge))
+        yield* predict(agent, challenge, { is_revision: true })
+        if (index === 0) yield* predict(agent, closed)
+        assert.strictEqual(yield* usedBy(agent), index + 1)
+      }
+      const refused = yield* Effect.flip(predict(agent, eleventh, { is_revision: true }))
+      assert.strictEqual(refused._tag, "ProvisionalLimit")
+      assert.include("detail" in refused ? refused.detail : "", "10")
+      // Used up, it can still revise what it predicted, and send paper-trade signals.
+      yield* moveTo(plus(deadline, "1 minute"))
+      for (const challenge of firstTen) yield* predict(agent, challenge, { is_revision: true })
+      yield* predict(agent, closed)
+      assert.strictEqual(yield* usedBy(agent), 10)
+    })
+  )
+
+  it.effect("ends with the claim", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const challenges = yield* Effect.replicateEffect(newChallenge(), 12)
+      const results = yield* atOnce(challenges.map((challenge) => predict(agent, challenge)))
+      assert.deepStrictEqual(codesOf(results), [])
+    })
+  )
+
+  it.effect("is what the agent was promised when it registered", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* provisionalAgent()
+      const challenge = yield* newChallenge()
+      yield* rowsOf(
+        Schema.Unknown,
+        (sql) => sql`update agents set prediction_limit = 0 where id = ${agent}::uuid`
+      )
+      const refused = yield* Effect.flip(predict(agent, challenge))
+      assert.strictEqual(refused._tag, "ProvisionalLimit")
+    })
+  )
+})
+
+inBatches("submissions at the moment of closing", (it) => {
+  /** Every agent predicts, and revises twice, all of it stamped in time; some of it arrives too late. */
+  const submissionsOf = (
+    agents: ReadonlyArray<AgentId>,
+    challenge: { readonly id: string },
+    answered: Effect.Effect<void>,
+    stamp: Parameters<typeof predict>[3]
+  ) =>
+    Effect.forEach(
+      times(3, () => agents).flat(),
+      (agent, index) =>
+        predict(agent, challenge, { direction: directionAt(index), is_revision: true }, stamp).pipe(
+          Effect.result,
+          Effect.tap(answered)
+        ),
+      { concurrency: "unbounded" }
+    )
+
+  /** A counter, and what waits for it to reach `count`. */
+  const reached = Effect.fnUntraced(function* (count: number) {
+    const seen = yield* Ref.make(0)
+    const done = yield* Deferred.make<void>()
+    const tick = Effect.flatMap(
+      Ref.updateAndGet(seen, (n) => n + 1),
+      (n) => (n === count ? Effect.asVoid(Deferred.succeed(done, undefined)) : Effect.void)
+    )
+    return { tick, wait: Deferred.await(done) }
+  })
+
+  const recorded = (challenge: { readonly id: string }) =>
+    countOf(
+      (sql) => sql`select count(*)::int as count from predictions where challenge_id = ${challenge.id}::uuid`
+    )
+
+  /** Latest predictions of a challenge that are not scored exactly once, by exactly that revision. */
+  const unscored = (challenge: { readonly id: string }) =>
+    countOf(
+      (sql) => sql`
+        select count(*)::int as count
+          from (select agent_id, max(revision) as revision from predictions
+                 where challenge_id = ${challenge.id}::uuid group by agent_id) p
+          full join (select agent_id, revision from prediction_scores where challenge_id = ${challenge.id}::uuid) s
+            using (agent_id, revision)
+         where p.agent_id is null or s.agent_id is null`
+    )
+
+  for (const answeredFirst of [1, 10, 40, 80]) {
+    it.effect(
+      `nothing stamped in time commits after the settlement: settled when ${answeredFirst} of 120 were answered`,
+      () =>
+        Effect.gen(function* () {
+          const deadline = plus(yield* freshWeek, "1 hour")
+          const challenge = yield* newChallenge({ deadline })
+          const agents = yield* claimedAgents(40)
+          yield* moveTo(deadline)
+          yield* importQuotes("GC", [[deadline, 110]])
+          const { tick, wait } = yield* reached(answeredFirst)
+          const submitting = yield* Effect.forkChild(
+            submissionsOf(agents, challenge, tick, millisBefore(deadline, 1))
+          )
+          yield* wait
+          yield* Effect.all([settle, settle, settle], { concurrency: "unbounded" })
+          const whenSettled = yield* recorded(challenge)
+          const late = yield* predict(yield* claimedAgent(), challenge, {}, millisBefore(deadline, 1))
+          const answers = yield* Fiber.join(submitting)
+
+          const counted = answers.filter(
+            (each) => Result.isSuccess(each) && each.success.answer.counts_for_score
+          )
+          assert.isFalse(late.answer.counts_for_score)
+          assert.isAtLeast(counted.length, 1)
+          assert.strictEqual(yield* recorded(challenge), whenSettled)
+          assert.strictEqual(counted.length, whenSettled)
+          assert.strictEqual(yield* unscored(challenge), 0)
+          const { kept, latest } = yield* countsOf(challenge)
+          assert.deepStrictEqual(kept, latest)
+          assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+        })
+    )
+  }
+
+  it.effect("nothing stamped in time commits after the closing, long before the settlement", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
+      const agents = yield* claimedAgents(40)
+      yield* moveTo(plus(deadline, "1 second"))
+      const { tick, wait } = yield* reached(20)
+      const submitting = yield* Effect.forkChild(
+        submissionsOf(agents, challenge, tick, millisBefore(deadline, 1))
+      )
+      yield* wait
+      const report = yield* settle
+      const whenClosed = yield* recorded(challenge)
+      assert.strictEqual(report.closed, 1)
+      yield* Fiber.join(submitting)
+      assert.strictEqual(yield* recorded(challenge), whenClosed)
+    })
+  )
+})

@@ -1,0 +1,291 @@
+/** Counts by direction and odds of an open challenge move in steps, so that polling tells nothing of a single answer. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Fiber, Random } from "effect"
+import { settings } from "../../src/config.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import type { Direction } from "../../src/services/Challenges.ts"
+import { Pools } from "../../src/services/Pools.ts"
+import { atOnce, times } from "../support/concurrently.ts"
+import {
+  claimedAgents,
+  freshWeek,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { credits } from "../support/ledger.ts"
+import { held, meeting } from "../support/locking.ts"
+import { testServices } from "../support/services.ts"
+import { oddsOf, stake, stakers } from "../support/stakes.ts"
+
+const services = testServices({ AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" })
+
+type Known = { readonly id: string }
+
+const publishCounts = Arenas.use((arenas) => arenas.publishDue)
+const publishOdds = Pools.use((pools) => pools.publishDue)
+
+/** Bullish, bearish and neutral, of how many, and when that was. */
+const shownOf = (challenge: Known) =>
+  Arenas.use((arenas) => arenas.directional.get(challenge.id)).pipe(
+    Effect.map((found) => [
+      found.bullish_count,
+      found.bearish_count,
+      found.neutral_count,
+      found.prediction_count,
+      found.counts_as_of
+    ])
+  )
+
+const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
+const directionAt = (index: number): Direction => directions[index % 3] ?? "neutral"
+
+/** Says these directions, each by an agent of its own. */
+const say = Effect.fnUntraced(function* (challenge: Known, said: ReadonlyArray<Direction>) {
+  const agents = yield* claimedAgents(said.length)
+  for (const [index, agent] of agents.entries())
+    yield* predict(agent, challenge, { direction: said[index] ?? "neutral" })
+  return agents
+})
+
+/** A challenge that is open for a day. */
+const scene = Effect.gen(function* () {
+  const monday = yield* freshWeek
+  const deadline = plus(monday, "1 day")
+  const challenge = yield* newChallenge({ deadline })
+  const at = (millis: number) => plus(monday, { milliseconds: millis })
+  return { at, challenge, deadline, monday: DateTime.formatIso(monday) }
+})
+
+const minutes = (count: number) => count * 60_000
+
+layer(services)("The counts by direction of an open challenge", (it) => {
+  it.effect("are those of its creation before the first step, while prediction_count is live", () =>
+    Effect.gen(function* () {
+      const { challenge, monday } = yield* scene
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 0, monday])
+      yield* say(challenge, ["bullish", "bearish"])
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 2, monday])
+    })
+  )
+
+  it.effect(
+    "take a step 15 minutes after the creation, not a millisecond earlier, with the tenth prediction",
+    () =>
+      Effect.gen(function* () {
+        const { at, challenge, monday } = yield* scene
+        yield* say(challenge, times(9, directionAt))
+        yield* moveTo(at(minutes(15) - 1))
+        yield* say(challenge, ["bullish"])
+        yield* publishCounts
+        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
+        yield* moveTo(at(minutes(15)))
+        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 10, monday])
+        yield* publishCounts
+        assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 10, DateTime.formatIso(at(minutes(15)))])
+      })
+  )
+
+  it.effect("never move by nine new predictions, nor by any number of revisions", () =>
+    Effect.gen(function* () {
+      const { at, challenge, monday } = yield* scene
+      const agents = yield* say(
+        challenge,
+        times(9, () => "bullish" as const)
+      )
+      yield* moveTo(at(minutes(60)))
+      yield* publishCounts
+      for (const agent of [...agents, ...agents]) {
+        yield* predict(agent, challenge, { direction: "bearish", is_revision: true })
+      }
+      yield* moveTo(at(minutes(600)))
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 9, monday])
+      yield* say(challenge, ["neutral"])
+      yield* publishCounts
+      const asOf = DateTime.formatIso(at(minutes(600)))
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 9, 1, 10, asOf])
+      yield* moveTo(at(minutes(700)))
+      for (const agent of agents)
+        yield* predict(agent, challenge, { direction: "neutral", is_revision: true })
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 9, 1, 10, asOf])
+    })
+  )
+
+  it.effect("take the next step 15 minutes and ten predictions after the one before", () =>
+    Effect.gen(function* () {
+      const { at, challenge } = yield* scene
+      yield* say(
+        challenge,
+        times(12, () => "bullish" as const)
+      )
+      yield* moveTo(at(minutes(20)))
+      yield* publishCounts
+      const first = [12, 0, 0, 22, DateTime.formatIso(at(minutes(20)))]
+      yield* say(
+        challenge,
+        times(10, () => "bearish" as const)
+      )
+      yield* moveTo(at(minutes(35) - 1))
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), first)
+      yield* moveTo(at(minutes(35)))
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [12, 10, 0, 22, DateTime.formatIso(at(minutes(35)))])
+    })
+  )
+
+  it.effect("take a step once, however many replicas find it due", () =>
+    Effect.gen(function* () {
+      const { at, challenge } = yield* scene
+      for (const [quarter, counts] of [
+        [1, [10, 0, 0]],
+        [2, [20, 10, 0]]
+      ] as const) {
+        yield* moveTo(at(minutes(15 * quarter)))
+        yield* say(
+          challenge,
+          times(10, () => "bullish" as const)
+        )
+        const stepping = yield* held(publishCounts)
+        yield* say(
+          challenge,
+          times(10, () => "bearish" as const)
+        )
+        const late = yield* meeting(publishCounts)
+        yield* stepping.commit
+        yield* Fiber.join(late)
+        yield* atOnce(times(8, () => publishCounts))
+        const asOf = DateTime.formatIso(at(minutes(15 * quarter)))
+        assert.deepStrictEqual(yield* shownOf(challenge), [...counts, 20 * quarter, asOf])
+      }
+    })
+  )
+
+  it.effect(
+    "are final from the deadline on, without any job, also with what was received before it and written after",
+    () =>
+      Effect.gen(function* () {
+        const { challenge, deadline, monday } = yield* scene
+        yield* say(challenge, ["bullish", "bearish"])
+        yield* moveTo(millisBefore(deadline, 1))
+        assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 2, monday])
+        const [late] = yield* claimedAgents(1)
+        assert(late !== undefined)
+        yield* moveTo(deadline)
+        const final = DateTime.formatIso(deadline)
+        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 0, 2, final])
+        yield* predict(late, challenge, { direction: "neutral" }, millisBefore(deadline, 1))
+        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
+        yield* publishCounts
+        assert.deepStrictEqual(yield* shownOf(challenge), [1, 1, 1, 3, final])
+      })
+  )
+
+  it.effect("stay at the last step when it is cancelled, until its deadline", () =>
+    Effect.gen(function* () {
+      const { at, challenge, deadline } = yield* scene
+      yield* say(challenge, times(10, directionAt))
+      yield* moveTo(at(minutes(15)))
+      yield* publishCounts
+      yield* say(
+        challenge,
+        times(10, () => "bullish" as const)
+      )
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "a test"))
+      yield* moveTo(at(minutes(45)))
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [4, 3, 3, 20, DateTime.formatIso(at(minutes(15)))])
+      yield* moveTo(deadline)
+      assert.deepStrictEqual(yield* shownOf(challenge), [14, 3, 3, 20, DateTime.formatIso(deadline)])
+    })
+  )
+
+  it.effect.each([1, 2, 3])(
+    "are the true ones of the last step that was allowed, whatever comes when (seed %i)",
+    (seed) =>
+      Effect.gen(function* () {
+        const { at, challenge, monday } = yield* scene
+        const agents = yield* claimedAgents(60)
+        const last = new Map<number, Direction>()
+        const truth = () =>
+          directions.map((each) => [...last.values()].filter((said) => said === each).length)
+        let [now, stepAt, stepCount, steps] = [0, 0, 0, 0]
+        let expected: ReadonlyArray<unknown> = [0, 0, 0, 0, monday]
+        for (let turn = 0; turn < 120; turn++) {
+          now += yield* Random.nextIntBetween(0, minutes(2))
+          yield* moveTo(at(now))
+          const who = yield* Random.nextIntBetween(0, agents.length - 1)
+          const direction = directionAt(yield* Random.nextIntBetween(0, 2))
+          const agent = agents[who]
+          assert(agent !== undefined)
+          yield* predict(agent, challenge, { direction, is_revision: true })
+          last.set(who, direction)
+          // The job is not always in time.
+          if (yield* Random.nextBoolean) {
+            yield* publishCounts
+            if (now - stepAt >= minutes(15) && last.size - stepCount >= 10) {
+              ;[stepAt, stepCount, steps] = [now, last.size, steps + 1]
+              expected = [...truth(), 0, DateTime.formatIso(at(now))]
+            }
+          }
+          assert.deepStrictEqual(yield* shownOf(challenge), expected.with(3, last.size))
+        }
+        assert.isAtLeast(steps, 2)
+      }).pipe(Random.withSeed(String(seed)))
+  )
+})
+
+layer(services)("The odds of an open pool", (it) => {
+  it.effect(
+    "move in steps of ten stakes and 15 minutes, all bins together, and are final from the deadline on",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const deadline = plus(monday, "1 day")
+        const challenge = yield* newMacro({ deadline })
+        const agents = yield* stakers(challenge, 21, 100)
+        const put = (from: number, until: number) =>
+          Effect.forEach(agents.slice(from, until), (agent, index) =>
+            stake(agent, challenge, 50, index % 2 === 0 ? 2 : 3.1)
+          )
+        const shown = Effect.map(oddsOf(challenge), ({ bins, counts_as_of, stakers: count, total }) => [
+          total,
+          count,
+          bins.map(({ share, staked, stakers: ofBin }) => [share, staked, ofBin]),
+          counts_as_of
+        ])
+        const none = [0, 0n, 0]
+        const nothing = [0n, 0, [none, none, none, none], DateTime.formatIso(monday)]
+        yield* put(0, 9)
+        yield* moveTo(plus(monday, "1 hour"))
+        yield* publishOdds
+        assert.deepStrictEqual(yield* shown, nothing)
+        yield* put(9, 10)
+        assert.deepStrictEqual(yield* shown, nothing)
+        yield* publishOdds
+        const half = [0.6, credits(300), 6]
+        const rest = [0.4, credits(200), 4]
+        const first = [credits(500), 10, [half, none, rest, none], DateTime.formatIso(plus(monday, "1 hour"))]
+        assert.deepStrictEqual(yield* shown, first)
+        yield* put(10, 20)
+        yield* moveTo(plus(monday, { milliseconds: minutes(75) - 1 }))
+        yield* publishOdds
+        assert.deepStrictEqual(yield* shown, first)
+        yield* moveTo(plus(monday, "75 minutes"))
+        yield* atOnce(times(8, () => publishOdds))
+        const second = (yield* shown).slice(0, 2)
+        assert.deepStrictEqual(second, [credits(1000), 20])
+        yield* put(20, 21)
+        yield* moveTo(millisBefore(deadline, 1))
+        assert.deepStrictEqual((yield* shown).slice(0, 2), second)
+        yield* moveTo(deadline)
+        assert.deepStrictEqual((yield* shown).slice(0, 2), [credits(1050), 21])
+        assert.strictEqual((yield* shown)[3], DateTime.formatIso(deadline))
+      })
+  )
+})

@@ -1,0 +1,429 @@
+/**
+ * Nobody can read or guess the open predictions of others, nor work them out from how what is public moves: a walk through everything that is public, or that another
+ * agent can read, before the deadline and, to see that it would find them, after it.
+ */
+import { createHash } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import canonicalize from "canonicalize"
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { settings } from "../../src/config.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import { claim, onboard, openChallenge } from "../support/agents.ts"
+import { freshWeek, moveTo, newMacro, newPriceEvent, plus, rowsOf } from "../support/builders.ts"
+import { fund } from "../support/ledger.ts"
+import { revealAll, sequenceAll } from "../support/loggedFixture.ts"
+import { get, post, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+import { tournament } from "../support/tournaments.ts"
+import { tilesOf, walk } from "../support/crawl.ts"
+import type { Known, Read } from "../support/crawl.ts"
+
+const Sealed = Schema.Struct({
+  id: Schema.String,
+  agent_id: Schema.String,
+  salt: Schema.String,
+  body: Schema.String,
+  commit: Schema.String,
+  reasoning: Schema.String,
+  received_at: Schema.String,
+  confidence: Schema.String
+})
+type Sealed = typeof Sealed.Type
+
+const predictions = rowsOf(
+  Sealed,
+  (sql) => sql`
+    select id::text, agent_id::text, encode(salt, 'hex') as salt, convert_from(body, 'UTF8') as body,
+           encode(commit, 'hex') as commit, reasoning, trim_scale(coalesce(confidence, predicted_value))::text as confidence,
+           to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as received_at
+      from predictions order by id`
+)
+
+const encodings = (hex: string): ReadonlyArray<string> => {
+  const bytes = Buffer.from(hex, "hex")
+  return [
+    hex,
+    hex.toUpperCase(),
+    bytes.toString("base64"),
+    bytes.toString("base64url"),
+    bytes.toString("latin1")
+  ]
+}
+
+/** What nobody else may read, by what it is. Confidences, values and reasons are unlike anything else in the world. */
+const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string>>> => ({
+  "the salt": encodings(sealed.salt),
+  "the body": [
+    sealed.body,
+    JSON.stringify(sealed.body).slice(1, -1),
+    Buffer.from(sealed.body).toString("base64"),
+    Buffer.from(sealed.body).toString("hex")
+  ],
+  "the reasoning": [sealed.reasoning],
+  "the hash of the reasoning": encodings(createHash("sha256").update(sealed.reasoning).digest("hex")),
+  "the confidence or the value": [sealed.confidence],
+  "the time of receipt": [sealed.received_at],
+  "the prediction's id": [sealed.id]
+})
+
+/** A bundle of the log has entries of agents beside commits, each behind the two bytes of its length: they are looked at one by one. */
+const partsOf = ({ path, text }: Read): ReadonlyArray<string> =>
+  path.startsWith("/log/tile/entries/") ? text.split(/(?<=\})[^]{2}(?=\{")/) : [text]
+
+const leaksIn = (reads: ReadonlyArray<Read>, all: ReadonlyArray<Sealed>): ReadonlyArray<string> =>
+  reads.flatMap((read) => {
+    const { path, text } = read
+    const parts = partsOf(read)
+    return all.flatMap((sealed) => {
+      const found = Object.entries(secretsOf(sealed))
+        .filter(([, forms]) => forms.some((form) => text.includes(form)))
+        .map(([what]) => what)
+      const isLinked = parts.some((part) => part.includes(sealed.agent_id) && part.includes(sealed.commit))
+      return [...found, ...(isLinked ? ["whose commit it is"] : [])].map((what) => `${path}: ${what}`)
+    })
+  })
+
+/** Everything of 32 bytes that was seen. */
+const hashesIn = (reads: ReadonlyArray<Read>): ReadonlySet<string> =>
+  new Set(
+    reads.flatMap(({ text }) => text.toLowerCase().match(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g) ?? [])
+  )
+
+const domain = "auspex/commit/v1\0"
+const sha256 = (...parts: ReadonlyArray<string | Uint8Array>) => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest("hex")
+}
+
+/** What somebody would try who knows all of a prediction but its direction, its confidence and its salt. */
+const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<string> => {
+  const known = Object.fromEntries(Object.entries(JSON.parse(sealed.body)))
+  const found = new Set<string>()
+  for (const direction of ["bullish", "bearish", "neutral"]) {
+    for (let hundredths = 0; hundredths <= 100; hundredths++) {
+      const values = { direction, confidence: hundredths / 100 }
+      const body = canonicalize({ ...known, values }) ?? ""
+      for (const salt of salts) found.add(sha256(domain, salt, body)).add(sha256(salt, body))
+      found
+        .add(sha256(domain, body))
+        .add(sha256(body))
+        .add(sha256(canonicalize(values) ?? ""))
+    }
+  }
+  return found
+}
+
+const commentBy = (token: string, news_id: string) =>
+  Effect.map(
+    post("/api/v1/agent/comments", { token, json: { news_id, content: "Who knows?" } }),
+    ({ json }) => String(json["comment_id"])
+  )
+
+/** What there is nothing behind yet, or only with a secret of somebody else. */
+const nothingToRead: ReadonlyArray<string> = [
+  "/api/v1/log/settlement/{challenge_id}",
+  "/api/v1/llm/v1/models/{model}",
+  "/claim/:token",
+  "/claim/mail/:token",
+  "/claim/mail/:token/not-mine",
+  "/sign-in/:token",
+  "/sign-in/oidc/begin",
+  "/sign-in/oidc/callback"
+]
+
+/** Counts and odds move as they do by default. */
+const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" } })
+
+layer(server)("an open prediction", (it) => {
+  it.effect(
+    "can neither be read nor guessed by anybody else before the deadline",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const sql = yield* SqlClient.SqlClient
+        const deadline = plus(monday, "30 minutes")
+        const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
+        const requested_scopes = ["prediction:submit", "credits:stake"]
+        const victims = [
+          yield* onboard({ name: "Vera", requested_scopes }),
+          yield* onboard({ name: "Vito", requested_scopes })
+        ]
+        const spy = yield* onboard({ name: "Spy" })
+        for (const { agentId } of [...victims, spy]) yield* claim(agentId)
+        yield* sql`
+          insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+          values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
+                  ${DateTime.toDateUtc(monday)})`
+        const challenges = [yield* openChallenge({ ...times, event_id: "opec" }), yield* openChallenge(times)]
+        const pool = yield* newMacro({ deadline })
+        const event = yield* newPriceEvent({ kind: "numeric_close", deadline })
+
+        let minute = 1
+        const send = (token: string, path: string, values: Readonly<Record<string, unknown>>) =>
+          Effect.gen(function* () {
+            yield* moveTo(plus(monday, { minutes: minute, milliseconds: 100 + minute }))
+            minute += 1
+            const answer = yield* post(`/api/v1/eval/${path}`, { token, json: values })
+            assert.isBelow(answer.status, 300, answer.text)
+          })
+        const predict = (token: string, challenge: string, values: Readonly<Record<string, unknown>>) =>
+          send(token, `challenges/${challenge}/predict`, values)
+        for (const [number, { token }] of victims.entries()) {
+          for (const [place, { id }] of challenges.entries()) {
+            const values = {
+              direction: place === 0 ? "bearish" : "bullish",
+              confidence: Number(`0.8${number}${place}91`),
+              reasoning: `reason ${number}${place} of nobody else`
+            }
+            yield* predict(token, id, values)
+            // A confidence that is among the likely ones.
+            yield* predict(token, id, {
+              direction: "neutral",
+              confidence: 0.97,
+              is_revision: true,
+              reasoning: `revised reason ${number}${place}`
+            })
+          }
+        }
+        for (const [number, { agentId, token }] of victims.entries()) {
+          yield* fund(`agent:${agentId}`, 100)
+          const path = `macro/challenges/${pool.id}`
+          // Each on a bin of its own.
+          const predicted_value = Number(`${3 - number}.1${number}0791`)
+          const rationale = `reason ${number} of a forecast`
+          yield* send(token, `${path}/predict`, { predicted_value, predicted_std: 0.1, rationale })
+          yield* send(token, `${path}/stake`, { predicted_value, amount: 50 })
+        }
+        for (const [number, { agentId, token }] of victims.entries()) {
+          yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
+          yield* send(token, `price-events/challenges/${event.id}/predict`, {
+            predicted_value: Number(`2${number}47.30791`),
+            predicted_std: 40,
+            reasoning: `reason ${number} of a close`
+          })
+        }
+        const theirs = yield* predictions
+        assert.lengthOf(theirs, 12)
+        yield* predict(spy.token, challenges[0]?.id ?? "", { direction: "bullish", confidence: 0.5 })
+        yield* sequenceAll
+
+        const known: Known = {
+          challenge_id: [...challenges, pool, event].map(({ id }) => id),
+          agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
+          commit: theirs.map(({ commit }) => commit),
+          leaf_index: theirs.map((_, place) => String(place)),
+          token: ["x".repeat(43)],
+          asset: ["GC"],
+          event_id: ["opec"],
+          news_id: ["opec"],
+          comment_id: [yield* commentBy(spy.token, "opec")],
+          status: ["open", "closed"],
+          category: ["commodities"],
+          slug: ["world-cup"],
+          model: ["swift-1"]
+        }
+        yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
+        // 0.97 stands in every page's style; what is looked for is what only the predictions have.
+        const unusual = theirs.map((sealed) => ({
+          ...sealed,
+          confidence: sealed.confidence === "0.97" ? `"confidence":0.97` : sealed.confidence
+        }))
+        const reads = [...(yield* walk(known, undefined)), ...(yield* walk(known, spy.token))]
+        assert.deepStrictEqual(leaksIn(reads, unusual), [])
+        assert.deepStrictEqual(
+          reads.filter(({ status }) => status >= 500),
+          []
+        )
+        const answered = new Set(reads.filter(({ status }) => status < 400).map(({ template }) => template))
+        const templates = new Set(reads.map(({ template }) => template))
+        assert.deepStrictEqual(
+          [...templates].filter((template) => !answered.has(template)),
+          nothingToRead
+        )
+
+        // The walk sees what there is to see: each commit in the log, and how many predictions there are.
+        const seen = hashesIn(reads)
+        for (const { commit } of theirs) assert.isTrue(seen.has(commit))
+        const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
+        assert.include(shown, '"prediction_count":3,"bullish_count":0,"bearish_count":0,"neutral_count":0')
+        const odds = reads.find(({ status, template }) => template.endsWith("/odds") && status === 200)
+        assert.include(odds?.text, '"total":0,"stakers":0')
+
+        const publicBytes = [...seen].map((hash) => Buffer.from(hash, "hex"))
+        for (const sealed of theirs.filter(({ confidence }) => confidence === "0.97")) {
+          const tried = guesses(sealed, [Buffer.alloc(32), Buffer.alloc(0), ...publicBytes])
+          assert.isAbove(tried.size, 900)
+          assert.deepStrictEqual(
+            [...tried].filter((guess) => seen.has(guess)),
+            []
+          )
+          // With the salt it is one of about 300 guesses: the salt is all that keeps it.
+          assert.isTrue(guesses(sealed, [Buffer.from(sealed.salt, "hex")]).has(sealed.commit))
+        }
+        assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
+
+        // From the deadline on all of it is public, and the same walk finds it.
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* post("/api/v1/admin/settle", { token: testAdminToken })
+        assert.include(
+          (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text,
+          '"prediction_count":3,"bullish_count":1,"bearish_count":0,"neutral_count":2'
+        )
+        assert.include(
+          (yield* get(`/api/v1/eval/macro/challenges/${pool.id}/odds`)).text,
+          '"total":100,"stakers":2'
+        )
+        yield* revealAll
+        const later = leaksIn(yield* walk(known, undefined), unusual)
+        for (const what of [
+          "the salt",
+          "the body",
+          "the reasoning",
+          "the confidence or the value",
+          "whose commit it is"
+        ]) {
+          assert.isTrue(
+            later.some((line) => line.endsWith(what)),
+            what
+          )
+        }
+      }),
+    60_000
+  )
+})
+
+/** What an instance says of itself, which changes by being read. */
+const ofTheInstance = /^(\/metrics|\/health\/)/
+
+/** Of a request, and not of what is read by it. */
+const drawnAnew = /<code>[0-9a-f-]{36}<\/code>|name="form_token" value="[^"]*"/g
+
+/** What was read of each path, without what every reading changes. */
+const bytesOf = (reads: ReadonlyArray<Read>) =>
+  reads
+    .filter(({ path }) => !ofTheInstance.test(path))
+    .map(({ path, text }) => ({ path, text: text.replaceAll(drawnAnew, "") }))
+
+layer(server)("Polling everything that is public around a single prediction", (it) => {
+  it.effect(
+    "tells that there is one more, and not which way it goes; around a revision or a stake nothing at all",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const sql = yield* SqlClient.SqlClient
+        const deadline = plus(monday, "1 day")
+        const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
+        const requested_scopes = ["prediction:submit", "credits:stake"]
+        const agents = yield* Effect.forEach(["A", "B", "C", "D", "E", "F"], (name) =>
+          onboard({ name, requested_scopes })
+        )
+        const spy = yield* onboard({ name: "Spy" })
+        for (const { agentId } of [...agents, spy]) yield* claim(agentId)
+        for (const { agentId } of agents) {
+          yield* fund(`agent:${agentId}`, 100)
+          yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
+        }
+        yield* sql`
+          insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+          values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
+                  ${DateTime.toDateUtc(monday)})`
+        const challenge = yield* openChallenge({ ...times, event_id: "opec" })
+        const pool = yield* newMacro({ deadline })
+        const barrier = yield* newPriceEvent({ kind: "barrier", deadline })
+        yield* Targets.use((targets) => targets.subscribe(AgentId.make(spy.agentId), "GC"))
+        yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
+        yield* sequenceAll
+        const known: Known = {
+          challenge_id: [challenge, pool, barrier].map(({ id }) => id),
+          agent_id: [...agents, spy].map(({ agentId }) => agentId),
+          commit: ["0".repeat(64)],
+          leaf_index: ["0"],
+          token: ["x".repeat(43)],
+          asset: ["GC"],
+          event_id: ["opec"],
+          news_id: ["opec"],
+          comment_id: [yield* commentBy(spy.token, "opec")],
+          status: ["open", "closed"],
+          category: ["commodities"],
+          slug: ["world-cup"],
+          model: ["swift-1"]
+        }
+        const everything = Effect.map(Effect.all([walk(known, undefined), walk(known, spy.token)]), (walks) =>
+          bytesOf(walks.flat())
+        )
+        /** But for how many predictions there are. */
+        const poll = Effect.forEach(
+          ["challenges", "challenges/active", `challenges/${challenge.id}/results`],
+          (path) =>
+            Effect.map(get(`/api/v1/eval/${path}`, { token: spy.token }), ({ text }) =>
+              text.replaceAll(/"prediction_count":\d+/g, "")
+            )
+        )
+        const send = (token: string, path: string, json: Readonly<Record<string, unknown>>) =>
+          Effect.map(post(`/api/v1/eval/${path}`, { token, json }), ({ status, text }) =>
+            assert.isBelow(status, 300, text)
+          )
+        const say = (token: string, direction: string, is_revision: boolean) =>
+          send(token, `challenges/${challenge.id}/predict`, { direction, confidence: 0.5, is_revision })
+
+        for (const [place, { token }] of agents.entries()) {
+          const before = yield* poll
+          yield* say(token, ["bullish", "bearish", "neutral"][place % 3] ?? "", false)
+          assert.deepStrictEqual(yield* poll, before)
+          yield* send(token, `macro/challenges/${pool.id}/predict`, {
+            predicted_value: 3,
+            predicted_std: 0.1
+          })
+          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+            direction: place < 3 ? "bullish" : "bearish",
+            confidence: 0.5
+          })
+        }
+        const read = yield* everything
+        assert.isAbove(read.length, 200)
+        assert.include(
+          read.find(({ path }) => path === `/challenges/${challenge.id}`)?.text,
+          "So far 6; how many say what is shown in steps until the deadline."
+        )
+        for (const [place, { token }] of agents.entries()) {
+          yield* say(token, ["neutral", "bullish", "bearish"][place % 3] ?? "", true)
+          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+            direction: "bearish",
+            confidence: 0.5,
+            is_revision: true
+          })
+          // They are of one owner, who may be alone on a bin.
+          if (place < 4) {
+            const predicted_value = [2.9, 3.05, 3.15, 3.3][place]
+            yield* send(token, `macro/challenges/${pool.id}/stake`, { predicted_value, amount: 50 })
+          }
+        }
+        const later = yield* everything
+        assert.strictEqual(later.length, read.length)
+        assert.deepStrictEqual(
+          later.filter(({ text }, place) => text !== read[place]?.text).map(({ path }) => path),
+          []
+        )
+      }),
+    60_000
+  )
+})
+
+layer(testServer())("the walk", (it) => {
+  it.effect("reads a log of any size: full tiles, partial ones, and all levels", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(tilesOf(0), [])
+      assert.deepStrictEqual(tilesOf(257), [
+        "/log/tile/entries/000",
+        "/log/tile/entries/001.p/1",
+        "/log/tile/0/000",
+        "/log/tile/0/001.p/1",
+        "/log/tile/1/000.p/1"
+      ])
+      assert.include(tilesOf(300_000), "/log/tile/entries/x001/171.p/224")
+    })
+  )
+})

@@ -1,0 +1,254 @@
+/** What everybody reads: ETags, conditional requests, and answers that are made once for all who ask meanwhile. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { onboard } from "../support/agents.ts"
+import { millisBefore, moveTo, plus } from "../support/builders.ts"
+import { get, send, testServer } from "../support/server.ts"
+import { openWorld } from "../support/settledFixture.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const leaderboard = "/api/v1/eval/leaderboard"
+const catalog = "/api/v1/public/target-catalog"
+const reads = [
+  "/api/v1/public/prediction-scopes",
+  catalog,
+  "/api/v1/eval/challenges",
+  leaderboard,
+  "/api/v1/eval/btc/context",
+  "/api/v1/events",
+  "/api/v1/events/today"
+]
+
+const withPaused = (paused: boolean) =>
+  send("PATCH", "/api/v1/admin/targets/BTC", { token: testAdminToken, json: { paused } })
+
+layer(testServer())("Conditional requests", (it) => {
+  it.effect.each(reads)("%s has an ETag, and is 304 for whoever has it", (path) =>
+    Effect.gen(function* () {
+      const first = yield* get(path)
+      const etag = first.headers.get("etag") ?? ""
+      assert.match(etag, /^"[\w-]{22}"$/)
+      for (const ifNoneMatch of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const again = yield* get(path, { headers: { "if-none-match": ifNoneMatch } })
+        assert.deepStrictEqual([again.status, again.text, again.headers.get("etag")], [304, "", etag])
+      }
+      for (const ifNoneMatch of ['"other"', etag.slice(1, -1), ""]) {
+        const again = yield* get(path, { headers: { "if-none-match": ifNoneMatch } })
+        assert.deepStrictEqual([again.status, again.text], [200, first.text], ifNoneMatch)
+      }
+    })
+  )
+
+  it.effect("another content has another ETag, and the same content the same one", () =>
+    Effect.gen(function* () {
+      const etagOf = Effect.map(get("/api/v1/eval/btc/context"), ({ headers }) => headers.get("etag"))
+      const before = yield* etagOf
+      yield* withPaused(false)
+      const open = yield* etagOf
+      yield* withPaused(true)
+      assert.notStrictEqual(open, before)
+      assert.strictEqual(yield* etagOf, before)
+    })
+  )
+
+  it.effect("nothing but a public read that succeeded has an ETag or may be stored", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      for (const answer of [
+        yield* get("/api/v1/agent/profile/self", { token, headers: { "if-none-match": "*" } }),
+        yield* get(`${leaderboard}?limit=0`, { headers: { "if-none-match": "*" } }),
+        yield* get("/api/v1/eval/challenges/nothing/results", { headers: { "if-none-match": "*" } }),
+        yield* get("/nothing", { headers: { "if-none-match": "*" } })
+      ]) {
+        assert.notStrictEqual(answer.status, 304)
+        assert.isNull(answer.headers.get("etag"))
+        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+      }
+    })
+  )
+})
+
+/** How often a leaderboard or results were made. */
+const made = { times: 0 }
+
+const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+const countedArenas = Layer.effect(
+  Arenas,
+  Effect.gen(function* () {
+    const arenas = yield* Arenas
+    return Arenas.of({
+      ...arenas,
+      results: (...asked) =>
+        Effect.suspend(() => {
+          made.times += 1
+          return arenas.results(...asked)
+        })
+    })
+  })
+)
+
+const countedScoring = Layer.effect(
+  Scoring,
+  Effect.gen(function* () {
+    const scoring = yield* Scoring
+    return Scoring.of({
+      ...scoring,
+      leaderboard: (...asked) =>
+        Effect.suspend(() => {
+          made.times += 1
+          return scoring.leaderboard(...asked)
+        })
+    })
+  })
+)
+
+const keeping = testServer({
+  environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" },
+  swap: Layer.merge(countedArenas, countedScoring)
+})
+
+layer(keeping)("Public answers", (it) => {
+  it.effect("may be stored for as long as they are kept", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get(catalog)).headers.get("cache-control"), "public, max-age=2")
+    })
+  )
+
+  it.effect("are made once for all who ask meanwhile", () =>
+    Effect.gen(function* () {
+      const answers = yield* Effect.replicateEffect(get(leaderboard), 50, { concurrency: 50 })
+      assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
+      assert.strictEqual(made.times, 1)
+    })
+  )
+
+  const paused = Effect.map(get("/api/v1/eval/btc/context"), ({ json }) => json["paused"])
+
+  it.effect("show what changed elsewhere once their time is over", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      assert.isTrue(yield* paused)
+      yield* sql`update targets set paused = false where key = 'BTC'`
+      yield* TestClock.adjust("1999 millis")
+      assert.isTrue(yield* paused)
+      yield* TestClock.adjust("1 millis")
+      assert.isFalse(yield* paused)
+      yield* sql`update targets set paused = true where key = 'BTC'`
+      yield* TestClock.adjust("2 seconds")
+    })
+  )
+
+  it.effect("show at once what an administrator changes here", () =>
+    Effect.gen(function* () {
+      assert.isTrue(yield* paused)
+      yield* withPaused(false)
+      assert.isFalse(yield* paused)
+      yield* withPaused(true)
+      assert.isTrue(yield* paused)
+    })
+  )
+
+  it.effect("are kept for what they depend on, however the address is spelled", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("3 seconds")
+      const spelled = [
+        `${leaderboard}?limit=10&category=crypto`,
+        `${leaderboard}?category=crypto&limit=10`,
+        `${leaderboard}?x=1&limit=10&category=crypto`,
+        `${leaderboard}?status=open&category=%63rypto&limit=10&x=2&x=3&?`,
+        `/api/v1/eval/%6Ceaderboard?limit=10&category=crypto`
+      ]
+      const before = made.times
+      const answers = yield* Effect.forEach(spelled, (path) => get(path))
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        spelled.map(() => 200)
+      )
+      assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
+      assert.strictEqual(made.times, before + 1)
+    })
+  )
+
+  it.effect("to what says a parameter twice are refused, also where one of the two was answered", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get(`${leaderboard}?limit=10`)).status, 200)
+      assert.strictEqual((yield* get(`${leaderboard}?limit=10&limit=20`)).status, 400)
+      assert.strictEqual((yield* get("/leaderboard?category=crypto")).status, 200)
+      assert.strictEqual((yield* get("/leaderboard?category=crypto&category=x")).status, 400)
+      assert.strictEqual((yield* get("/leaderboard?cursor=x&cursor=y")).status, 400)
+    })
+  )
+
+  it.effect("of results are made once for every spelling, and show deadline and end within that time", () =>
+    Effect.gen(function* () {
+      const { challenge: terms, deadline, settle } = yield* openWorld()
+      const challenge: string = terms.id
+      const results = (id: string, query = "") => get(`/api/v1/eval/challenges/${id}/results${query}`)
+      yield* moveTo(millisBefore(deadline, 1000))
+      const open = yield* results(challenge)
+      assert.deepStrictEqual([open.json["status"], open.json["predictions"]], ["open", []])
+      const before = made.times
+      yield* moveTo(plus(deadline, "500 millis"))
+      for (const same of [
+        yield* results(challenge.toUpperCase(), "?x=1"),
+        yield* results(challenge, "?x=2&")
+      ]) {
+        assert.strictEqual(same.text, open.text)
+      }
+      assert.strictEqual(made.times, before)
+      yield* moveTo(plus(deadline, "1 second"))
+      const closed = yield* results(challenge, "?x=3")
+      assert.lengthOf(list(closed.json["predictions"]), 2)
+      assert.strictEqual(made.times, before + 1)
+
+      yield* settle
+      yield* results(challenge)
+      const settled = yield* results(challenge)
+      assert.strictEqual(settled.json["status"], "resolved")
+      for (const query of ["", "?x=4", "?limit=200", "?limit=1"]) {
+        assert.strictEqual((yield* results(challenge, query)).json["status"], "resolved")
+        yield* TestClock.adjust("700 millis")
+      }
+      // Later pages are as dear as the first one.
+      const cursor = String((yield* results(challenge, "?limit=1")).json["next_cursor"])
+      yield* results(challenge, `?limit=1&cursor=${cursor}`)
+      const once = made.times
+      yield* results(challenge, `?cursor=${cursor}&x=5&limit=1`)
+      assert.strictEqual(made.times, once)
+    })
+  )
+
+  it.effect("of different queries are different answers", () =>
+    Effect.gen(function* () {
+      const categories = ["crypto", "commodities"]
+      for (const category of categories) {
+        assert.strictEqual((yield* get(`${leaderboard}?category=${category}`)).json["category"], category)
+      }
+    })
+  )
+
+  it.effect("that failed are not kept", () =>
+    Effect.gen(function* () {
+      for (let turn = 0; turn < 2; turn++) {
+        assert.strictEqual((yield* get(`${leaderboard}?limit=0`)).status, 400)
+        assert.strictEqual((yield* get(`${leaderboard}?cursor=x`)).status, 400)
+      }
+    })
+  )
+
+  it.effect("each have their own request id", () =>
+    Effect.gen(function* () {
+      const ids = yield* Effect.forEach(["a", "b"], (id) =>
+        Effect.map(get(catalog, { headers: { "x-request-id": id } }), ({ headers }) =>
+          headers.get("x-request-id")
+        )
+      )
+      assert.deepStrictEqual(ids, ["a", "b"])
+    })
+  )
+})

@@ -1,0 +1,301 @@
+/** Discussions through HTTP: scopes, texts that somebody may send to harm others, and the limits. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { rateLimits } from "../../src/config.ts"
+import { allScopes } from "../../src/services/Scopes.ts"
+import { onboard, onboardClaimed } from "../support/agents.ts"
+import { times } from "../support/concurrently.ts"
+import { newEvent } from "../support/discussion.ts"
+import { keptPosts, leakingPosts, refusedPosts } from "../support/hostilePosts.ts"
+import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+
+const comments = "/api/v1/agent/comments"
+const unknown = "0190f000-0000-7000-8000-000000000000"
+const listOf = (newsId: string) => `/api/v1/public/comments/${newsId}`
+const idOf = (answer: Answer) => String(answer.json["comment_id"])
+const having = (answers: ReadonlyArray<Answer>, status: number) =>
+  answers.filter((answer) => answer.status === status).length
+const statusAndCode = (answer: Answer) => [answer.status, answer.json["code"]]
+
+layer(testServer())("POST /agent/comments", (it) => {
+  it.effect("is for comments and replies; the body decides which scope is needed, so it comes first", () =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const commenter = yield* onboard({ requested_scopes: ["comment:create"] })
+      const replier = yield* onboard({ requested_scopes: ["comment:reply"] })
+      const sent = (token: string, json: unknown) => post(comments, { token, json })
+      const first = yield* sent(commenter.token, { news_id, content: "What I think.", space_id: "ai" })
+      assert.strictEqual(first.status, 201)
+      assert.deepInclude(first.json, {
+        news_id,
+        space_id: "ai",
+        agent_id: commenter.agentId,
+        redacted: false
+      })
+      const asReply = { news_id, content: "I disagree.", parent_comment_id: idOf(first) }
+      for (const [token, json, scope] of [
+        [replier.token, { news_id, content: "What I think." }, "comment:create"],
+        [replier.token, { news_id, content: "What I think.", parent_comment_id: null }, "comment:create"],
+        [commenter.token, asReply, "comment:reply"]
+      ] as const) {
+        const refused = yield* sent(token, json)
+        assert.deepStrictEqual(
+          [refused.status, refused.json["detail"]],
+          [403, `Missing required scope: ${scope}`]
+        )
+        const malformed = yield* sent(token, { ...json, content: "" })
+        assert.deepStrictEqual([malformed.status, wrongFields(malformed)], [400, ["content"]])
+      }
+      const reply = yield* sent(replier.token, asReply)
+      assert.deepInclude(reply.json, {
+        comment_id: idOf(reply),
+        reply_id: idOf(reply),
+        parent_comment_id: idOf(first)
+      })
+      const again = yield* sent(replier.token, { ...asReply, parent_comment_id: idOf(reply) })
+      assert.deepStrictEqual(statusAndCode(again), [400, "reply_to_reply"])
+      const other = yield* newEvent()
+      const elsewhere = yield* sent(replier.token, { ...asReply, news_id: other.news_id })
+      assert.deepStrictEqual(statusAndCode(elsewhere), [400, "parent_of_other_event"])
+      const nowhere = yield* sent(commenter.token, { news_id: "nowhere", content: "?" })
+      assert.deepStrictEqual(statusAndCode(nowhere), [404, "not_found"])
+      const byPath = yield* post(`${comments}/${idOf(first)}/replies`, {
+        token: replier.token,
+        json: { content: "As I said." }
+      })
+      assert.strictEqual(byPath.status, 201)
+      const list = yield* get(listOf(news_id))
+      assert.strictEqual(list.json["total_count"], 3)
+      assert.isNotNull(list.headers.get("etag"))
+    })
+  )
+
+  it.effect("names every field that is wrong", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      const answer = yield* post(comments, {
+        token,
+        json: { news_id: "no id", space_id: "sports", content: 5, parent_comment_id: 7 }
+      })
+      assert.deepStrictEqual(
+        [answer.status, wrongFields(answer)],
+        [400, ["content", "news_id", "parent_comment_id", "space_id"]]
+      )
+    })
+  )
+})
+
+layer(testServer())("A text", (it) => {
+  it.effect(
+    "that is hostile is refused, or stored as sent and shown so in JSON; secrets of ours are taken out",
+    () =>
+      Effect.gen(function* () {
+        assert.isAtLeast(keptPosts.length + refusedPosts.length + leakingPosts.length, 60)
+        const { news_id } = yield* newEvent()
+        const { token } = yield* onboardClaimed()
+        const posted = (content: string) => post(comments, { token, json: { news_id, content } })
+        const stored: Array<string> = []
+        for (const content of refusedPosts) {
+          const answer = yield* posted(content)
+          assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["content"]], content)
+        }
+        for (const content of keptPosts) {
+          const answer = yield* posted(content)
+          assert.deepInclude(answer.json, { content: content.normalize("NFC").trim(), redacted: false })
+          stored.push(content.normalize("NFC").trim())
+        }
+        for (const [content, kept] of [
+          ...leakingPosts,
+          [`Authorization: Bearer ${token}`, "Authorization: Bearer <redacted access token>"] as const
+        ]) {
+          const answer = yield* posted(content)
+          assert.deepInclude(answer.json, { content: kept, redacted: true })
+          stored.push(kept)
+        }
+        const shown = yield* get(`${listOf(news_id)}?limit=200`)
+        const contents = member(shown.json, "comments")
+        assert(Array.isArray(contents))
+        assert.deepStrictEqual(contents.map((each) => member(each, "content")).toReversed(), stored)
+      })
+  )
+
+  it.effect("is trimmed, its line ends are LF, and it is in NFC", () =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const { token } = yield* onboard()
+      const answer = yield* post(comments, {
+        token,
+        json: { news_id, content: "\r\n  one\r\ntwo e\u0301  \n" }
+      })
+      assert.strictEqual(answer.json["content"], "one\ntwo \u00e9")
+    })
+  )
+})
+
+layer(testServer())("Liking", (it) => {
+  it.effect(
+    "answers 204 however often, own posts are 400 own_post, taking back what is not there is 204",
+    () =>
+      Effect.gen(function* () {
+        const { news_id } = yield* newEvent()
+        const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
+        const parent = yield* post(comments, { token: ada.token, json: { news_id, content: "Up." } })
+        const reply = yield* post(`${comments}/${idOf(parent)}/replies`, {
+          token: ada.token,
+          json: { content: "Up, I say." }
+        })
+        const liked = (method: string, kind: string, id: string, token = bob.token) =>
+          send(method, `/api/v1/agent/${kind}/${id}/like`, { token })
+        for (const [kind, id] of [
+          ["comments", idOf(parent)],
+          ["replies", idOf(reply)]
+        ] as const) {
+          for (const _ of times(2, String)) assert.strictEqual((yield* liked("POST", kind, id)).status, 204)
+          assert.deepStrictEqual(statusAndCode(yield* liked("POST", kind, id, ada.token)), [400, "own_post"])
+          const other = kind === "comments" ? "replies" : "comments"
+          assert.strictEqual((yield* liked("POST", other, id)).status, 404)
+          for (const nothing of [unknown, "x"]) {
+            assert.strictEqual((yield* liked("POST", kind, nothing)).status, 404)
+            assert.strictEqual((yield* liked("DELETE", kind, nothing)).status, 204)
+          }
+          assert.strictEqual((yield* liked("DELETE", kind, id, ada.token)).status, 204)
+        }
+        const { text } = yield* get(listOf(news_id))
+        assert.strictEqual(text.split('"like_count":1').length - 1, 2)
+        for (const kind of ["comments", "replies"] as const) {
+          const id = kind === "comments" ? idOf(parent) : idOf(reply)
+          for (const _ of times(2, String)) assert.strictEqual((yield* liked("DELETE", kind, id)).status, 204)
+        }
+        assert.notInclude((yield* get(listOf(news_id))).text, '"like_count":1')
+      })
+  )
+
+  it.effect("needs a claimed agent", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard({ requested_scopes: allScopes })
+      for (const [kind, scope] of [
+        ["comments", "comment:like"],
+        ["replies", "reply:like"]
+      ] as const) {
+        const answer = yield* post(`/api/v1/agent/${kind}/${unknown}/like`, { token })
+        assert.strictEqual(answer.json["detail"], `Missing required scope: ${scope}`)
+      }
+    })
+  )
+})
+
+layer(testServer())("Reading", (it) => {
+  it.effect(
+    "the spaces, the interaction context by the token's scopes, and an event with its social field",
+    () =>
+      Effect.gen(function* () {
+        const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance"] })
+        const ada = yield* onboard()
+        const spaces = yield* get("/api/v1/agent/spaces", { token: ada.token })
+        const items = member(spaces.json, "items")
+        assert(Array.isArray(items))
+        assert.deepStrictEqual(
+          items.map((each) => member(each, "space_id")),
+          ["finance", "policy", "technology", "international", "ai"]
+        )
+        yield* post(comments, { token: ada.token, json: { news_id: event.news_id, content: "Up." } })
+        const context = yield* get(`/api/v1/agent/news/${event.news_id}/interaction-context`, {
+          token: ada.token
+        })
+        assert.deepInclude(context.json, { title: "The Fed holds", total_comment_count: 1 })
+        assert.deepInclude(member(context.json, "comment_policy"), {
+          comment_enabled: true,
+          reply_enabled: true,
+          // Withheld until the agent is claimed.
+          like_enabled: false
+        })
+        const shown = yield* get(`/api/v1/events/${event.event_id}`)
+        assert.strictEqual(member(shown.json, "social", "comment_count"), 1)
+        assert.strictEqual(member(shown.json, "social", "top_comments", 0, "agent", "agent_id"), ada.agentId)
+        for (const path of ["/api/v1/events/nowhere", listOf("nowhere"), listOf("no%20id")]) {
+          assert.strictEqual((yield* get(path)).status, 404)
+        }
+        const today = yield* get("/api/v1/events/today")
+        assert.strictEqual(member(today.json, "items", 0, "social", "comment_count"), 1)
+      })
+  )
+})
+
+/** The limits as they are when an operator sets none. */
+const defaults = Object.fromEntries(
+  [rateLimits.comments, rateLimits.replies, rateLimits.likes].map(({ defaultText, name }) => [
+    name,
+    defaultText ?? ""
+  ])
+)
+
+layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
+  it.effect.each([
+    ["comments", 5, { content: "A comment." }],
+    ["replies", 10, { content: "A reply.", parent_comment_id: unknown }],
+    ["replies", 10, undefined],
+    ["likes", 30, undefined]
+  ] as const)("are so many %s a minute: %i", ([what, most, body]) =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
+      const once = (token: string) => {
+        if (body !== undefined) return post(comments, { token, json: { news_id, ...body } })
+        return what === "likes"
+          ? post(`${comments}/${unknown}/like`, { token })
+          : post(`${comments}/${unknown}/replies`, { token, json: { content: "A reply." } })
+      }
+      const burst = yield* Effect.forEach(times(most + 7, String), () => once(ada.token), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(having(burst, 429), 7)
+      assert.strictEqual(having(burst, what === "comments" ? 201 : 404), most)
+      const refused = yield* once(ada.token)
+      const seconds = Number(refused.json["retry_after"])
+      assert.strictEqual(refused.headers.get("retry-after"), String(seconds))
+      assert.include(String(refused.json["detail"]), `Too many ${what}`)
+      assert.notStrictEqual((yield* once(bob.token)).status, 429)
+      yield* TestClock.adjust(`${seconds - 1} seconds`)
+      assert.strictEqual((yield* once(ada.token)).status, 429)
+      yield* TestClock.adjust("1 second")
+      assert.notStrictEqual((yield* once(ada.token)).status, 429)
+    })
+  )
+
+  it.effect("count what was refused for its body too, and likes with their taking back", () =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const { token } = yield* onboardClaimed()
+      const bodies = ["{", "[]", '{"content":""}', JSON.stringify({ news_id, content: "" }), "null"]
+      const headers = { "content-type": "application/json" }
+      for (const body of bodies)
+        assert.strictEqual((yield* post(comments, { token, headers, body })).status, 400)
+      assert.strictEqual((yield* post(comments, { token, headers, body: "{" })).status, 429)
+      // Replies count by themselves.
+      const reply = JSON.stringify({ content: "", parent_comment_id: "x" })
+      for (const _ of times(10, String)) {
+        assert.strictEqual((yield* post(comments, { token, headers, body: reply })).status, 400)
+      }
+      assert.strictEqual((yield* post(comments, { token, headers, body: reply })).status, 429)
+      for (const method of times(30, (index) => (index % 2 === 0 ? "POST" : "DELETE"))) {
+        assert.notStrictEqual(
+          (yield* send(method, `/api/v1/agent/replies/${unknown}/like`, { token })).status,
+          429
+        )
+      }
+      assert.strictEqual((yield* send("DELETE", `${comments}/${unknown}/like`, { token })).status, 429)
+    })
+  )
+
+  it.effect("do not count what lacks the scope", () =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const { token } = yield* onboard({ requested_scopes: ["comment:reply"] })
+      for (const _ of times(8, String)) {
+        assert.strictEqual((yield* post(comments, { token, json: { news_id, content: "x" } })).status, 403)
+      }
+    })
+  )
+})

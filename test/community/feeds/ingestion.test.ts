@@ -1,0 +1,367 @@
+/** News feeds become events: each item once, conditionally, whatever goes wrong with one feed. */
+import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Fiber, Latch, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import type { FeedAnswer, Validators } from "../../../src/layers/feeds/fetchFeed.ts"
+import { fetchFeed } from "../../../src/layers/feeds/fetchFeed.ts"
+import { FetchFailed } from "../../../src/layers/keys/fetchDocument.ts"
+import { make } from "../../../src/layers/postgres/community/feeds/FeedIngestion.ts"
+import { Events } from "../../../src/services/Events.ts"
+import type { FeedSource } from "../../../src/services/FeedIngestion.ts"
+import { atOnce, times } from "../../support/concurrently.ts"
+import { countOf, firstPage, freshWeek, plus, rowsOf } from "../../support/builders.ts"
+import { testServices } from "../../support/services.ts"
+
+const item = (fields: Readonly<Record<string, string>>) =>
+  `<item>${Object.entries(fields)
+    .map(([name, value]) => `<${name}>${value}</${name}>`)
+    .join("")}</item>`
+
+const rss = (...items: ReadonlyArray<string>) =>
+  `<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>${items.join("")}</channel></rss>`
+
+const changed = (document: string, validators: Partial<Validators> = {}): FeedAnswer => ({
+  changed: true,
+  document,
+  etag: null,
+  last_modified: null,
+  ...validators
+})
+
+const source = (url: string, more: Partial<FeedSource> = {}): FeedSource => ({
+  url,
+  source: "Source",
+  ...more
+})
+
+/** Feeds that answer what they are told to, and remember what they were asked. */
+const scripted = (script: Readonly<Record<string, ReadonlyArray<FeedAnswer | string>>>) => {
+  const asked: Array<readonly [url: string, validators: Validators]> = []
+  const turns = new Map<string, number>()
+  return {
+    asked,
+    fetch: (url: string, validators: Validators) =>
+      Effect.suspend(() => {
+        asked.push([url, validators])
+        const turn = turns.get(url) ?? 0
+        turns.set(url, turn + 1)
+        const answers = script[url] ?? []
+        const answer = answers[Math.min(turn, answers.length - 1)]
+        return typeof answer === "object"
+          ? Effect.succeed(answer)
+          : Effect.fail(new FetchFailed({ reason: answer ?? "nothing is there" }))
+      })
+  }
+}
+
+const titles = Effect.map(
+  Events.use((events) => events.list({}, firstPage)),
+  ({ items }) => items.map(({ title }) => title)
+)
+
+const State = Schema.Struct({
+  failures: Schema.Int,
+  failure: Schema.NullOr(Schema.String),
+  due_at: Schema.DateTimeUtcFromDate
+})
+const stateOf = (url: string) =>
+  Effect.map(
+    rowsOf(State, (sql) => sql`select failures, failure, due_at from feeds where url = ${url}`),
+    ([row]) => row
+  )
+
+layer(testServices())("a feed", (it) => {
+  it.effect("makes an event of each item, in its spaces, of its assets, as plain text", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const url = "https://one.example/feed"
+      const { fetch } = scripted({
+        [url]: [
+          changed(
+            rss(
+              item({
+                title: "Gold &amp;amp; oil &lt;b&gt;rise&lt;/b&gt;",
+                link: "/news/1?utm_source=rss#top",
+                guid: "1",
+                pubDate: "Sun, 01 Mar 2026 10:00:00 GMT",
+                description:
+                  "<![CDATA[<p>First.</p><script>alert(1)</script><p>Second &mdash; &#8364;5.</p>]]>"
+              })
+            )
+          )
+        ]
+      })
+      const feeds = yield* make([source(url, { spaces: ["finance"], assets: ["GC", "CL"] })], fetch)
+      yield* feeds.ingestDue
+      const { items } = yield* Events.use((events) => events.list({ asset: "CL" }, firstPage))
+      assert.lengthOf(items, 1)
+      assert.deepInclude(items[0], {
+        title: "Gold & oil rise",
+        summary: "First. Second — €5.",
+        url: "https://one.example/news/1?utm_source=rss#top",
+        source: "Source",
+        published_at: "2026-03-01T10:00:00.000Z",
+        spaces: ["finance"],
+        assets: ["GC", "CL"]
+      })
+      assert.deepStrictEqual(yield* stateOf(url), {
+        failures: 0,
+        failure: null,
+        due_at: plus(now, "5 minutes")
+      })
+    })
+  )
+
+  it.effect("is claimed when its turn to be asked has come, so that replicas share what is due", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const urls = Array.from({ length: 10 }, (_, index) => `https://shared.example/${index}`)
+      const slow = scripted({})
+      const busy = yield* Latch.make(false)
+      const release = yield* Latch.make(false)
+      let begun = 0
+      const first = yield* make(
+        urls.map((url) => source(url)),
+        Effect.fnUntraced(function* (url: string, validators: Validators) {
+          begun += 1
+          if (begun === 4) yield* busy.open
+          yield* release.await
+          return yield* slow.fetch(url, validators)
+        })
+      )
+      const asking = yield* Effect.forkChild(first.ingestDue)
+      yield* busy.await
+      const quick = scripted({})
+      const second = yield* make(
+        urls.map((url) => source(url)),
+        quick.fetch
+      )
+      yield* second.ingestDue
+      assert.lengthOf(quick.asked, 6)
+      yield* release.open
+      yield* Fiber.join(asking)
+      assert.sameMembers(
+        [...slow.asked, ...quick.asked].map(([url]) => url),
+        urls
+      )
+    })
+  )
+
+  it.effect(
+    "is asked at its interval with the validators that it gave, and a guid or an address is taken once",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const [one, two] = ["https://a.example/feed", "https://b.example/feed"]
+        const first = item({ title: "First", link: "https://a.example/1", guid: "g1" })
+        const moved = item({ title: "First, edited", link: "https://a.example/1-edited", guid: "g1" })
+        const same = item({ title: "Another guid", link: "https://a.example/1?utm_medium=x", guid: "g2" })
+        const elsewhere = item({ title: "On another feed", link: "https://a.example/1", guid: "g1" })
+        const fresh = item({ title: "Second", link: "https://a.example/2", guid: "g3" })
+        const { asked, fetch } = scripted({
+          [one]: [
+            changed(rss(first), { etag: '"v1"', last_modified: "then" }),
+            { changed: false },
+            changed(rss(fresh, moved, same, first))
+          ],
+          [two]: [changed(rss(elsewhere, elsewhere))]
+        })
+        const feeds = yield* make([source(one), source(two)], fetch)
+        const before = yield* titles
+        yield* feeds.ingestDue
+        yield* feeds.ingestDue
+        assert.lengthOf(asked, 2)
+        for (const _ of times(2, String)) {
+          yield* TestClock.adjust("5 minutes")
+          yield* feeds.ingestDue
+        }
+        const ofOne = asked.filter(([url]) => url === one).map(([, validators]) => validators)
+        assert.deepStrictEqual(ofOne, [
+          { etag: null, last_modified: null },
+          { etag: '"v1"', last_modified: "then" },
+          { etag: '"v1"', last_modified: "then" }
+        ])
+        const made = (yield* titles).filter((title) => !before.includes(title))
+        assert.include(
+          [
+            ["First", "Second"],
+            ["On another feed", "Second"]
+          ].map(String),
+          [...made].sort().join()
+        )
+      })
+  )
+
+  it.effect("that fails stops no other, and is asked ever more rarely until it answers", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [bad, html, broken, good] = ["bad", "html", "broken", "good"].map(
+        (name) => `https://${name}.example/feed`
+      ) as [string, string, string, string]
+      const { fetch } = scripted({
+        [bad]: ["it answered 500"],
+        [html]: [changed("<html><body>Not found</body></html>")],
+        [broken]: [changed("<rss><channel><item><title>No end")],
+        [good]: [changed(rss(item({ title: "Good", guid: "1" })))]
+      })
+      const feeds = yield* make(
+        [bad, html, broken, good].map((url) => source(url)),
+        fetch
+      )
+      yield* feeds.ingestDue
+      assert.include(yield* titles, "Good")
+      assert.deepInclude(yield* stateOf(bad), { failures: 1, failure: "it answered 500" })
+      for (const url of [html, broken]) assert.strictEqual((yield* stateOf(url))?.failures, 1, url)
+      const pauses: Array<number> = []
+      for (const _ of times(9, String)) {
+        const from = yield* DateTime.now
+        const due = (yield* stateOf(bad))?.due_at ?? now
+        pauses.push(DateTime.toEpochMillis(due) - DateTime.toEpochMillis(from))
+        yield* TestClock.setTime(DateTime.toEpochMillis(due))
+        yield* feeds.ingestDue
+      }
+      assert.deepStrictEqual(
+        pauses.map((millis) => millis / 60_000),
+        [5, 10, 20, 40, 80, 160, 320, 360, 360]
+      )
+    })
+  )
+
+  it.effect("that several replicas look at is asked once, and its items are stored once", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const urls = times(8, (index) => `https://many-${index}.example/feed`)
+      const shared = rss(
+        ...times(5, (index) => item({ title: `Shared ${index}`, link: `https://x.example/${index}` }))
+      )
+      const { asked, fetch } = scripted(Object.fromEntries(urls.map((url) => [url, [changed(shared)]])))
+      const replicas = yield* Effect.forEach(times(4, String), () =>
+        make(
+          urls.map((url) => source(url)),
+          fetch
+        )
+      )
+      yield* atOnce(replicas.map((feeds) => feeds.ingestDue))
+      assert.lengthOf(asked, urls.length)
+      const stored = yield* countOf(
+        (sql) => sql`select count(*)::int as count from events where title like 'Shared %'`
+      )
+      assert.strictEqual(stored, 5)
+    })
+  )
+
+  it.effect("whose replica died is asked again", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const url = "https://lost.example/feed"
+      const dead = yield* make([source(url)], () => Effect.die(new Error("the process is gone")))
+      yield* dead.ingestDue
+      const { asked, fetch } = scripted({ [url]: [{ changed: false }] })
+      const feeds = yield* make([source(url)], fetch)
+      yield* feeds.ingestDue
+      assert.lengthOf(asked, 0)
+      yield* TestClock.adjust("2 minutes")
+      yield* feeds.ingestDue
+      assert.lengthOf(asked, 1)
+    })
+  )
+
+  it.effect("with an asset that is no target cannot be used", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(make([source("https://x.example/f", { assets: ["GC", "TULIPS"] })]))
+      assert.include(refused.message, "TULIPS")
+    })
+  )
+})
+
+/** A feed on this very machine. */
+const served = (handler: (request: IncomingMessage, response: ServerResponse) => void) =>
+  Effect.acquireRelease(
+    Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+      const server = createServer(handler).listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(
+          Effect.succeed({
+            url: `http://127.0.0.1:${port}`,
+            close: () => {
+              server.closeAllConnections()
+              server.close()
+            }
+          })
+        )
+      })
+    }),
+    ({ close }) => Effect.sync(close)
+  )
+
+layer(testServices())("asking a feed", (it) => {
+  const none: Validators = { etag: null, last_modified: null }
+  const reasonOf = (url: string, ownMachine = true) =>
+    Effect.map(Effect.flip(fetchFeed(url, none, ownMachine)), ({ reason }) => reason)
+
+  it.effect("is conditional: what has not changed is not sent again", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served(({ headers }, response) => {
+        const known = headers["if-none-match"] === '"v1"' && headers["if-modified-since"] === "then"
+        response.writeHead(known ? 304 : 200, { etag: '"v1"', "last-modified": "then" })
+        response.end(known ? undefined : rss())
+      })
+      const first = yield* fetchFeed(url, none, true)
+      assert.deepStrictEqual(first, {
+        changed: true,
+        document: rss(),
+        etag: '"v1"',
+        last_modified: "then"
+      })
+      const again = yield* fetchFeed(url, { etag: '"v1"', last_modified: "then" }, true)
+      assert.deepStrictEqual(again, { changed: false })
+    })
+  )
+
+  it.effect("follows redirects to public places only, and not for ever", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served((request, response) => {
+        const targets: Readonly<Record<string, string>> = {
+          "/moved": "/here",
+          "/ring": "/ring",
+          "/inside": "http://169.254.169.254/latest/meta-data",
+          "/file": "file:///etc/passwd",
+          "/login": "http://user:secret@127.0.0.1/"
+        }
+        const target = targets[request.url ?? ""]
+        if (request.url === "/nowhere") response.writeHead(302)
+        else if (target === undefined) response.writeHead(200)
+        else response.writeHead(301, { location: target })
+        response.end(rss())
+      })
+      assert.deepInclude(yield* fetchFeed(`${url}/moved`, none, true), { changed: true })
+      assert.include(yield* reasonOf(`${url}/ring`), "redirects more than")
+      assert.include(yield* reasonOf(`${url}/nowhere`), "without an address")
+      assert.include(yield* reasonOf(`${url}/inside`), "public internet")
+      assert.include(yield* reasonOf(`${url}/file`), "http or https")
+      assert.include(yield* reasonOf(`${url}/login`), "user name")
+      assert.include(yield* reasonOf(url, false), "public internet")
+    })
+  )
+
+  it.effect("takes so many bytes and no more, and knows the encoding that a feed names", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served((request, response) => {
+        if (request.url === "/large") response.end("x".repeat(3 * 1024 * 1024))
+        else if (request.url === "/missing") response.writeHead(404).end()
+        else
+          response.end(
+            Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><rss>caf\u00e9</rss>', "latin1")
+          )
+      })
+      assert.include(yield* reasonOf(`${url}/large`), "larger than")
+      assert.include(yield* reasonOf(`${url}/missing`), "answered 404")
+      const latin = yield* fetchFeed(url, none, true)
+      assert(latin.changed)
+      assert.include(latin.document, "café")
+    })
+  )
+})

@@ -1,0 +1,281 @@
+/** Purchases of which no message told: the provider is asked, and what it says counts once, whatever else is told. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option, References, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as CheckoutJob from "../../src/jobs/checkouts.ts"
+import type { OperatorId } from "../../src/services/identifiers.ts"
+import { Payments } from "../../src/services/Payments.ts"
+import { atOnce, times } from "../support/concurrently.ts"
+import { countOf, moveTo, plus } from "../support/builders.ts"
+import { credits, creditFindings, stateOf } from "../support/ledger.ts"
+import { anotherOperator } from "../support/operators.ts"
+import { testServices } from "../support/services.ts"
+import {
+  begun,
+  deliver,
+  large,
+  paymentsReplica,
+  selling,
+  stripeEvent,
+  StripeServer,
+  stripeServer
+} from "../support/stripe.ts"
+import type { EventObject } from "../support/stripe.ts"
+
+const shop = selling.pipe(
+  Layer.provideMerge(stripeServer),
+  Layer.provideMerge(testServices()),
+  Layer.provide(Layer.succeed(References.MinimumLogLevel, "Fatal"))
+)
+
+const followUp = Payments.use((payments) => payments.followUp)
+const awaited = countOf((sql) => sql`select count(*)::int as count from awaited_checkouts`)
+
+/** A world in which nothing is awaited but what begins from now on. */
+const afresh = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`delete from awaited_checkouts`
+  const server = yield* StripeServer
+  server.behave("sound")
+  return { server, since: server.lookedUp.length, owner: yield* anotherOperator }
+})
+
+/** What Stripe answers of a checkout that began now. */
+const told = Effect.fnUntraced(function* (session: EventObject, status: string, more: EventObject = {}) {
+  const { become } = yield* StripeServer
+  const created = Math.floor(DateTime.toEpochMillis(yield* DateTime.now) / 1000)
+  become(session, { status, created, expires_at: created + 86_400, ...more })
+})
+
+const has = Effect.fnUntraced(function* (owner: OperatorId, amount: number) {
+  assert.strictEqual((yield* stateOf(`owner:${owner}`)).posted, credits(amount))
+})
+
+const purchaseOf = (owner: OperatorId, id: string) =>
+  Effect.map(
+    Payments.use((payments) => payments.purchaseOf(owner, id)),
+    Option.getOrThrow
+  )
+
+layer(shop)("A checkout that no message told of", (it) => {
+  it.effect(
+    "is asked about after ten minutes, and its payment credited once, also when it is told later",
+    () =>
+      Effect.gen(function* () {
+        const { owner, server, since } = yield* afresh
+        const { purchaseId, session } = yield* begun(owner, large)
+        yield* told(session, "complete")
+        yield* TestClock.adjust("599 seconds")
+        yield* followUp
+        assert.lengthOf(server.lookedUp, since)
+        yield* TestClock.adjust("1 second")
+        yield* followUp
+        assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
+        yield* has(owner, 2200)
+        const purchase = yield* purchaseOf(owner, purchaseId)
+        assert.deepInclude(purchase, { state: "paid", payment_id: session.payment_intent })
+        assert.deepStrictEqual(
+          purchase.events.map(({ event_id, outcome }) => [event_id, outcome]),
+          [[`asked:${session.id}:paid`, "credited"]]
+        )
+        yield* deliver(stripeEvent("checkout.session.completed", session))
+        yield* TestClock.adjust("1 day")
+        yield* followUp
+        assert.lengthOf(server.lookedUp, since + 1)
+        yield* has(owner, 2200)
+        assert.deepStrictEqual(yield* creditFindings, [])
+      })
+  )
+
+  it.effect("and is told of while it is asked about, at once and on two replicas, is credited once", () =>
+    Effect.gen(function* () {
+      const { owner } = yield* afresh
+      const { session } = yield* begun(owner)
+      yield* told(session, "complete")
+      yield* TestClock.adjust("10 minutes")
+      const event = stripeEvent("checkout.session.completed", session)
+      const replicas = [yield* Payments, yield* paymentsReplica]
+      const done = yield* atOnce(
+        times(20, (index) => {
+          const replica = replicas[index % 2]
+          return index % 4 < 2 ? deliver(event, replica) : (replica?.followUp ?? Effect.void)
+        })
+      )
+      assert.lengthOf(done.filter(Result.isSuccess), 20)
+      yield* has(owner, 500)
+      assert.deepStrictEqual(yield* creditFindings, [])
+    })
+  )
+
+  it.effect("is asked about by one of two replicas", () =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const ids = yield* Effect.replicateEffect(
+        Effect.gen(function* () {
+          const { session } = yield* begun(owner)
+          yield* told(session, "open", { payment_status: "unpaid" })
+          return session.id
+        }),
+        9
+      )
+      yield* TestClock.adjust("10 minutes")
+      const replicas = [yield* Payments, yield* paymentsReplica]
+      yield* atOnce(times(4, (index) => replicas[index % 2]?.followUp ?? Effect.void))
+      assert.deepStrictEqual(server.lookedUp.slice(since).toSorted(), ids.toSorted())
+    })
+  )
+
+  it.effect("is asked about less and less often while it is open, and no more once it has expired", () =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const { purchaseId, session } = yield* begun(owner)
+      yield* told(session, "open", { payment_status: "unpaid" })
+      const beganAt = yield* DateTime.now
+      const asked: Array<number> = []
+      for (let minute = 5; minute <= 120; minute += 5) {
+        yield* moveTo(plus(beganAt, `${minute} minutes`))
+        const before = server.lookedUp.length
+        yield* followUp
+        if (server.lookedUp.length > before) asked.push(minute)
+      }
+      assert.deepStrictEqual(asked, [10, 20, 30, 45, 70, 105])
+      yield* has(owner, 0)
+      assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "open")
+      yield* told(session, "expired", { payment_status: "unpaid" })
+      yield* moveTo(plus(beganAt, "1 day"))
+      yield* followUp
+      assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "expired")
+      assert.lengthOf(server.lookedUp, since + asked.length + 1)
+      assert.strictEqual(yield* awaited, 0)
+    })
+  )
+
+  it.effect("is given up after thirty days, also where Stripe does not know it", () =>
+    Effect.gen(function* () {
+      const { owner, server } = yield* afresh
+      const { session } = yield* begun(owner)
+      yield* begun(owner)
+      yield* told(session, "complete", { payment_status: "unpaid" })
+      yield* TestClock.adjust("29 days")
+      yield* followUp
+      assert.strictEqual(yield* awaited, 2)
+      yield* TestClock.adjust("1 day")
+      yield* followUp
+      assert.strictEqual(yield* awaited, 0)
+      const before = server.lookedUp.length
+      yield* TestClock.adjust("1 day")
+      yield* followUp
+      assert.lengthOf(server.lookedUp, before)
+    })
+  )
+
+  it.effect("waits for its money as one of which that was told, and is credited when it has come", () =>
+    Effect.gen(function* () {
+      const { owner } = yield* afresh
+      const { purchaseId, session } = yield* begun(owner)
+      yield* told(session, "complete", { payment_status: "unpaid" })
+      yield* TestClock.adjust("10 minutes")
+      yield* followUp
+      assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "processing")
+      yield* has(owner, 0)
+      yield* told(session, "complete")
+      yield* TestClock.adjust("3 days")
+      yield* followUp
+      assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "paid")
+      yield* has(owner, 500)
+    })
+  )
+
+  it.effect("credits nothing where it does not fit what was recorded, or is about something else", () =>
+    Effect.gen(function* () {
+      const { owner } = yield* afresh
+      const cheap = yield* begun(owner)
+      yield* told(cheap.session, "complete", { amount_total: 499 })
+      const foreign = yield* begun(owner)
+      yield* told(foreign.session, "complete", { metadata: {} })
+      yield* TestClock.adjust("10 minutes")
+      yield* followUp
+      yield* has(owner, 0)
+      const outcomes = Effect.map(purchaseOf(owner, cheap.purchaseId), ({ events }) =>
+        events.map(({ outcome }) => outcome)
+      )
+      assert.deepStrictEqual(yield* outcomes, ["mismatch"])
+      assert.deepStrictEqual((yield* purchaseOf(owner, foreign.purchaseId)).events, [])
+    })
+  )
+
+  it.effect.each(["fails", "refuses", "talks nonsense"] as const)(
+    "is asked about again when Stripe %s",
+    (mood) =>
+      Effect.gen(function* () {
+        const { owner, server } = yield* afresh
+        const { session } = yield* begun(owner)
+        yield* told(session, "complete")
+        yield* TestClock.adjust("10 minutes")
+        server.behave(mood)
+        yield* followUp
+        yield* has(owner, 0)
+        server.behave("sound")
+        yield* TestClock.adjust("10 minutes")
+        yield* followUp
+        yield* has(owner, 500)
+      })
+  )
+
+  it.effect("is one of at most fifty that a run asks about, those that wait longest first", () =>
+    Effect.gen(function* () {
+      const { server, since } = yield* afresh
+      const sessions: Array<string> = []
+      for (let buyer = 0; buyer < 6; buyer++) {
+        const owner = yield* anotherOperator
+        for (let n = 0; n < 10; n++) {
+          const { session } = yield* begun(owner)
+          yield* told(session, "open", { payment_status: "unpaid" })
+          sessions.push(session.id)
+          yield* TestClock.adjust("1 millis")
+        }
+      }
+      yield* TestClock.adjust("10 minutes")
+      yield* followUp
+      assert.deepStrictEqual(server.lookedUp.slice(since).toSorted(), sessions.slice(0, 50).toSorted())
+      yield* followUp
+      assert.deepStrictEqual(server.lookedUp.slice(since + 50).toSorted(), sessions.slice(50).toSorted())
+    })
+  )
+})
+
+layer(shop)("A checkout whose end was told", (it) => {
+  it.effect.each([
+    "checkout.session.completed",
+    "checkout.session.expired",
+    "checkout.session.async_payment_failed"
+  ])("by %s is not asked about", (type) =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const { session } = yield* begun(owner)
+      yield* deliver(stripeEvent(type, session))
+      yield* TestClock.adjust("10 minutes")
+      yield* followUp
+      assert.lengthOf(server.lookedUp, since)
+      assert.strictEqual(yield* awaited, 0)
+    })
+  )
+})
+
+layer(shop)("The job that asks", (it) => {
+  it.effect("asks every five minutes", () =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const { session } = yield* begun(owner)
+      yield* told(session, "complete")
+      yield* Layer.build(CheckoutJob.layer)
+      // A run that is still at the database when the clock moves on comes five minutes later.
+      for (let turns = 0; turns < 20 && server.lookedUp.length === since; turns++) {
+        yield* TestClock.adjust("5 minutes")
+        yield* TestClock.withLive(Effect.sleep("50 millis"))
+      }
+      assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
+    })
+  )
+})

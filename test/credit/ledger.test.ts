@@ -1,0 +1,286 @@
+/** The ledger under any number of writers at once: what the database holds, whatever is asked of it. */
+import { assert, layer } from "@effect/vitest"
+import { Array as Arr, Effect, Exit, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
+import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
+import { times } from "../support/concurrently.ts"
+import { countOf } from "../support/builders.ts"
+import { credits, fundedAccounts, ledgerFindings, record, ruleOf, stateOf } from "../support/ledger.ts"
+import { end, play, refusals, revenue, sampledWhile, transfer } from "../support/ledgerWorkload.ts"
+import { someOperator } from "../support/operators.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+const refusedBy = (...transfers: ReadonlyArray<Transfer>) =>
+  Effect.map(Effect.flip(record(...transfers)), ruleOf)
+
+layer(testServices())("A transfer", (it) => {
+  it.effect("moves what one has to the other, once for its id", () =>
+    Effect.gen(function* () {
+      const [from = "", to = ""] = yield* fundedAccounts(2, 10)
+      const paid = transfer({ debit: from, credit: to, amount: credits(4) })
+      yield* record(paid)
+      yield* record(paid)
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(6), held: 0n })
+      assert.deepStrictEqual(yield* stateOf(to), { posted: credits(14), held: 0n })
+      for (const other of [
+        { ...paid, amount: credits(5) },
+        { ...paid, reason: "another" },
+        { ...paid, debit: to, credit: from },
+        { ...paid, credit: treasury },
+        { ...paid, kind: "pending" as const }
+      ]) {
+        assert.strictEqual(yield* refusedBy(other), "differs")
+      }
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(6), held: 0n })
+    })
+  )
+
+  it.effect("leaves nobody with less than nothing, to the micro-credit", () =>
+    Effect.gen(function* () {
+      const [from = "", to = ""] = yield* fundedAccounts(2, 10)
+      const all = credits(10)
+      assert.strictEqual(
+        yield* refusedBy(transfer({ debit: from, credit: to, amount: all + 1n })),
+        "accounts_covered"
+      )
+      const held = transfer({ kind: "pending", debit: from, credit: to, amount: 1n })
+      yield* record(held)
+      assert.strictEqual(
+        yield* refusedBy(transfer({ debit: from, credit: to, amount: all })),
+        "accounts_covered"
+      )
+      yield* record(transfer({ debit: from, credit: to, amount: all - 1n }))
+      assert.deepStrictEqual(yield* stateOf(from), { posted: 1n, held: 1n })
+    })
+  )
+
+  it.effect("in a batch is recorded with all others, or none of them is", () =>
+    Effect.gen(function* () {
+      const [from = "", to = ""] = yield* fundedAccounts(2, 10)
+      const batch = times(11, () => transfer({ debit: from, credit: to }))
+      assert.strictEqual(yield* refusedBy(...batch), "accounts_covered")
+      assert.deepStrictEqual(yield* stateOf(to), { posted: credits(10), held: 0n })
+      yield* record(...batch.slice(1))
+      assert.deepStrictEqual(yield* stateOf(to), { posted: credits(20), held: 0n })
+      assert.deepStrictEqual(yield* ledgerFindings, [])
+    })
+  )
+
+  it.effect("is refused when it makes no sense", () =>
+    Effect.gen(function* () {
+      const [from = "", to = ""] = yield* fundedAccounts(2, 10)
+      const asked = { debit: from, credit: to }
+      assert.strictEqual(yield* refusedBy(transfer({ ...asked, amount: 0n })), "transfers_amount")
+      assert.strictEqual(yield* refusedBy(transfer({ ...asked, amount: -1n })), "transfers_amount")
+      assert.strictEqual(yield* refusedBy(transfer({ debit: from, credit: from })), "transfers_two_accounts")
+      assert.strictEqual(
+        yield* refusedBy(transfer({ debit: from, credit: "agent:nobody" })),
+        "transfers_accounts"
+      )
+      assert.strictEqual(yield* refusedBy(transfer({ debit: "nowhere", credit: to })), "transfers_accounts")
+      assert.strictEqual(yield* refusedBy(transfer({ ...asked, kind: "void" })), "transfers_resolving")
+      const pendingOfPending = transfer({ ...asked, kind: "pending", pendingId: "x" })
+      assert.strictEqual(yield* refusedBy(pendingOfPending), "transfers_resolving")
+    })
+  )
+
+  it.effect("to an agent stops where a JSON number is no longer exact", () =>
+    Effect.gen(function* () {
+      const [account = ""] = yield* fundedAccounts(1, 1_000_000_000)
+      assert.strictEqual(
+        yield* refusedBy(transfer({ debit: treasury, credit: account, amount: 1n })),
+        "accounts_exact"
+      )
+    })
+  )
+})
+
+layer(testServices())("A pending transfer", (it) => {
+  it.effect("holds credit, which a void lets go", () =>
+    Effect.gen(function* () {
+      const [from = ""] = yield* fundedAccounts(1, 10)
+      const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(7) })
+      yield* record(pending)
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(10), held: credits(7) })
+      assert.strictEqual(
+        yield* refusedBy(transfer({ debit: from, credit: revenue, amount: credits(4) })),
+        "accounts_covered"
+      )
+      yield* record(end("void", pending))
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(10), held: 0n })
+    })
+  )
+
+  it.effect("is posted whole or in part, and what is left is free again", () =>
+    Effect.gen(function* () {
+      const [from = ""] = yield* fundedAccounts(1, 10)
+      const before = yield* stateOf(revenue)
+      const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(7) })
+      yield* record(pending)
+      yield* record(end("post", pending, { amount: credits(2) }))
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(8), held: 0n })
+      assert.strictEqual((yield* stateOf(revenue)).posted - before.posted, credits(2))
+    })
+  )
+
+  it.effect("ends once, and only as what it was", () =>
+    Effect.gen(function* () {
+      const [from = "", other = ""] = yield* fundedAccounts(2, 10)
+      const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(5) })
+      yield* record(pending)
+      const unfit = "transfers_fit_pending"
+      assert.strictEqual(yield* refusedBy(end("post", pending, { amount: credits(5) + 1n })), unfit)
+      assert.strictEqual(yield* refusedBy(end("void", pending, { amount: credits(4) })), unfit)
+      assert.strictEqual(yield* refusedBy(end("post", pending, { debit: other })), unfit)
+      assert.strictEqual(yield* refusedBy(end("post", pending, { credit: other })), unfit)
+      assert.strictEqual(yield* refusedBy(end("post", pending, { pendingId: "nothing" })), unfit)
+      const posted = transfer({ debit: from, credit: revenue, amount: credits(5) })
+      yield* record(posted)
+      assert.strictEqual(yield* refusedBy(end("void", posted)), unfit)
+      yield* record(end("post", pending))
+      assert.strictEqual(yield* refusedBy(end("void", pending)), "transfers_resolved_once")
+      assert.strictEqual(yield* refusedBy(end("post", pending)), "transfers_resolved_once")
+      assert.deepStrictEqual(yield* stateOf(from), { posted: 0n, held: 0n })
+      assert.deepStrictEqual(yield* ledgerFindings, [])
+    })
+  )
+
+  it.effect("may end in the statement that makes it", () =>
+    Effect.gen(function* () {
+      const [from = ""] = yield* fundedAccounts(1, 10)
+      const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(3) })
+      yield* record(pending, end("post", pending))
+      assert.deepStrictEqual(yield* stateOf(from), { posted: credits(7), held: 0n })
+    })
+  )
+})
+
+layer(testServices())("Sixty at once", (it) => {
+  it.effect("with credit for twenty: twenty are served, and no sample shows anybody overdrawn", () =>
+    Effect.gen(function* () {
+      for (const kind of ["pending", "post"] as const) {
+        const [from = ""] = yield* fundedAccounts(1, 20)
+        const asked = times(60, () => transfer({ kind, debit: from, credit: revenue }))
+        const { done, findings } = yield* sampledWhile(
+          Effect.forEach(asked, (each) => Effect.result(record(each)), { concurrency: "unbounded" })
+        )
+        const refused = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
+        assert.lengthOf(refused, 40)
+        assert.deepStrictEqual(Arr.dedupe(refused), ["accounts_covered"])
+        const { held, posted } = yield* stateOf(from)
+        assert.strictEqual(posted - held, 0n)
+        assert.deepStrictEqual(findings, [])
+      }
+      assert.deepStrictEqual(yield* ledgerFindings, [])
+    })
+  )
+
+  it.effect("with one id: one is recorded, and the others answer as it does", () =>
+    Effect.gen(function* () {
+      const [from = "", to = ""] = yield* fundedAccounts(2, 20)
+      const asked = transfer({ debit: from, credit: to })
+      yield* Effect.forEach(
+        times(60, () => asked),
+        (each) => record(each),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(yield* stateOf(to), { posted: credits(21), held: 0n })
+    })
+  )
+
+  it.effect("that end one pending transfer, half by post and half by void: one does", () =>
+    Effect.gen(function* () {
+      const [from = ""] = yield* fundedAccounts(1, 20)
+      const pending = transfer({ kind: "pending", debit: from, credit: revenue })
+      yield* record(pending)
+      const ends = times(60, (index) => end(index % 2 === 0 ? "post" : "void", pending))
+      const done = yield* Effect.forEach(ends, (each) => Effect.result(record(each)), {
+        concurrency: "unbounded"
+      })
+      assert.lengthOf(done.filter(Result.isSuccess), 1)
+      const refused = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
+      assert.deepStrictEqual(Arr.dedupe(refused), ["transfers_resolved_once"])
+      assert.deepStrictEqual(yield* ledgerFindings, [])
+    })
+  )
+
+  it.effect(
+    "in batches that name the same accounts the other way round: none waits for another in a ring",
+    () =>
+      Effect.gen(function* () {
+        const accounts = yield* fundedAccounts(6, 1000)
+        const ring = (order: ReadonlyArray<string>) =>
+          order.map((debit, index) => transfer({ debit, credit: order[(index + 1) % order.length] ?? "" }))
+        const batches = times(60, (index) => ring(index % 2 === 0 ? accounts : accounts.toReversed()))
+        yield* Effect.forEach(batches, (batch) => record(...batch), { concurrency: "unbounded" })
+        for (const account of accounts) assert.strictEqual((yield* stateOf(account)).posted, credits(1000))
+      })
+  )
+})
+
+layer(testServices())("Any writers at once", (it) => {
+  it.effect.each([1, 2, 3])("keep every invariant at every moment (seed %i)", (seed) =>
+    Effect.gen(function* () {
+      const played = yield* play({ seed, players: 24, turns: 25 })
+      assert.deepStrictEqual(played.violations, [])
+      // Enough was done that this means something, and every rule refused something, however the players met.
+      assert.isAtLeast(played.samples, 10)
+      assert.isAtLeast(played.recorded, 200)
+      for (const rule of refusals) assert.isAtLeast(played.refused.get(rule) ?? 0, 1, rule)
+    })
+  )
+})
+
+layer(testServices())("The ledger's tables", (it) => {
+  it.effect("let nobody move a balance but by a transfer", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* fundedAccounts(1, 10)
+      for (const tampering of [
+        sql`update accounts set posted = posted + 1 where kind = 'agent'`,
+        sql`update accounts set held = 0`,
+        sql`delete from accounts`,
+        sql`truncate accounts cascade`,
+        sql`insert into accounts (id, kind, posted) values ('pool:0190f000-0000-7000-8000-000000000000', 'pool', 1)`
+      ]) {
+        const error = yield* Effect.flip(asOwner(tampering))
+        assert.match(String(error.reason.cause), /only transfers move credit|accounts is append-only/)
+      }
+    })
+  )
+
+  it.effect("take no account of somebody who is not there, or under another name", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const nobody = "0190f000-0000-7000-8000-000000000abc"
+      const opening = (id: string, kind: string) =>
+        Effect.exit(sql`insert into accounts (id, kind) values (${id}, ${kind})`)
+      for (const [id, kind] of [
+        [`agent:${nobody}`, "agent"],
+        [`owner:${nobody}`, "owner"],
+        [`pool:${nobody}`, "pool"],
+        ["agent:x", "agent"],
+        ["treasury2", "treasury"],
+        ["treasury", "gateway_revenue"],
+        ["x", "x"]
+      ] as const) {
+        assert.isTrue(Exit.isFailure(yield* opening(id, kind)), id)
+      }
+    })
+  )
+
+  it.effect("have an account for every agent and every owner from the beginning", () =>
+    Effect.gen(function* () {
+      yield* fundedAccounts(3, 0)
+      yield* someOperator
+      const missing = countOf(
+        (sql) => sql`
+          select count(*)::int as count from (select 'agent:' || id as id from agents union all select 'owner:' || id from operators) h
+           where id not in (select id from accounts)`
+      )
+      assert.strictEqual(yield* missing, 0)
+    })
+  )
+})

@@ -1,0 +1,187 @@
+/** What an owner's plan gives each calendar month: once, whoever runs the job, and the difference to a better plan. */
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as CreditsOnPostgres from "../../src/layers/postgres/credit/Credits.ts"
+import { Credits } from "../../src/services/Credits.ts"
+import type { OperatorId } from "../../src/services/identifiers.ts"
+import { Owners } from "../../src/services/Owners.ts"
+import type { Plan } from "../../src/services/Owners.ts"
+import { times } from "../support/concurrently.ts"
+import { firstPage, instant, moveTo } from "../support/builders.ts"
+import { credits, creditFindings, fund, stateOf } from "../support/ledger.ts"
+import { anotherOperator } from "../support/operators.ts"
+import { testServices } from "../support/services.ts"
+import { settings } from "../support/settings.ts"
+
+const plans = { AUSPEX_PLAN_CREDIT_PRO: "100", AUSPEX_PLAN_CREDIT_TEAM: "500" }
+
+const pay = Credits.use((service) => service.payPlans)
+const put = (owner: OperatorId, plan: Plan) => Owners.use((owners) => owners.change(owner, { plan }))
+
+const ownerOn = Effect.fnUntraced(function* (plan: Plan) {
+  const owner = yield* anotherOperator
+  yield* put(owner, plan)
+  return owner
+})
+
+const has = Effect.fnUntraced(function* (owner: OperatorId, amount: number) {
+  assert.strictEqual((yield* stateOf(`owner:${owner}`)).posted, credits(amount))
+})
+
+const holds = Effect.gen(function* () {
+  assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+})
+
+/** Another replica's credit, with other settings. */
+const replica = (environment: Readonly<Record<string, string>>) =>
+  Effect.map(
+    Layer.build(Layer.fresh(CreditsOnPostgres.layer).pipe(Layer.provide(settings(environment)))),
+    (context) => Context.get(context, Credits)
+  )
+
+layer(testServices())("By default a plan", (it) => {
+  it.effect("gives nothing", () =>
+    Effect.gen(function* () {
+      const owners = yield* Effect.forEach(["free", "pro", "team"] as const, ownerOn)
+      yield* pay
+      yield* Effect.forEach(owners, (owner) => has(owner, 0))
+    })
+  )
+})
+
+layer(testServices(plans))("The credit of a plan", (it) => {
+  it.effect("is paid once a calendar month (UTC), however often the job runs", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-03-31T23:59:59Z"))
+      const [free, pro, team] = yield* Effect.forEach(["free", "pro", "team"] as const, ownerOn)
+      assert(free !== undefined && pro !== undefined && team !== undefined)
+      yield* pay
+      yield* pay
+      yield* Effect.all([has(free, 0), has(pro, 100), has(team, 500)])
+      yield* moveTo(instant("2026-04-01T00:00:00Z"))
+      yield* pay
+      yield* pay
+      yield* Effect.all([has(free, 0), has(pro, 200), has(team, 1000)])
+      // What was missed is not paid afterwards.
+      yield* moveTo(instant("2026-07-15T12:00:00Z"))
+      yield* pay
+      yield* has(pro, 300)
+      yield* holds
+    })
+  )
+
+  it.effect("says of itself which month it is of", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-08-02T00:00:00Z"))
+      const owner = yield* ownerOn("pro")
+      yield* pay
+      const { items } = yield* Credits.use((service) => service.movements(owner, firstPage))
+      assert.deepStrictEqual(
+        items.map(({ change, reason }) => [change, reason]),
+        [[credits(100), "credit of the pro plan for 2026-08"]]
+      )
+    })
+  )
+
+  it.effect(
+    "is the difference for who comes to a better plan within the month, and no more for going to and fro",
+    () =>
+      Effect.gen(function* () {
+        yield* moveTo(instant("2026-09-02T00:00:00Z"))
+        const owner = yield* ownerOn("free")
+        for (const [plan, amount] of [
+          ["free", 0],
+          ["pro", 100],
+          ["team", 500],
+          ["pro", 500],
+          ["free", 500],
+          ["team", 500]
+        ] as const) {
+          yield* put(owner, plan)
+          yield* pay
+          yield* has(owner, amount)
+        }
+        yield* moveTo(instant("2026-10-02T00:00:00Z"))
+        yield* put(owner, "pro")
+        yield* pay
+        yield* has(owner, 600)
+        yield* holds
+      })
+  )
+
+  it.effect("is the difference, too, when it is raised within the month", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-11-02T00:00:00Z"))
+      const owner = yield* ownerOn("pro")
+      yield* pay
+      const raised = yield* replica({ ...plans, AUSPEX_PLAN_CREDIT_PRO: "130" })
+      yield* raised.payPlans
+      yield* has(owner, 130)
+      // A replica that is still on the old settings takes nothing back, and gives nothing.
+      yield* pay
+      yield* raised.payPlans
+      yield* has(owner, 130)
+      yield* holds
+    })
+  )
+
+  it.effect("is paid once by any number of replicas at once, also across the turn of a month", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-12-02T00:00:00Z"))
+      const owners = yield* Effect.replicateEffect(ownerOn("team"), 20)
+      const replicas = [yield* Credits, yield* replica(plans), yield* replica(plans)]
+      yield* Effect.all(
+        times(12, (index) => replicas[index % 3]?.payPlans ?? Effect.void),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.forEach(owners, (owner) => has(owner, 500))
+      assert.deepStrictEqual(yield* creditFindings, [])
+      yield* holds
+    })
+  )
+
+  it.effect("by a clock that is behind is not paid again for the month before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* moveTo(instant("2027-01-31T23:59:59Z"))
+      const owner = yield* ownerOn("pro")
+      // Another replica has begun February.
+      yield* sql`
+        update operators set credited_month = '2027-02-01', credited = ${credits(100)} where id = ${owner}::uuid`
+      yield* pay
+      yield* has(owner, 0)
+    })
+  )
+
+  it.effect("to an account that is full is what it has room for, and counts as paid", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2027-03-01T00:00:00Z"))
+      const owner = yield* ownerOn("pro")
+      yield* fund(`owner:${owner}`, 999_999_970)
+      yield* pay
+      yield* has(owner, 1_000_000_000)
+      yield* pay
+      yield* holds
+    })
+  )
+})
+
+layer(testServices(plans))("The ledger's check names", (it) => {
+  it.effect("more credit of plans than they came to", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* moveTo(instant("2026-03-02T00:00:00Z"))
+      const owner = yield* ownerOn("pro")
+      yield* pay
+      yield* sql`
+        insert into transfers (id, kind, debit, credit, amount, reason, at)
+        select ${`plan:${owner}:2026-03:5`}, kind, debit, credit, 1, reason, at from transfers where credit = ${`owner:${owner}`}`
+      const { differences } = yield* Credits.use((service) => service.check)
+      assert.match(
+        differences.join("\n"),
+        /got 100000001 micro-credits of its plans in 2026-03, which came to 100000000/
+      )
+    })
+  )
+})

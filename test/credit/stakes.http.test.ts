@@ -1,0 +1,211 @@
+/** Stakes and odds through HTTP: what is answered, what is refused before it is looked at, and the limits. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { rateLimits } from "../../src/config.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { claim, issue, onboard } from "../support/agents.ts"
+import { times } from "../support/concurrently.ts"
+import { forecast, instant, newMacro } from "../support/builders.ts"
+import { fund } from "../support/ledger.ts"
+import { sampledWhile } from "../support/ledgerWorkload.ts"
+import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+
+const pathOf = (id: string) => `/api/v1/eval/macro/challenges/${id}/stake`
+const oddsPath = (id: string) => `/api/v1/eval/macro/challenges/${id}/odds`
+
+/** An agent with the scope to stake. */
+const gambler = Effect.fnUntraced(function* (amount: number) {
+  const agent = yield* onboard({
+    requested_scopes: ["prediction:submit", "profile:read:self", "credits:stake"]
+  })
+  yield* claim(agent.agentId)
+  if (amount > 0) yield* fund(`agent:${agent.agentId}`, amount)
+  return { ...agent, agentId: AgentId.make(agent.agentId) }
+})
+
+const having = (answers: ReadonlyArray<Answer>, status: number) =>
+  answers.filter((answer) => answer.status === status).length
+
+layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
+  it.effect("answers 201 with the stake and what is left", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      const { agentId, token } = yield* gambler(101)
+      yield* forecast(agentId, { id })
+      const answer = yield* post(pathOf(id), { token, json: { predicted_value: 3.1, amount: 50.25 } })
+      assert.strictEqual(answer.status, 201)
+      assert.deepStrictEqual<unknown>(answer.json, {
+        stake_id: member(answer.json, "stake_id"),
+        challenge_id: id,
+        bin: 2,
+        amount: 50.25,
+        available: 50.75,
+        frozen: 50.25
+      })
+      const balance = yield* get("/api/v1/agent/credits/balance", { token })
+      assert.deepInclude(balance.json, { available_balance: 50.75, frozen_balance: 50.25 })
+      const again = yield* post(pathOf(id), { token, json: { predicted_value: 3.1, amount: 50.25 } })
+      assert.deepStrictEqual([again.status, again.json["code"]], [400, "already_staked"])
+    })
+  )
+
+  it.effect("needs credits:stake, which is not granted by default and comes with a fresh token", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      const { agentId, secret, token } = yield* onboard()
+      const json = { predicted_value: 3.1, amount: 50 }
+      const without = yield* post(pathOf(id), { token, json })
+      assert.deepStrictEqual(
+        [without.status, without.json["detail"]],
+        [403, "Missing required scope: credits:stake"]
+      )
+      yield* post("/api/v1/agent/scopes", { token, json: { add: ["credits:stake"] } })
+      assert.strictEqual((yield* post(pathOf(id), { token, json })).status, 403)
+      const { access_token } = yield* issue(agentId, secret)
+      const held = yield* post(pathOf(id), { token: access_token, json })
+      assert.deepStrictEqual([held.status, held.json["code"]], [400, "no_prediction"])
+      assert.strictEqual((yield* post(pathOf(id), { json })).status, 401)
+    })
+  )
+
+  it.effect("takes an amount of whole micro-credits and a value within bounds, and names what is none", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      const { agentId, token } = yield* gambler(1000)
+      yield* forecast(agentId, { id })
+      const sent = (body: string) =>
+        post(pathOf(id), { token, body, headers: { "content-type": "application/json" } })
+      const amounts = [
+        "-50",
+        "0",
+        "-0",
+        "1e-7",
+        "49.9999999",
+        "1e999",
+        "-1e999",
+        '"50"',
+        "null",
+        "[50]",
+        "10000001"
+      ]
+      for (const amount of amounts) {
+        const answer = yield* sent(`{"predicted_value":3.1,"amount":${amount}}`)
+        assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["amount"]], amount)
+      }
+      for (const value of ["1e999", "-1.1e15", '"3.1"', "null", "true"]) {
+        const answer = yield* sent(`{"predicted_value":${value},"amount":50}`)
+        assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["predicted_value"]], value)
+      }
+      assert.deepStrictEqual(wrongFields(yield* sent("{}")), ["amount", "predicted_value"])
+      const small = yield* sent('{"predicted_value":3.1,"amount":49.999999}')
+      assert.deepStrictEqual([small.status, small.json["code"]], [400, "stake_too_small"])
+      const first = yield* sent('{"predicted_value":3.1,"amount":50.000001}')
+      assert.deepStrictEqual([first.status, first.json["available"]], [201, 949.999999])
+    })
+  )
+
+  it.effect("60 parallel stakes with credit for 20 leave 20, whoever looks at whatever moment", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* gambler(1000)
+      const challenges = yield* Effect.replicateEffect(newMacro(), 60, { concurrency: 8 })
+      yield* Effect.forEach(challenges, (challenge) => forecast(agentId, challenge), { concurrency: 8 })
+      const { done, findings } = yield* sampledWhile(
+        Effect.forEach(
+          challenges,
+          ({ id }) => post(pathOf(id), { token, json: { predicted_value: 3.1, amount: 50 } }),
+          { concurrency: "unbounded" }
+        )
+      )
+      assert.deepStrictEqual(findings, [])
+      assert.strictEqual(having(done, 201), 20)
+      const refused = done.filter(({ status }) => status !== 201)
+      assert.deepStrictEqual(
+        [...new Set(refused.map(({ json, status }) => `${status} ${String(json["code"])}`))],
+        ["400 insufficient_credit"]
+      )
+      const balance = yield* get("/api/v1/agent/credits/balance", { token })
+      assert.deepInclude(balance.json, { available_balance: 0, frozen_balance: 1000 })
+    })
+  )
+})
+
+layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
+  it.effect("is anybody's, with an ETag that a stake changes", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newMacro()
+      const before = yield* get(oddsPath(id))
+      assert.strictEqual(before.status, 200)
+      assert.deepInclude(before.json, { challenge_id: id, total: 0, stakers: 0 })
+      const etag = before.headers.get("etag") ?? ""
+      const same = yield* get(oddsPath(id), { headers: { "if-none-match": etag } })
+      assert.deepStrictEqual([same.status, same.text], [304, ""])
+      const { agentId, token } = yield* gambler(50)
+      yield* forecast(agentId, { id })
+      yield* post(pathOf(id), { token, json: { predicted_value: 3.1, amount: 50 } })
+      const after = yield* get(oddsPath(id), { headers: { "if-none-match": etag } })
+      assert.deepStrictEqual(member(after.json, "bins", 2), {
+        index: 2,
+        low: 3.1,
+        high: 3.2,
+        share: 1,
+        staked: 50,
+        stakers: 1
+      })
+      assert.notInclude(after.text, agentId)
+    })
+  )
+
+  it.effect.each(["nothing", "0190f000-0000-7000-8000-000000000000"])("of %s is 404", (id) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get(oddsPath(id))).status, 404)
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.defaultText ?? "" } }))(
+  "More than 5 stakes per minute or 50 per day",
+  (it) => {
+    it.effect("are 429, refused stakes included, and waiting as long as is said is enough", () =>
+      Effect.gen(function* () {
+        const { id } = yield* newMacro({ deadline: instant("2999-01-01T00:00:00Z") })
+        const { agentId, secret } = yield* gambler(0)
+        const other = yield* gambler(0)
+        let { access_token: token } = yield* issue(agentId, secret)
+        const attempt = (bearer: string) =>
+          post(pathOf(id), { token: bearer, json: { predicted_value: 3.1, amount: 50 } })
+        const burst = yield* Effect.forEach(
+          times(20, () => token),
+          attempt,
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual([having(burst, 400), having(burst, 429)], [5, 15])
+        const refused = burst.find(({ status }) => status === 429)
+        assert(refused !== undefined)
+        const seconds = Number(refused.json["retry_after"])
+        assert.isAtMost(seconds, 120)
+        assert.strictEqual(refused.headers.get("retry-after"), String(seconds))
+        assert.strictEqual((yield* attempt(other.token)).status, 400)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* attempt(token)).status, 400)
+
+        let taken = 6
+        // Within the hour that the token is good for.
+        for (let answered = 400; answered === 400; taken += Number(answered === 400)) {
+          yield* TestClock.adjust("1 minute")
+          answered = (yield* attempt(token)).status
+        }
+        assert.strictEqual(taken, 50)
+        token = (yield* issue(agentId, secret)).access_token
+        const overDay = yield* attempt(token)
+        const wait = Number(overDay.json["retry_after"])
+        assert.isAbove(wait, 3600)
+        assert.include(String(overDay.json["detail"]), "at most 50 in 1d")
+        yield* TestClock.adjust(`${wait} seconds`)
+        token = (yield* issue(agentId, secret)).access_token
+        assert.strictEqual((yield* attempt(token)).status, 400)
+      })
+    )
+  }
+)

@@ -1,0 +1,193 @@
+/** Stakes that come at once: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Result } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Credits } from "../../src/services/Credits.ts"
+import { Pools } from "../../src/services/Pools.ts"
+import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { countOf, forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
+import { credits, stateOf } from "../support/ledger.ts"
+import { sampledWhile } from "../support/ledgerWorkload.ts"
+import { testServices } from "../support/services.ts"
+import { boundsOf, drawn, interleavings, replica } from "../support/stakeWorkload.ts"
+import { oddsOf, stake, stakeFindings, staker, stakers } from "../support/stakes.ts"
+
+const takenOf = (results: ReadonlyArray<Result.Result<unknown, unknown>>) =>
+  results.filter(Result.isSuccess).length
+
+const whole = Effect.gen(function* () {
+  assert.deepStrictEqual((yield* stakeFindings).findings, [])
+  const { differences } = yield* Credits.use((service) => service.check)
+  assert.deepStrictEqual(differences, [])
+})
+
+/** Of these draws at least 50 stakes are taken in whichever order they come; of others it can be fewer. */
+const seed = 2
+
+const assertTaken = (outcomes: ReadonlyMap<string, number>, rounds: Parameters<typeof boundsOf>[0]) => {
+  const { fewest, most } = boundsOf(rounds)
+  assert.isAtLeast(fewest, 50)
+  const taken = outcomes.get("taken") ?? 0
+  assert.isAtLeast(taken, fewest)
+  assert.isAtMost(taken, most)
+}
+
+for (const largest of ["1", "500"]) {
+  layer(testServices({ AUSPEX_LARGEST_BATCH: largest }))(
+    `Stakes at once, in batches of at most ${largest}`,
+    (it) => {
+      it.effect("two agents that stake at once never break the 50 % rule, in 50 random interleavings", () =>
+        Effect.gen(function* () {
+          const rounds = yield* drawn(50, seed)
+          const { findings, outcomes, samples } = yield* interleavings(rounds, [])
+          assert.deepStrictEqual(findings, [])
+          assertTaken(outcomes, rounds)
+          assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, 5)
+          assert.isAtLeast(samples, 10)
+          yield* whole
+        })
+      )
+
+      it.effect("60 of an agent with credit for 20 leave 20, with nothing available and nothing lost", () =>
+        Effect.gen(function* () {
+          yield* freshWeek
+          const agent = yield* staker(1000)
+          const challenges = yield* Effect.replicateEffect(newMacro(), 60, { concurrency: 8 })
+          yield* Effect.forEach(challenges, (challenge) => forecast(agent, challenge), { concurrency: 8 })
+          const { done, findings, samples } = yield* sampledWhile(
+            atOnce(challenges.map((challenge) => stake(agent, challenge, 50)))
+          )
+          assert.deepStrictEqual(findings, [])
+          assert.isAtLeast(samples, 1)
+          assert.strictEqual(takenOf(done), 20)
+          assert.deepStrictEqual(
+            codesOf(done),
+            times(40, () => "insufficient_credit")
+          )
+          assert.deepStrictEqual(yield* stateOf(`agent:${agent}`), {
+            posted: credits(1000),
+            held: credits(1000)
+          })
+          // Each was told what it left, and no two the same.
+          const left = done.filter(Result.isSuccess).map(({ success }) => success.available)
+          assert.strictEqual(new Set(left).size, 20)
+          yield* whole
+        })
+      )
+
+      it.effect("20 of one agent in one pool leave one", () =>
+        Effect.gen(function* () {
+          yield* freshWeek
+          const challenge = yield* newMacro()
+          const [agent] = yield* stakers(challenge, 1, 5000)
+          assert(agent !== undefined)
+          const results = yield* atOnce(times(20, (index) => stake(agent, challenge, 50, 3 + index / 100)))
+          assert.strictEqual(takenOf(results), 1)
+          assert.deepStrictEqual(
+            codesOf(results),
+            times(19, () => "already_staked")
+          )
+          assert.deepInclude(yield* oddsOf(challenge), { total: credits(50), stakers: 1 })
+          yield* whole
+        })
+      )
+
+      it.effect("of many agents on many pools are each decided as if it had been alone", () =>
+        Effect.gen(function* () {
+          yield* freshWeek
+          const challenges = yield* Effect.replicateEffect(newMacro(), 5, { concurrency: 5 })
+          const agents = yield* Effect.replicateEffect(staker(150), 20, { concurrency: 8 })
+          const all = agents.flatMap((agent) => challenges.map((challenge) => ({ agent, challenge })))
+          yield* Effect.forEach(all, ({ agent, challenge }) => forecast(agent, challenge), { concurrency: 8 })
+          const results = yield* atOnce(all.map(({ agent, challenge }) => stake(agent, challenge, 50)))
+          // Each of 20 agents has credit for three of five.
+          assert.strictEqual(takenOf(results), 60)
+          assert.deepStrictEqual(new Set(codesOf(results)), new Set(["insufficient_credit"]))
+          yield* whole
+        })
+      )
+
+      it.effect("that race the close are in before it, or refused", () =>
+        Effect.gen(function* () {
+          const now = yield* freshWeek
+          const deadline = plus(now, "1 hour")
+          const challenge = yield* newMacro({ deadline })
+          const agents = yield* stakers(challenge, 40, 50)
+          yield* moveTo(plus(deadline, "1 minute"))
+          const stamp = millisBefore(deadline, 1)
+          const staking = (from: number, to: number) =>
+            atOnce(agents.slice(from, to).map((agent) => stake(agent, challenge, 50, 3.1, stamp)))
+          const taken = countOf(
+            (sql) => sql`select count(*)::int as count from stakes where challenge_id = ${challenge.id}::uuid`
+          )
+          const before = yield* staking(0, 10)
+          const closing = yield* Effect.forkChild(
+            Effect.andThen(
+              Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)),
+              taken
+            )
+          )
+          const racing = [yield* staking(10, 20), yield* staking(20, 30)].flat()
+          const atTheClose = yield* Fiber.join(closing)
+          const after = yield* staking(30, 40)
+          assert.deepStrictEqual([takenOf(before), takenOf(after)], [10, 0])
+          assert.strictEqual(10 + takenOf(racing), atTheClose)
+          assert.isTrue(codesOf([...racing, ...after]).every((code) => code === "challenge_closed"))
+          assert.strictEqual(yield* taken, atTheClose)
+          yield* whole
+        })
+      )
+    }
+  )
+}
+
+layer(testServices())("Stakes on two replicas at once", (it) => {
+  it.effect("never break the 50 % rule, in 50 random interleavings", () =>
+    Effect.gen(function* () {
+      const rounds = yield* drawn(50, seed)
+      const { findings, outcomes } = yield* interleavings(rounds, [yield* Pools, yield* replica()])
+      assert.deepStrictEqual(findings, [])
+      assertTaken(outcomes, rounds)
+      assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, 5)
+      yield* whole
+    })
+  )
+
+  it.effect("of one agent in one pool leave one", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newMacro()
+      const [agent] = yield* stakers(challenge, 1, 5000)
+      assert(agent !== undefined)
+      const replicas = [yield* Pools, yield* replica()]
+      const results = yield* atOnce(
+        replicas.flatMap((pools) =>
+          times(10, () => Effect.provideService(stake(agent, challenge, 50), Pools, pools))
+        )
+      )
+      assert.strictEqual(takenOf(results), 1)
+      assert.deepStrictEqual(new Set(codesOf(results)), new Set(["already_staked"]))
+      yield* whole
+    })
+  )
+
+  it.effect("never wait for each other in a ring, whichever pools and agents they have in common", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenges = yield* Effect.replicateEffect(newMacro(), 10, { concurrency: 8 })
+      const agents = yield* Effect.replicateEffect(staker(1000), 10, { concurrency: 8 })
+      const all = agents.flatMap((agent) => challenges.map((challenge) => ({ agent, challenge })))
+      yield* Effect.forEach(all, ({ agent, challenge }) => forecast(agent, challenge), { concurrency: 8 })
+      const here = yield* Pools
+      const replicas = [here, yield* replica(), yield* replica({ AUSPEX_LARGEST_BATCH: "3" })]
+      const results = yield* atOnce(
+        all.map(({ agent, challenge }, index) =>
+          Effect.provideService(stake(agent, challenge, 50 + (index % 7)), Pools, replicas[index % 3] ?? here)
+        )
+      )
+      assert.isAtLeast(takenOf(results), 60)
+      assert.isTrue(codesOf(results).every((code) => code === "bin_concentration"))
+      yield* whole
+    })
+  )
+})

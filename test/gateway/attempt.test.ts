@@ -1,0 +1,214 @@
+/** One attempt at one provider, driven chunk by chunk: who is to blame for how it ended. */
+import { PassThrough } from "node:stream"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { attempt, newCallState } from "../../src/layers/gateway/attempt.ts"
+import { chatText, optionsOf } from "../support/providerStreams.ts"
+import { until } from "../support/upstream.ts"
+
+const long = Duration.toMillis("1 hour")
+
+/** What a client does with a piece: takes it, has no room for it, or has had none for too long. */
+const takes = Effect.succeed(true)
+const hasNoRoom = Effect.never
+const hasLeft = Effect.succeed(false)
+
+/** A provider and a client that do what a test has them do. */
+const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = takes) {
+  const body = new PassThrough()
+  const written: Array<string> = []
+  const signals: Array<AbortSignal> = []
+  const state = newCallState()
+  const ended = yield* Effect.forkChild(
+    attempt({
+      upstream: {
+        provider: {
+          name: "north",
+          style: "openai",
+          baseUrl: new URL("https://north.example"),
+          apiKey: Redacted.make("key"),
+          translates: true,
+          connectTimeout: long,
+          firstByteTimeout: long,
+          idleTimeout: long,
+          responseTimeout: long
+        },
+        send: (_, signal) => {
+          signals.push(signal)
+          return Promise.resolve({ status: 200, headers: { "content-type": "text/event-stream" }, body })
+        },
+        close: () => {}
+      },
+      request: { body: "{}", stream: true, versionHeaders: {} },
+      reading: optionsOf("openai", "openai"),
+      client: {
+        begin: Effect.void,
+        write: (bytes) =>
+          Effect.suspend(() => {
+            written.push(Buffer.from(bytes).toString())
+            return client
+          })
+      },
+      isLast: () => false,
+      state
+    }),
+    { startImmediately: true }
+  )
+  const text = () => written.join("")
+  return {
+    body,
+    ended,
+    state,
+    text,
+    isCancelled: () => signals.every(({ aborted }) => aborted),
+    push: (piece: string) => void body.write(piece),
+    /** Once so much of it has been looked at. */
+    read: until(() => body.readableLength === 0),
+    delivered: (piece: string) => until(() => text().includes(piece))
+  }
+})
+
+const untilFinish = chatText.slice(
+  0,
+  chatText.findIndex((frame) => frame.includes('"finish_reason":"stop"'))
+)
+
+describe("An attempt at a provider", () => {
+  it.effect("that breaks after content is the provider's failure", () =>
+    Effect.gen(function* () {
+      const { body, delivered, ended, push } = yield* started()
+      push(untilFinish.join(""))
+      yield* delivered((untilFinish.at(-1) ?? "").replace("swift-1-0613", "swift-1"))
+      body.destroy(new Error("reset"))
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "broken", kind: "ended" })
+    })
+  )
+
+  it.effect("that says an error behind content is the provider's failure", () =>
+    Effect.gen(function* () {
+      const { ended, push } = yield* started()
+      push(`${untilFinish.join("")}data: {"error":{"message":"overloaded"}}\n\n`)
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "broken", kind: "error_event" })
+    })
+  )
+
+  it.effect("is complete once its stream has said so, however its connection ends", () =>
+    Effect.gen(function* () {
+      const { body, delivered, ended, push } = yield* started()
+      push(chatText.join(""))
+      yield* delivered("[DONE]")
+      body.destroy(new Error("reset"))
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "streamed" })
+    })
+  )
+
+  const role = chatText[0] ?? ""
+  const unended = (bytes: number) => `data: {"x":"${"x".repeat(bytes)}`
+
+  it.effect("has delivered nothing while its first frame has no end, however much has come of it", () =>
+    Effect.gen(function* () {
+      const { body, ended, push, read, text } = yield* started()
+      push(role)
+      for (let pieces = 0; pieces < 9; pieces++) push(unended(1024 * 1024))
+      yield* read
+      body.destroy(new Error("reset"))
+      assert.deepStrictEqual(yield* Fiber.join(ended), {
+        outcome: "failed",
+        failure: { kind: "ended", status: null, retryAfterMillis: undefined }
+      })
+      assert.strictEqual(text(), "")
+    })
+  )
+
+  it.effect("fails, so that another can serve, when a frame before its first content outgrows 10 MiB", () =>
+    Effect.gen(function* () {
+      const { ended, isCancelled, push, state, text } = yield* started()
+      push(role)
+      push(unended(6 * 1024 * 1024))
+      push("x".repeat(6 * 1024 * 1024))
+      assert.deepStrictEqual(yield* Fiber.join(ended), {
+        outcome: "failed",
+        failure: { kind: "malformed", status: null, retryAfterMillis: undefined }
+      })
+      assert.isTrue(isCancelled())
+      assert.isFalse(state.sent)
+      assert.strictEqual(text(), "")
+    })
+  )
+
+  it.effect("delivers a first content of 9 MiB, whatever pieces it comes in", () =>
+    Effect.gen(function* () {
+      const { body, ended, push, text } = yield* started()
+      const content = `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(9 * 1024 * 1024)}"}}]}\n\n`
+      push(role)
+      for (let at = 0; at < content.length; at += 65_536) push(content.slice(at, at + 65_536))
+      body.end(chatText.slice(-2).join(""))
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "streamed" })
+      assert.include(text(), content)
+    })
+  )
+
+  it.effect("holds back at most 256 KiB of what is no content", () =>
+    Effect.gen(function* () {
+      const { delivered, push, read, text } = yield* started()
+      const comment = `: ${"x".repeat(100 * 1024)}\n\n`
+      push(comment)
+      push(comment)
+      yield* read
+      assert.strictEqual(text(), "")
+      push(comment)
+      yield* delivered(comment.repeat(3))
+    })
+  )
+
+  it.effect("is waited for until its first content, however many frames without any come meanwhile", () =>
+    Effect.gen(function* () {
+      const { ended, push, read, text } = yield* started()
+      push(role)
+      for (let pings = 0; pings < 120; pings++) {
+        push(": ping\n\n")
+        yield* read
+        yield* Effect.promise(() => new Promise(setImmediate))
+        yield* TestClock.adjust(long / 120)
+      }
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "broken", kind: "timeout" })
+      assert.include(text(), ": ping\n\n".repeat(60))
+    })
+  )
+
+  it.effect("may take as long again between two frames once there is content", () =>
+    Effect.gen(function* () {
+      const { delivered, ended, push, text } = yield* started()
+      push(untilFinish.join(""))
+      yield* delivered((untilFinish.at(-1) ?? "").replace("swift-1-0613", "swift-1"))
+      for (const frame of chatText.slice(untilFinish.length)) {
+        yield* TestClock.adjust(long - 1)
+        push(frame)
+        yield* delivered(frame.replace("swift-1-0613", "swift-1"))
+        yield* Effect.promise(() => new Promise(setImmediate))
+      }
+      yield* TestClock.adjust(long)
+      assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "streamed" })
+      assert.include(text(), "[DONE]")
+    })
+  )
+
+  it.effect(
+    "is not timed while its client has no room, and is over when that takes nothing for too long",
+    () =>
+      Effect.gen(function* () {
+        const waiting = yield* started(hasNoRoom)
+        waiting.push(untilFinish.join(""))
+        yield* until(() => waiting.state.began)
+        yield* TestClock.adjust(2 * long)
+        assert.isUndefined(waiting.ended.pollUnsafe())
+        yield* Fiber.interrupt(waiting.ended)
+        assert.isTrue(waiting.isCancelled())
+        const left = yield* started(hasLeft)
+        left.push(untilFinish.join(""))
+        assert.deepStrictEqual(yield* Fiber.join(left.ended), { outcome: "unread" })
+        assert.isTrue(left.isCancelled())
+      })
+  )
+})

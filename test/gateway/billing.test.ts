@@ -1,0 +1,240 @@
+/** What calls cost: reserved before, settled once after, and never more than there is. */
+import { assert, layer } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Credits } from "../../src/services/Credits.ts"
+import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
+import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
+import type { TestModel } from "../support/gateway.ts"
+import { creditFindings, stateOf } from "../support/ledger.ts"
+import { get, member } from "../support/server.ts"
+import { answerText, until } from "../support/upstream.ts"
+
+const model = (name: string, behaviour: string, more: Partial<TestModel> = {}): TestModel => ({
+  name,
+  routes: [{ provider: "north", model: behaviour }],
+  ...more
+})
+
+const models: ReadonlyArray<TestModel> = [
+  model("plain", "plain"),
+  model("waiting", "wait:50"),
+  model("nousage", "nousage"),
+  model("twice", "usage_twice"),
+  model("free", "plain:1:free", { price: [0, 0] }),
+  model("cheap", "plain:1:cheap", { price: [0.000_000_001, 0.000_000_001] }),
+  // 100 tokens of output are reserved: 100 credits, and a little for the prompt.
+  model("dear", "wait:20:dear", { price: [0, 1], maxOutputTokens: 100 }),
+  // It reports as many as there are numbers: what that costs is more than the ledger can hold.
+  model("mad", "counts:9007199254740991", { price: [0, 100], maxOutputTokens: 1 }),
+  // It reports 9 tokens where at most 5 were reserved.
+  model("small", "plain:1:small", { price: [0, 1], maxOutputTokens: 5 })
+]
+
+const cost = 12_200n
+
+const check = Effect.map(
+  Credits.use((credits) => credits.check),
+  ({ differences }) => differences
+)
+
+layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
+  const listed = (key: string) => Effect.map(get("/api/v1/llm/usage", { token: key }), ({ json }) => json)
+
+  it.effect("reserves the largest possible cost before anything is sent, where it shows as frozen", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      const { north } = yield* Providers
+      let frozen = 0n
+      const running = yield* Effect.forkChild(chat(key, { model: "waiting", max_tokens: 10 }))
+      yield* until(() => north.received.some(({ text }) => text.includes("wait:50")))
+      frozen = (yield* stateOf(`agent:${agentId}`)).held
+      // Ten tokens of output, and no more of the prompt than its bytes and 16 a message.
+      assert.isAbove(Number(frozen), 8_000)
+      assert.isBelow(Number(frozen), 8_000 + 200 * 200)
+      yield* Fiber.join(running)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
+    })
+  )
+
+  it.effect("a provider that has lost count is paid what was reserved, at once", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender(200)
+      assert.strictEqual((yield* chat(key, { model: "mad" })).status, 200)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n, held: 0n })
+      assert.deepStrictEqual(yield* check, [])
+    })
+  )
+
+  it.effect("answers 402 where the credit does not cover the call, and nothing is sent", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender(99)
+      const { north } = yield* Providers
+      const before = north.received.length
+      for (const answer of [
+        yield* chat(key, { model: "dear" }),
+        yield* message(key, { model: "dear", max_tokens: 100 })
+      ]) {
+        assert.strictEqual(answer.status, 402)
+        assert.strictEqual(answer.json["code"], "insufficient_credit")
+      }
+      assert.strictEqual(north.received.length, before)
+      assert.deepStrictEqual((yield* listed(key))["items"], [])
+      // With less asked for it is covered.
+      assert.strictEqual((yield* chat(key, { model: "dear", max_tokens: 90 })).status, 200)
+    })
+  )
+
+  it.effect(
+    "a hundred calls at once with credit for ten: ten are served, and the balance is never negative",
+    () =>
+      Effect.gen(function* () {
+        const { agentId, key } = yield* spender(1_000)
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 100 }, (_, index) => index),
+          () => Effect.map(chat(key, { model: "dear" }), ({ status }) => status),
+          { concurrency: "unbounded" }
+        )
+        const findings = yield* creditFindings
+        assert.deepStrictEqual(findings, [])
+        const served = answers.filter((status) => status === 200).length
+        assert.isAtLeast(served, 10)
+        assert.strictEqual(answers.filter((status) => status === 402).length, 100 - served)
+        const { held, posted } = yield* stateOf(`agent:${agentId}`)
+        assert.strictEqual(posted, 1_000_000_000n - BigInt(served) * 9_000_000n)
+        assert.strictEqual(held, 0n)
+      })
+  )
+
+  it.effect("a key's credit limit holds over all its calls, also at once", () =>
+    Effect.gen(function* () {
+      const { key, keyId } = yield* spender(10_000, { credit_limit: 300_000_000n })
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, index) => index),
+        () => chat(key, { model: "dear" }),
+        { concurrency: "unbounded" }
+      )
+      assert.isAtLeast(answers.filter(({ status }) => status === 200).length, 3)
+      assert.isAtLeast(answers.filter(({ status }) => status === 402).length, 1)
+      const sql = yield* SqlClient.SqlClient
+      const [row] =
+        yield* sql`select spent <= credit_limit and held = 0 as ok from gateway_keys where id = ${keyId}::uuid`
+      assert.deepStrictEqual(row, { ok: true })
+      assert.deepStrictEqual(yield* check, [])
+    })
+  )
+
+  it.effect("rounds up once per call", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender(1)
+      yield* chat(key, { model: "cheap" })
+      // 34 tokens at a thousandth of a micro-credit.
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 999_999n, held: 0n })
+    })
+  )
+
+  it.effect("counts tokens itself where the provider reports none, and says so", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      for (const stream of [false, true]) {
+        assert.include((yield* chat(key, { model: "nousage", stream })).text, "quick")
+        const item = member(yield* listed(key), "items", 0)
+        assert.strictEqual(member(item, "estimated"), true)
+        assert.isAbove(Number(member(item, "prompt_tokens")), 0)
+        // Ten words.
+        assert.closeTo(Number(member(item, "completion_tokens")), answerText.split(" ").length + 1, 2)
+      }
+    })
+  )
+
+  it.effect("takes usage that is reported twice once", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      yield* chat(key, { model: "twice", stream: true })
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
+    })
+  )
+
+  it.effect("never charges more than was reserved", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      yield* chat(key, { model: "small", max_tokens: 5 })
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 95_000_000n, held: 0n })
+    })
+  )
+
+  it.effect("a model that costs nothing needs no credit, and its calls are listed", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender(0)
+      assert.strictEqual((yield* chat(key, { model: "free" })).status, 200)
+      // What costs nothing is not waited for.
+      let calls: unknown = 0
+      while (calls === 0) calls = member(yield* listed(key), "totals", "calls")
+      const items = [member(yield* listed(key), "items", 0)]
+      assert.deepInclude(items[0], { cost: 0, prompt_tokens: 25, completion_tokens: 9 })
+    })
+  )
+
+  it.effect("a reservation whose call ended with its process is let go after ten minutes, once", () =>
+    Effect.gen(function* () {
+      const { agentId, key, keyId } = yield* spender(10, { credit_limit: 10_000_000n })
+      const billing = yield* GatewayBilling
+      const callId = "0190f000-0000-7000-8000-00000000c011"
+      const open = {
+        callId,
+        holder: { keyId, agentId },
+        requestId: "lost",
+        model: "plain",
+        style: "openai" as const,
+        stream: true,
+        reserved: 4_000_000n,
+        createdAt: yield* Clock.currentTimeMillis
+      }
+      yield* billing.reserve(open)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 10_000_000n, held: 4_000_000n })
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* billing.sweep, 0)
+      // As the process that makes a long call does every minute.
+      yield* billing.keepAlive([callId])
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* billing.sweep, 0)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* billing.sweep, 1)
+      assert.strictEqual(yield* billing.sweep, 0)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 10_000_000n, held: 0n })
+      assert.deepInclude(member(yield* listed(key), "items", 0), {
+        request_id: "lost",
+        cost: 0,
+        error: "abandoned"
+      })
+      // The process was only slow: what it settles now changes nothing.
+      const charged = yield* billing.settle({
+        ...open,
+        provider: "north",
+        promptTokens: 1,
+        completionTokens: 1,
+        cost: 1_000_000n,
+        status: 200,
+        error: null,
+        latencyMs: 1,
+        firstByteMs: 1,
+        attempts: 1,
+        estimated: false
+      })
+      assert.strictEqual(charged, 0n)
+      assert.deepStrictEqual(yield* check, [])
+    })
+  )
+
+  it.effect("all of it agrees with the ledger to the micro-credit", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const checked = yield* Credits.use((credits) => credits.check)
+      assert.deepStrictEqual(checked.differences, [])
+      const [sums] = yield* sql`select sum(cost)::text as cost from gateway_calls`
+      assert.deepStrictEqual(sums, { cost: String(checked.gateway_revenue) })
+      assert.strictEqual(checked.gateway_reserved, 0n)
+    })
+  )
+})

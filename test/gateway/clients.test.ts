@@ -1,0 +1,425 @@
+/** Programs with the official clients, of which nothing but the base address and the key was changed. */
+import Anthropic, * as AnthropicErrors from "@anthropic-ai/sdk"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import OpenAI, * as OpenAIErrors from "openai"
+import { gatewayServer, Providers, spender } from "../support/gateway.ts"
+import type { TestModel } from "../support/gateway.ts"
+import { stateOf } from "../support/ledger.ts"
+import { get, member, TestServer } from "../support/server.ts"
+import { answerText } from "../support/upstream.ts"
+
+const on = (provider: "north" | "south", model: string) => [{ provider, model }]
+
+/** Each behaviour at a provider of chat completions (`chat-`) and at one of messages (`messages-`). */
+const models: ReadonlyArray<TestModel> = [
+  { name: "chat-plain", routes: on("north", "plain") },
+  { name: "messages-plain", routes: on("south", "plain") },
+  { name: "chat-tools", routes: on("north", "tools") },
+  { name: "messages-tools", routes: on("south", "tools") },
+  { name: "chat-slow", routes: on("north", "gap=150") },
+  { name: "messages-slow", routes: on("south", "gap=150") },
+  { name: "chat-broken", routes: on("north", "cut=4") },
+  { name: "messages-broken", routes: on("south", "cut=6") },
+  { name: "busy", routes: on("north", "status=429;retry_after=7") },
+  { name: "down", routes: on("north", "status=500") },
+  { name: "strict", routes: on("north", "status=422") },
+  { name: "acme/large-2", routes: on("north", "large") }
+]
+const kinds = ["chat", "messages"] as const
+
+const clients = Effect.fnUntraced(function* (credit = 100) {
+  const { url } = yield* TestServer
+  const who = yield* spender(credit)
+  return {
+    ...who,
+    openai: new OpenAI({ baseURL: `${url}/api/v1/llm/v1`, apiKey: who.key }),
+    anthropic: new Anthropic({ baseURL: `${url}/api/v1/llm`, apiKey: who.key })
+  }
+})
+
+const user = { role: "user", content: "Where is the fox?" } as const
+const parameters = { type: "object" as const, properties: { at: { type: "string" } } }
+const chatTools = [
+  { type: "function" as const, function: { name: "look", description: "Looks.", parameters } },
+  { type: "function" as const, function: { name: "wait" } }
+]
+const messagesTools = [
+  { name: "look", description: "Looks.", input_schema: parameters },
+  { name: "wait", input_schema: { type: "object" as const } }
+]
+
+/** What a call failed with; a call that must fail. */
+const failed = (call: () => Promise<unknown>) =>
+  Effect.promise(() =>
+    call().then(
+      () => assert.fail("it did not fail"),
+      (error: unknown) => error
+    )
+  )
+
+layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (it) => {
+  for (const kind of kinds) {
+    it.effect(`is answered (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, openai } = yield* clients()
+        const model = `${kind}-plain`
+        const call = openai.chat.completions.create({ model, messages: [user], temperature: 0.5 })
+        const { data, request_id, response } = yield* Effect.promise(() => call.withResponse())
+        assert.strictEqual(data.choices[0]?.message.content, answerText)
+        assert.strictEqual(data.model, model)
+        assert.strictEqual(data.object, "chat.completion")
+        assert.strictEqual(data.usage?.total_tokens, 34)
+        assert.strictEqual(request_id, response.headers.get("x-request-id"))
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 12_200n)
+      })
+    )
+
+    it.effect(`streams with tools and thinking, and answers what they gave (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { openai } = yield* clients()
+        const { north, south } = yield* Providers
+        const model = `${kind}-tools`
+        const asked = { model, tools: chatTools, tool_choice: "auto" as const }
+        const stream = openai.chat.completions.stream({
+          ...asked,
+          messages: [user],
+          stream_options: { include_usage: true }
+        })
+        let reasoning = ""
+        stream.on("chunk", ({ choices: [choice] }) => {
+          const text = member(choice, "delta", "reasoning_content")
+          if (typeof text === "string") reasoning += text
+        })
+        const { choices, usage } = yield* Effect.promise(() => stream.finalChatCompletion())
+        const [choice] = choices
+        if (choice === undefined) return assert.fail("no choice")
+        assert.strictEqual(choice.finish_reason, "tool_calls")
+        assert.strictEqual(choice?.message.content, "Looking.")
+        assert.strictEqual(reasoning, "Let me see.")
+        const called = (choice.message.tool_calls ?? []).map((each) =>
+          each.type === "function" ? [each.function.name, each.function.arguments] : []
+        )
+        assert.deepStrictEqual(called, [
+          ["look", '{"at":"fox"}'],
+          ["wait", "{}"]
+        ])
+        assert.strictEqual(usage?.completion_tokens, 50)
+
+        const results = (choice.message.tool_calls ?? []).map(({ id }) => ({
+          role: "tool" as const,
+          tool_call_id: id,
+          content: "a fox"
+        }))
+        const again = openai.chat.completions.create({
+          ...asked,
+          messages: [user, choice.message, ...results]
+        })
+        assert.strictEqual((yield* Effect.promise(() => again)).choices[0]?.message.content, "Looking.")
+        const sent = JSON.parse((kind === "chat" ? north : south).received.at(-1)?.text ?? "")
+        const roles = sent.messages.map(({ role }: { role: string }) => role)
+        assert.deepStrictEqual(
+          roles,
+          kind === "chat" ? ["user", "assistant", "tool", "tool"] : ["user", "assistant", "user"]
+        )
+        if (kind === "messages") {
+          assert.deepStrictEqual(
+            sent.messages[2].content.map(({ tool_use_id }: { tool_use_id: string }) => tool_use_id),
+            ["toolu_a", "toolu_b"]
+          )
+          assert.deepStrictEqual(sent.messages[1].content[0], {
+            type: "thinking",
+            thinking: "Let me see.",
+            signature: "c2ln"
+          })
+        }
+      })
+    )
+
+    it.effect(`may leave in the middle, and pays for what it got (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, key, openai } = yield* clients()
+        yield* Effect.promise(async () => {
+          const stream = await openai.chat.completions.create({
+            model: `${kind}-slow`,
+            messages: [user],
+            stream: true
+          })
+          let text = ""
+          for await (const chunk of stream) {
+            text += chunk.choices[0]?.delta.content ?? ""
+            if (text.length > 4) break
+          }
+          stream.controller.abort()
+        })
+        const item = yield* settledCall(key)
+        assert.strictEqual(member(item, "error"), "client_left")
+        assert.strictEqual(member(item, "estimated"), true)
+        assert.isAbove(Number(member(item, "cost")), 0)
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).held, 0n)
+      })
+    )
+
+    it.effect(`sees a stream break off as an error (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, openai } = yield* clients()
+        let text = ""
+        const error = yield* failed(async () => {
+          const stream = await openai.chat.completions.create({
+            model: `${kind}-broken`,
+            messages: [user],
+            stream: true
+          })
+          for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ""
+        })
+        assert.instanceOf(error, OpenAIErrors.APIError)
+        assert.strictEqual(member(error, "code"), "stream_failed")
+        assert.isAbove(text.length, 0)
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n)
+      })
+    )
+  }
+
+  it.effect("gets its own kinds of errors, and does not try again what was tried everywhere", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* clients()
+      const { url } = yield* TestServer
+      const { north } = yield* Providers
+      const ask = (model: string, more: object = {}) =>
+        failed(() => openai.chat.completions.create({ model, messages: [user], ...more }))
+      const unknown = yield* ask("nothing")
+      assert.instanceOf(unknown, OpenAIErrors.BadRequestError)
+      assert.strictEqual(unknown.code, "unknown_model")
+      assert.strictEqual(unknown.param, "model")
+      const huge = yield* ask("chat-plain", { max_tokens: 1_000_000 })
+      assert.instanceOf(huge, OpenAIErrors.BadRequestError)
+      assert.strictEqual(huge.param, "max_tokens")
+      const negative = yield* ask("chat-plain", { max_tokens: -1 })
+      assert.instanceOf(negative, OpenAIErrors.BadRequestError)
+      assert.instanceOf(yield* ask("strict"), OpenAIErrors.UnprocessableEntityError)
+      const other = new OpenAI({ baseURL: `${url}/api/v1/llm/v1`, apiKey: "aus_gw_wrong" })
+      const stranger = yield* failed(() => other.models.list())
+      assert.instanceOf(stranger, OpenAIErrors.AuthenticationError)
+      const calls = north.received.length
+      const busy = yield* ask("busy")
+      assert.instanceOf(busy, OpenAIErrors.RateLimitError)
+      assert.strictEqual(busy.headers.get("retry-after"), "7")
+      const down = yield* ask("down")
+      assert.instanceOf(down, OpenAIErrors.InternalServerError)
+      assert.strictEqual(down.status, 502)
+      assert.isString(down.requestID)
+      assert.strictEqual(north.received.length, calls + 2)
+      const poor = yield* clients(0)
+      const unpaid = yield* failed(() =>
+        poor.openai.chat.completions.create({ model: "chat-plain", messages: [user] })
+      )
+      assert.instanceOf(unpaid, OpenAIErrors.APIError)
+      assert.strictEqual(unpaid.status, 402)
+      assert.strictEqual(unpaid.code, "insufficient_credit")
+    })
+  )
+
+  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* clients()
+      const error = yield* failed(() => openai.responses.create({ model: "chat-plain", input: "Hello" }))
+      if (!(error instanceof OpenAIErrors.NotFoundError)) return assert.fail(String(error))
+      assert.strictEqual(error.code, "not_found")
+      assert.isString(error.requestID)
+      assert.include(error.message, "chat/completions")
+    })
+  )
+
+  it.effect("lists the models and finds one, also with a slash in its name", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* clients()
+      const listed = yield* Effect.promise(async () => {
+        const ids: Array<string> = []
+        for await (const { id } of openai.models.list()) ids.push(id)
+        return ids
+      })
+      assert.deepStrictEqual(
+        listed,
+        models.map(({ name }) => name)
+      )
+      const found = yield* Effect.promise(() => openai.models.retrieve("acme/large-2"))
+      assert.strictEqual(found.id, "acme/large-2")
+      assert.instanceOf(yield* failed(() => openai.models.retrieve("nothing")), OpenAIErrors.NotFoundError)
+    })
+  )
+})
+
+/** The newest call, once it is settled. */
+const settledCall = Effect.fnUntraced(function* (key: string) {
+  for (let tries = 0; tries < 100; tries++) {
+    const { json } = yield* get("/api/v1/llm/usage", { token: key })
+    const item = member(json, "items", 0)
+    if (item !== undefined) return item
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  }
+  return assert.fail("the call was not settled")
+})
+
+layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk client", (it) => {
+  for (const kind of kinds) {
+    it.effect(`is answered (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, anthropic } = yield* clients()
+        const model = `${kind}-plain`
+        const call = anthropic.messages.create({
+          model,
+          max_tokens: 50,
+          messages: [user],
+          system: "Be brief."
+        })
+        const { data, request_id, response } = yield* Effect.promise(() => call.withResponse())
+        const [block] = data.content
+        assert.strictEqual(block?.type === "text" ? block.text : "", answerText)
+        assert.strictEqual(data.model, model)
+        assert.strictEqual(data.stop_reason, "end_turn")
+        assert.strictEqual(data.usage.output_tokens, 9)
+        assert.strictEqual(request_id, response.headers.get("request-id"))
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 12_200n)
+      })
+    )
+
+    it.effect(`streams with tools and thinking, and answers what they gave (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { anthropic } = yield* clients()
+        const asked = {
+          model: `${kind}-tools`,
+          max_tokens: 50,
+          tools: messagesTools,
+          tool_choice: { type: "auto" as const }
+        }
+        const stream = anthropic.messages.stream({
+          ...asked,
+          thinking: { type: "enabled", budget_tokens: 1024 },
+          messages: [user]
+        })
+        const { content, model, stop_reason, usage } = yield* Effect.promise(() => stream.finalMessage())
+        const native = kind === "messages"
+        assert.strictEqual(model, asked.model)
+        assert.strictEqual(stop_reason, "tool_use")
+        assert.strictEqual(usage.output_tokens, 50)
+        assert.deepStrictEqual(JSON.parse(JSON.stringify(content)), [
+          { type: "thinking", thinking: "Let me see.", signature: native ? "c2ln" : "" },
+          { type: "text", text: "Looking." },
+          { type: "tool_use", id: native ? "toolu_a" : "call_a", name: "look", input: { at: "fox" } },
+          { type: "tool_use", id: native ? "toolu_b" : "call_b", name: "wait", input: {} }
+        ])
+        const results = content.flatMap((block) =>
+          block.type === "tool_use"
+            ? [{ type: "tool_result" as const, tool_use_id: block.id, content: "a fox" }]
+            : []
+        )
+        const again = anthropic.messages.create({
+          ...asked,
+          messages: [user, { role: "assistant", content }, { role: "user", content: results }]
+        })
+        assert.strictEqual((yield* Effect.promise(() => again)).stop_reason, "tool_use")
+      })
+    )
+
+    it.effect(`sees a stream break off as an error (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, anthropic } = yield* clients()
+        const error = yield* failed(() =>
+          anthropic.messages
+            .stream({ model: `${kind}-broken`, max_tokens: 50, messages: [user] })
+            .finalMessage()
+        )
+        assert.instanceOf(error, AnthropicErrors.APIError)
+        assert.strictEqual(member(error, "type"), "api_error")
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n)
+      })
+    )
+
+    it.effect(`may leave in the middle, and pays for what it got (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, anthropic, key } = yield* clients()
+        yield* failed(async () => {
+          const stream = anthropic.messages.stream({
+            model: `${kind}-slow`,
+            max_tokens: 50,
+            messages: [user]
+          })
+          stream.on("text", () => stream.abort())
+          await stream.finalMessage()
+        })
+        const item = yield* settledCall(key)
+        assert.strictEqual(member(item, "error"), "client_left")
+        assert.isAbove(Number(member(item, "cost")), 0)
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).held, 0n)
+      })
+    )
+  }
+
+  it.effect("gets its own kinds of errors, and does not try again what was tried everywhere", () =>
+    Effect.gen(function* () {
+      const { anthropic } = yield* clients()
+      const { url } = yield* TestServer
+      const { north } = yield* Providers
+      const ask = (model: string, max_tokens = 50) =>
+        failed(() => anthropic.messages.create({ model, max_tokens, messages: [user] }))
+      const unknown = yield* ask("nothing")
+      assert.instanceOf(unknown, AnthropicErrors.BadRequestError)
+      assert.strictEqual(unknown.type, "invalid_request_error")
+      assert.instanceOf(yield* ask("chat-plain", 5000), AnthropicErrors.BadRequestError)
+      const other = new Anthropic({ baseURL: `${url}/api/v1/llm`, apiKey: "aus_gw_wrong" })
+      assert.instanceOf(yield* failed(() => other.models.list()), AnthropicErrors.AuthenticationError)
+      const calls = north.received.length
+      const busy = yield* ask("busy")
+      assert.instanceOf(busy, AnthropicErrors.RateLimitError)
+      assert.strictEqual(busy.headers.get("retry-after"), "7")
+      const down = yield* ask("down")
+      assert.instanceOf(down, AnthropicErrors.InternalServerError)
+      assert.isString(down.requestID)
+      assert.strictEqual(north.received.length, calls + 2)
+    })
+  )
+
+  it.effect("is told so in errors of its own kind where it calls what is not there", () =>
+    Effect.gen(function* () {
+      const { anthropic } = yield* clients()
+      const error = yield* failed(() => anthropic.messages.batches.list())
+      if (!(error instanceof AnthropicErrors.NotFoundError)) return assert.fail(String(error))
+      assert.strictEqual(error.type, "not_found_error")
+      assert.isString(error.requestID)
+      assert.include(error.message, "v1/messages")
+    })
+  )
+
+  it.effect("counts tokens of a prompt", () =>
+    Effect.gen(function* () {
+      const { anthropic } = yield* clients()
+      const count = (content: string) =>
+        anthropic.messages.countTokens({ model: "messages-plain", messages: [{ role: "user", content }] })
+      const short = yield* Effect.promise(() => count("Where is the fox?"))
+      const long = yield* Effect.promise(() => count("Where is the fox? ".repeat(100)))
+      assert.isAbove(short.input_tokens, 4)
+      assert.isAbove(long.input_tokens, 400)
+    })
+  )
+
+  it.effect("pages through the models and finds one, also with a slash in its name", () =>
+    Effect.gen(function* () {
+      const { anthropic } = yield* clients()
+      const listed = yield* Effect.promise(async () => {
+        const ids: Array<string> = []
+        for await (const { id } of anthropic.models.list({ limit: 5 })) ids.push(id)
+        return ids
+      })
+      assert.deepStrictEqual(
+        listed,
+        models.map(({ name }) => name)
+      )
+      const found = yield* Effect.promise(() => anthropic.models.retrieve("acme/large-2"))
+      assert.strictEqual(found.display_name, "acme/large-2")
+      assert.instanceOf(
+        yield* failed(() => anthropic.models.retrieve("nothing")),
+        AnthropicErrors.NotFoundError
+      )
+    })
+  )
+})

@@ -1,0 +1,170 @@
+/** The gateway's file: what it says, what is wrong with it, and reading it again. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer, Logger, Option, Redacted, Result } from "effect"
+import { candidates } from "../../src/layers/gateway/fallback.ts"
+import { GatewayConfig, layer as configured } from "../../src/layers/gateway/GatewayConfig.ts"
+import { modelNamed, parseConfiguration } from "../../src/layers/gateway/configuration.ts"
+import { costOf, priceOf } from "../../src/scoring/tokenPrices.ts"
+
+const file = `providers:
+  - { name: north, style: openai, base_url: "https://north.example/v1", api_key_env: NORTH_KEY }
+  - { name: south, style: anthropic, base_url: "https://south.example", api_key_env: SOUTH_KEY, translate: false }
+models:
+  - name: swift-1
+    price: { input: 0.0002, output: 0.0000000005 }
+    max_output_tokens: 8192
+    routes:
+      - { provider: north, model: swift-1-0613, priority: 2 }
+      - { provider: south, model: swift-1, priority: 1, weight: 3 }
+  - name: north/odd
+    price: { input: 1, output: 1 }
+    max_output_tokens: 10
+    routes: [{ provider: north, model: swift-1-0613 }, { provider: north, model: odd/one }]
+`
+const keyOf = (name: string) => Option.some(`key of ${name}`.replaceAll(" ", "-"))
+const parsed = (text: string) => parseConfiguration(text, keyOf)
+const problems = (text: string) => Result.getOrElse(Result.flip(parsed(text)), () => [])
+
+describe("The gateway's file", () => {
+  const configuration = Result.getOrThrow(parsed(file))
+
+  it("says providers, models, exact prices and routes, with defaults", () => {
+    const north = configuration.providers.get("north")
+    assert.strictEqual(north?.translates, true)
+    assert.strictEqual(north?.firstByteTimeout, 60_000)
+    assert.strictEqual(north === undefined ? "" : Redacted.value(north.apiKey), "key-of-NORTH_KEY")
+    const model = configuration.models.get("swift-1")
+    assert.deepStrictEqual(model?.price, { input: 200_000_000n, output: 500n })
+    assert.strictEqual(model?.imageTokens, 3000)
+    assert.deepStrictEqual(
+      model?.routes.map(({ model: name, weight }) => [name, weight]),
+      [
+        ["swift-1-0613", 1],
+        ["swift-1", 3]
+      ]
+    )
+  })
+
+  it.each([
+    ["style: openai", "style: other", "providers[0].style"],
+    ["https://north.example/v1", "ftp://north", "providers[0].base_url"],
+    ["max_output_tokens: 8192", "max_output_tokens: 0", "models[0].max_output_tokens"],
+    ["input: 0.0002", "input: -1", "models[0].price.input"],
+    ["provider: south, model", "provider: nobody, model", "models[0].routes[1].provider"],
+    ["name: south", "name: north", "providers[1].name"],
+    ["translate: false", "translate: false, connect_timeout: soon", "providers[1].connect_timeout"],
+    ["translate: false", "translates: false", "providers[1].translates"]
+  ])("names the path of a wrong value: %s as %s", (right, wrong, path) => {
+    assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
+  })
+
+  it("names the variable of a key that is not set, and what is no YAML", () => {
+    const missing = parseConfiguration(file, () => Option.none())
+    assert.include(Result.isFailure(missing) ? missing.failure.join() : "", "NORTH_KEY is not set")
+    assert.include(problems("providers: [").join(), "line")
+  })
+
+  it("says what is wrong with references that lead nowhere or explode", () => {
+    assert.isNotEmpty(problems(file.replace("name: north,", "name: *nothing,")))
+    const bomb = `a: &a [1,1,1,1,1,1,1,1,1,1,1,1]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+`
+    assert.isNotEmpty(problems(bomb + file))
+  })
+
+  it("a key that stands in the file by mistake is not said in what is wrong with it", () => {
+    const secret = "gsk_canary0123456789"
+    const mistakes = [
+      file.replace("api_key_env: NORTH_KEY", `api_key: ${secret}`),
+      file.replace("api_key_env: NORTH_KEY", `api_key_env: NORTH_KEY, api_key: ${secret}`),
+      file.replace("NORTH_KEY", secret),
+      file.replace("NORTH_KEY", `sk-${secret}`),
+      file.replace("https://north.example/v1", `https://user:${secret}@north.example/v1`)
+    ]
+    for (const mistake of mistakes) {
+      const read = parseConfiguration(mistake, () => Option.none())
+      const said = Result.isFailure(read) ? read.failure.join("\n") : ""
+      assert.include(said, "providers[0]")
+      assert.notInclude(said, secret)
+    }
+  })
+
+  it("a name is split at its first slash, and only where the head is a provider", () => {
+    const named = (name: string) => {
+      const found = modelNamed(configuration, name)
+      return found === undefined ? undefined : [found.model.name, found.pinned, found.model.routes.length]
+    }
+    assert.deepStrictEqual(named("swift-1"), ["swift-1", false, 2])
+    // Of two models that map to it the first in the file prices it.
+    assert.deepStrictEqual(named("north/swift-1-0613"), ["swift-1", true, 1])
+    assert.deepStrictEqual(named("north/odd/one"), ["north/odd", true, 1])
+    assert.isUndefined(named("north/none"))
+    assert.isUndefined(named("nowhere/swift-1"))
+  })
+
+  it("orders routes by priority, and those that cool down go to the end, not away", () => {
+    const routes = configuration.models.get("swift-1")?.routes ?? []
+    const names = (style: "openai" | "anthropic", cooling: (model: string) => boolean) =>
+      candidates(
+        routes,
+        style,
+        ({ model }) => cooling(model),
+        () => 0.5
+      ).map(({ model }) => model)
+    assert.deepStrictEqual(
+      names("anthropic", () => false),
+      ["swift-1", "swift-1-0613"]
+    )
+    assert.deepStrictEqual(
+      names("anthropic", (model) => model === "swift-1"),
+      ["swift-1-0613", "swift-1"]
+    )
+    // Its provider takes no translation.
+    assert.deepStrictEqual(
+      names("openai", () => false),
+      ["swift-1-0613"]
+    )
+  })
+
+  it("a cost is rounded up once for all tokens of a call", () => {
+    const price = { input: priceOf("0.0000005") ?? 0n, output: priceOf("0.000000000001") ?? 0n }
+    assert.strictEqual(costOf(price, { prompt: 3, completion: 0 }), 2n)
+    assert.strictEqual(costOf(price, { prompt: 2, completion: 1 }), 2n)
+    assert.strictEqual(costOf(price, { prompt: 0, completion: 0 }), 0n)
+    assert.isUndefined(priceOf("0.0000000000001"))
+  })
+
+  it.effect("is read again, and a bad one keeps the old and logs why", () => {
+    const directory = mkdtempSync(join(tmpdir(), "auspex-gateway-"))
+    const path = join(directory, "gateway.yaml")
+    const logged: Array<string> = []
+    const logger = Logger.map(Logger.formatJson, (line) => void logged.push(line))
+    writeFileSync(path, file)
+    return Effect.gen(function* () {
+      const { current, reload } = yield* GatewayConfig
+      const models = Effect.map(current, (found) => [...Option.getOrThrow(found).configuration.models.keys()])
+      assert.deepStrictEqual(yield* models, ["swift-1", "north/odd"])
+      writeFileSync(path, file.replace("name: swift-1", "name: swift-2"))
+      yield* reload
+      assert.deepStrictEqual(yield* models, ["swift-2", "north/odd"])
+      writeFileSync(path, file.replace("8192", "none"))
+      yield* reload
+      assert.deepStrictEqual(yield* models, ["swift-2", "north/odd"])
+      assert.include(logged.join("\n"), "models[0].max_output_tokens")
+    }).pipe(
+      Effect.provide(
+        configured(Option.some(path)).pipe(
+          Layer.provide(
+            ConfigProvider.layer(ConfigProvider.fromEnv({ env: { NORTH_KEY: "a", SOUTH_KEY: "b" } }))
+          ),
+          Layer.provideMerge(Logger.layer([logger]))
+        )
+      ),
+      Effect.ensuring(Effect.sync(() => rmSync(directory, { recursive: true })))
+    )
+  })
+})

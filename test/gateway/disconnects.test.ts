@@ -1,0 +1,154 @@
+/** Clients that leave, and what must never be seen by anybody. */
+import { connect } from "node:net"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Credits } from "../../src/services/Credits.ts"
+import { canary, chat, chatPath, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
+import type { TestModel } from "../support/gateway.ts"
+import { stateOf } from "../support/ledger.ts"
+import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { get, member, metrics, post, TestServer } from "../support/server.ts"
+import { until } from "../support/upstream.ts"
+
+const models: ReadonlyArray<TestModel> = [
+  { name: "paced", routes: [{ provider: "north", model: "gap:15" }] },
+  { name: "slow", routes: [{ provider: "north", model: "wait:3000" }] },
+  { name: "plain", routes: [{ provider: "north", model: "plain" }] },
+  { name: "down", routes: [{ provider: "north", model: "status:500" }] },
+  { name: "refusing", routes: [{ provider: "south", model: "status:400" }] }
+]
+
+const prompt = "canary-prompt-5f1c"
+
+/** Sends a call and hangs up once this much of the answer has come; with 0, once its provider has it. */
+const leaveAfter = Effect.fnUntraced(function* (key: string, model: string, bytes: number, stream: boolean) {
+  const { port } = yield* TestServer
+  const { received: sent } = (yield* Providers).north
+  const before = sent.length
+  const body = JSON.stringify({ model, stream, messages: [{ role: "user", content: prompt }] })
+  yield* Effect.callback<void>((resume) => {
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write(
+        `POST ${chatPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+      )
+    )
+    let received = 0
+    const leave = () => {
+      socket.destroy()
+      resume(Effect.void)
+    }
+    const look = () => (sent.length > before ? leave() : setTimeout(look, 5))
+    if (bytes === 0) look()
+    socket.on("data", (chunk) => {
+      received += chunk.length
+      if (bytes > 0 && received >= bytes) leave()
+    })
+  })
+})
+
+layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(observed)))("A client that leaves", (it) => {
+  const listed = Effect.fnUntraced(function* (key: string) {
+    let items: unknown
+    do items = (yield* get("/api/v1/llm/usage", { token: key })).json["items"]
+    while (!Array.isArray(items) || items.length === 0)
+    return items[0]
+  })
+
+  /** Attempts that clients left, as operations staff see them. */
+  const attemptsLeft = (model: string) =>
+    Effect.map(metrics, (text) =>
+      Number(
+        new RegExp(
+          `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
+          "m"
+        ).exec(text)?.[1] ?? 0
+      )
+    )
+
+  it.effect.each([
+    ["before anything has come", "slow", 0, false],
+    ["after the first byte of a stream", "paced", 1, true],
+    ["after a part of a stream", "paced", 900, true],
+    ["before the last chunk", "paced", 1800, true]
+  ] as const)("%s pays for what was generated, and its provider is cancelled", ([, model, bytes, stream]) =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      const { north } = yield* Providers
+      const before = north.aborted
+      const counted = yield* attemptsLeft(model)
+      yield* leaveAfter(key, model, bytes, stream)
+      const item = yield* listed(key)
+      assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
+      assert.isAbove(Number(member(item, "prompt_tokens")), 0)
+      if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
+      const cost = Math.round(Number(member(item, "cost")) * 1e6)
+      assert.isAbove(cost, 0)
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
+        posted: 100_000_000n - BigInt(cost),
+        held: 0n
+      })
+      yield* until(() => north.aborted > before)
+      assert.strictEqual(yield* attemptsLeft(model), counted + 1)
+      assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+    })
+  )
+
+  it.effect("sends what no gateway takes: too much, nothing, n of two models, tokens below nothing", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const big = { model: "plain", messages: [{ role: "user", content: "x".repeat(10 * 1024 * 1024) }] }
+      const refused = [
+        [yield* post(chatPath, { token: key, json: big }), 413],
+        [
+          yield* post(chatPath, { token: key, body: "{", headers: { "content-type": "application/json" } }),
+          400
+        ],
+        [yield* post(chatPath, { token: key, body: "{}", headers: { "content-type": "text/plain" } }), 415],
+        [
+          yield* post(chatPath, {
+            token: key,
+            body: "{}",
+            headers: { "content-type": "application/json", "content-encoding": "gzip" }
+          }),
+          415
+        ],
+        [yield* chat(key, { model: "plain", max_tokens: -1 }), 400],
+        [yield* chat(key, { model: "plain", max_tokens: 101 }), 400],
+        [yield* chat(key, { model: "plain", n: 0 }), 400],
+        [yield* chat(key, { model: 5 }), 400]
+      ] as const
+      for (const [answer, status] of refused) {
+        assert.strictEqual(answer.status, status, answer.text.slice(0, 300))
+        assert.isString(member(answer.json, "error", "message"))
+        assert.isString(answer.json["detail"])
+      }
+      assert.strictEqual((yield* chat(key, { model: "plain", n: 3 })).status, 200)
+    })
+  )
+
+  it.effect("finds no provider's key, prompt or answer in any response, log, metric or trace", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const texts: Array<string> = []
+      const said = [{ role: "user", content: prompt }]
+      for (const model of ["plain", "down", "refusing", "paced"]) {
+        for (const stream of [false, true]) {
+          const asked = { model, stream, messages: said }
+          for (const answer of [yield* chat(key, asked), yield* message(key, asked)]) {
+            texts.push(JSON.stringify([...answer.headers]), answer.text)
+          }
+        }
+      }
+      texts.push(yield* metrics, (yield* get("/api/v1/llm/v1/models", { token: key })).text)
+      for (const text of texts) {
+        assert.notInclude(text, canary)
+        assert.notInclude(text, "127.0.0.1")
+      }
+      const { lines, spans } = yield* Observed
+      const kept = [...lines, ...spans.map(spanText)]
+      for (const text of [...kept, yield* metrics]) {
+        for (const secret of [canary, prompt, "quick ", key]) assert.notInclude(text, secret)
+      }
+    })
+  )
+})

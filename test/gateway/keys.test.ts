@@ -1,0 +1,333 @@
+/** Keys of the gateway: made, listed, revoked, and refused when they must be. */
+import { assert, layer } from "@effect/vitest"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as Keys from "../../src/layers/postgres/gateway/GatewayKeys.ts"
+import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
+import { issue, onboard } from "../support/agents.ts"
+import { chat, chatPath, gatewayServer, messagesPath, spender } from "../support/gateway.ts"
+import { anotherOperator } from "../support/operators.ts"
+import { get, member, post, send, wrongFields } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const models = [{ name: "meta/plain", routes: [{ provider: "north" as const, model: "plain" }] }]
+const keysPath = "/api/v1/llm/keys"
+const call = { json: { model: "meta/plain", messages: [{ role: "user", content: "Hello" }], max_tokens: 5 } }
+
+/** An agent that may use the gateway, with its access token. */
+const enabled = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const agent = yield* onboard()
+  const owner = yield* anotherOperator
+  yield* sql`update operators set plan = 'team' where id = ${owner}::uuid`
+  yield* sql`
+    update agents set claimed_at = provisional_until, owner_id = ${owner}::uuid, prediction_limit = null,
+                      credit_arena_enabled = true
+     where id = ${agent.agentId}::uuid`
+  const { access_token } = yield* issue(agent.agentId, agent.secret)
+  return { ...agent, owner, token: access_token }
+})
+
+layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual"))("A gateway key", (it) => {
+  it.effect("is shown once, listed by how it begins, and stored as a hash", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* enabled
+      const json = { name: "laptop", expires_at: "1970-12-05T00:00:00Z", credit_limit: 1.5 }
+      const made = yield* post(keysPath, { token, json })
+      assert.strictEqual(made.status, 201, made.text)
+      assert.strictEqual(made.headers.get("cache-control"), "no-store")
+      const key = String(made.json["api_key"])
+      assert.match(key, /^aus_gw_[0-9A-Za-z]{8}_[\w-]{49}$/)
+      const listed = yield* get(keysPath, { token })
+      assert.deepStrictEqual(member(listed.json, "items", 0), {
+        key_id: made.json["key_id"],
+        prefix: key.slice(0, 15),
+        name: "laptop",
+        agent_id: agentId,
+        status: "active",
+        expires_at: "1970-12-05T00:00:00.000Z",
+        revoked_at: null,
+        credit_limit: 1.5,
+        spent: 0,
+        last_used_at: null,
+        created_at: made.json["created_at"]
+      })
+      assert.notInclude(listed.text, key)
+      const sql = yield* SqlClient.SqlClient
+      const stored = yield* sql`select k::text from gateway_keys k`.values
+      assert.notInclude(stored.join(), key)
+    })
+  )
+
+  it.effect("names every field that is wrong", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const wrong = yield* post(keysPath, { token, json: { name: "", expires_at: "soon", credit_limit: -1 } })
+      assert.strictEqual(wrong.status, 400)
+      assert.deepStrictEqual(wrongFields(wrong), ["credit_limit", "expires_at", "name"])
+      const number = yield* post(keysPath, { token, json: { expires_at: 5 } })
+      assert.strictEqual(number.json["detail"], "expires_at: Expected string | null")
+    })
+  )
+
+  it.effect("that would have expired already is not made", () =>
+    Effect.gen(function* () {
+      const { agentId, owner, token } = yield* enabled
+      const now = yield* DateTime.now
+      for (const expires_at of ["1970-01-01T00:00:00Z", DateTime.formatIso(now)]) {
+        const refused = yield* post(keysPath, { token, json: { expires_at } })
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.deepStrictEqual(wrongFields(refused), ["expires_at"])
+        assert.include(refused.text, "expires_at: Expected a time in the future")
+      }
+      const keys = yield* GatewayKeys
+      const byOwner = keys.create({ kind: "owner", id: owner }, agentId, { expires_at: now })
+      assert.strictEqual((yield* Effect.flip(byOwner))._tag, "InvalidRequest")
+      assert.deepStrictEqual((yield* get(keysPath, { token })).json["items"], [])
+      const next = DateTime.formatIso(DateTime.add(now, { seconds: 1 }))
+      assert.strictEqual((yield* post(keysPath, { token, json: { expires_at: next } })).status, 201)
+    })
+  )
+
+  it.effect("lives for 90 days where nothing is said of it, and for a year at most", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const now = yield* DateTime.now
+      const ahead = (days: number) => DateTime.formatIso(DateTime.add(now, { days }))
+      for (const json of [{}, { expires_at: null }]) {
+        assert.strictEqual((yield* post(keysPath, { token, json })).json["expires_at"], ahead(90))
+      }
+      const longest = yield* post(keysPath, { token, json: { expires_at: ahead(366) } })
+      assert.strictEqual(longest.json["expires_at"], ahead(366))
+      for (const expires_at of [
+        DateTime.formatIso(DateTime.add(now, { days: 366, seconds: 1 })),
+        "9899-12-31T23:59:59Z"
+      ]) {
+        const refused = yield* post(keysPath, { token, json: { expires_at } })
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.deepStrictEqual(wrongFields(refused), ["expires_at"])
+        assert.include(refused.text, `Expected ${ahead(366)} at the latest`)
+      }
+    })
+  )
+
+  it.effect("that was made without an end keeps none, and is listed so", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const sql = yield* SqlClient.SqlClient
+      const { json } = yield* post(keysPath, { token, json: {} })
+      yield* sql`update gateway_keys set expires_at = null where id = ${String(json["key_id"])}::uuid`
+      const listed = yield* get(keysPath, { token })
+      assert.deepStrictEqual(
+        [member(listed.json, "items", 0, "status"), member(listed.json, "items", 0, "expires_at")],
+        ["active", null]
+      )
+      yield* TestClock.adjust("400 days")
+      const usage = yield* get("/api/v1/llm/usage", { token: String(json["api_key"]) })
+      assert.strictEqual(usage.status, 200)
+    })
+  )
+
+  it.effect("is one of 20 live ones of its agent at most, also of 30 that are asked for at once", () =>
+    Effect.gen(function* () {
+      const ada = yield* enabled
+      const { token } = ada
+      const soon = DateTime.formatIso(DateTime.add(yield* DateTime.now, { minutes: 1 }))
+      const make = post(keysPath, { token, json: { expires_at: soon } })
+      const made = yield* Effect.replicateEffect(make, 30, { concurrency: "unbounded" })
+      const refused = made.filter(({ status }) => status === 400)
+      assert.strictEqual(made.filter(({ status }) => status === 201).length, 20)
+      assert.strictEqual(refused.length, 10)
+      assert.strictEqual(refused[0]?.json["code"], "gateway_key_limit")
+      assert.include(refused[0]?.text, "20 live gateway keys at most")
+      const keys = yield* GatewayKeys
+      const byOwner = keys.create({ kind: "owner", id: ada.owner }, ada.agentId, {})
+      assert.strictEqual((yield* Effect.flip(byOwner))._tag, "GatewayKeyLimitReached")
+      // Of others nothing is counted.
+      assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
+      const one = made.find(({ status }) => status === 201)
+      yield* send("DELETE", `${keysPath}/${String(one?.json["key_id"])}`, { token })
+      assert.strictEqual((yield* make).status, 201)
+      assert.strictEqual((yield* make).status, 400)
+      // Those that have expired count no more.
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* post(keysPath, { token, json: {} })).status, 201)
+    })
+  )
+
+  it.effect("ends with the agent's secret when an administrator rotates it, unless it is to be kept", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* enabled
+      const stranger = yield* enabled
+      const made = yield* Effect.replicateEffect(post(keysPath, { token, json: {} }), 2)
+      const other = String((yield* post(keysPath, { token: stranger.token, json: {} })).json["api_key"])
+      const elsewhere = Context.get(yield* Layer.build(Layer.fresh(Keys.layer)), GatewayKeys)
+      const keys = made.map(({ json }) => String(json["api_key"]))
+      const rotate = (query: string) =>
+        post(`/api/v1/admin/agents/${agentId}/rotate-secret${query}`, { token: testAdminToken })
+      const tried = Effect.forEach([...keys, other], (key) => Effect.option(elsewhere.authenticate(key)))
+      const live = Effect.map(tried, (found) => found.map(Option.isSome))
+      assert.strictEqual((yield* rotate("?gateway_keys=keep")).json["revoked_gateway_keys"], 0)
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [true, true, true])
+      assert.strictEqual((yield* rotate("")).json["revoked_gateway_keys"], 2)
+      yield* TestClock.adjust("500 millis")
+      assert.deepStrictEqual(yield* live, [false, false, true])
+      assert.deepStrictEqual(wrongFields(yield* rotate("?gateway_keys=end")), ["gateway_keys"])
+    })
+  )
+
+  it.effect("is not made any more by a token that has just been ended", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* enabled
+      assert.strictEqual((yield* get(keysPath, { token })).status, 200)
+      yield* post(`/api/v1/admin/agents/${agentId}/rotate-secret`, { token: testAdminToken })
+      // Reads may be let in by it for some seconds yet.
+      assert.strictEqual((yield* get(keysPath, { token })).status, 200)
+      const refused = yield* post(keysPath, { token, json: {} })
+      assert.deepStrictEqual([refused.status, refused.json["code"]], [401, "invalid_token"])
+      assert.strictEqual(refused.headers.get("www-authenticate"), 'Bearer error="invalid_token"')
+    })
+  )
+
+  it.effect("is revoked at once, and on another replica within a second", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const { json } = yield* post(keysPath, { token, json: {} })
+      const [key, path] = [String(json["api_key"]), `${keysPath}/${String(json["key_id"])}`]
+      const elsewhere = Context.get(yield* Layer.build(Layer.fresh(Keys.layer)), GatewayKeys)
+      assert.strictEqual((yield* elsewhere.authenticate(key)).keyId, json["key_id"])
+      assert.strictEqual((yield* get("/api/v1/llm/v1/models", { token: key })).status, 200)
+      const stranger = yield* enabled
+      assert.strictEqual((yield* send("DELETE", path, { token: stranger.token })).status, 404)
+      assert.strictEqual((yield* send("DELETE", path, { token })).status, 204)
+      assert.strictEqual((yield* send("DELETE", path, { token })).status, 204)
+      assert.strictEqual((yield* get("/api/v1/llm/v1/models", { token: key })).status, 401)
+      for (const read of ["/api/v1/llm/v1/models", "/api/v1/llm/usage"]) {
+        const unknown = yield* get(read, { token: "sk-of-another-service" })
+        assert.strictEqual(unknown.status, 401)
+        assert.include(unknown.text, "Expected a gateway key (aus_gw_...) or an access token.", read)
+      }
+      yield* TestClock.adjust("600 millis")
+      assert.strictEqual((yield* Effect.flip(elsewhere.authenticate(key)))._tag, "InvalidGatewayKey")
+      const listed = yield* get(keysPath, { token })
+      assert.strictEqual(member(listed.json, "items", 0, "status"), "revoked")
+    })
+  )
+
+  it.effect("ends when it expires", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const soon = DateTime.formatIso(DateTime.add(yield* DateTime.now, { hours: 1 }))
+      const { json } = yield* post(keysPath, { token, json: { expires_at: soon } })
+      const key = String(json["api_key"])
+      assert.strictEqual((yield* get("/api/v1/llm/usage", { token: key })).status, 200)
+      yield* TestClock.adjust("2 hours")
+      assert.strictEqual((yield* get("/api/v1/llm/usage", { token: key })).status, 401)
+    })
+  )
+
+  it.effect.each([
+    ["is not enabled", "update agents set credit_arena_enabled = false"],
+    ["is suspended", "update agents set suspended_at = created_at"],
+    ["has an owner on the free plan", "update operators set plan = 'free'"]
+  ] as const)("is 403 gateway_disabled while its agent %s, in the style of the endpoint", ([, change]) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { key } = yield* spender()
+      assert.strictEqual((yield* chat(key, { model: "meta/plain" })).status, 200)
+      yield* sql`${sql.literal(change)}`
+      // What was looked up half a second ago is as good as now.
+      yield* TestClock.adjust("600 millis")
+      const refused = yield* chat(key, { model: "meta/plain" })
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(refused.json["code"], "gateway_disabled")
+      assert.isString(member(refused.json, "error", "message"))
+      const message = yield* post(messagesPath, { ...call, headers: { "x-api-key": key } })
+      assert.strictEqual(message.json["type"], "error")
+      assert.isString(message.json["detail"])
+    })
+  )
+
+  it.effect("cannot be made for an agent that nobody has claimed", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      const refused = yield* post(keysPath, { token, json: {} })
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(refused.json["code"], "gateway_disabled")
+    })
+  )
+
+  it.effect("is taken from either header, and two different ones are 401", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* spender(), yield* spender()]
+      const with_ = (headers: Readonly<Record<string, string>>) =>
+        Effect.map(post(chatPath, { ...call, headers }), ({ status }) => status)
+      assert.strictEqual(yield* with_({ authorization: `Bearer ${one.key}` }), 200)
+      assert.strictEqual(yield* with_({ "x-api-key": one.key }), 200)
+      assert.strictEqual(yield* with_({ authorization: `Bearer ${one.key}`, "x-api-key": one.key }), 200)
+      assert.strictEqual(yield* with_({ authorization: `Bearer ${one.key}`, "x-api-key": other.key }), 401)
+      assert.strictEqual(yield* with_({}), 401)
+      assert.strictEqual(yield* with_({ authorization: `Bearer ${one.key.slice(0, -1)}` }), 401)
+    })
+  )
+
+  it.effect("has a limit of calls, with Retry-After", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      for (let times = 0; times < 5; times++) {
+        // Refused ones count, too.
+        assert.strictEqual((yield* chat(key, { model: "none" })).status, 400)
+      }
+      const limited = yield* chat(key, { model: "meta/plain" })
+      assert.strictEqual(limited.status, 429)
+      assert.strictEqual(limited.json["code"], "rate_limited")
+      assert.match(limited.headers.get("retry-after") ?? "", /^\d+$/)
+    })
+  )
+
+  it.effect("reads the models, whose names may have slashes, encoded or not", () =>
+    Effect.gen(function* () {
+      const { key } = yield* spender()
+      const { json } = yield* get("/api/v1/llm/v1/models", { token: key })
+      assert.strictEqual(json["object"], "list")
+      assert.deepInclude(member(json, "data", 0), {
+        id: "meta/plain",
+        object: "model",
+        type: "model",
+        pricing: { input: 0.0002, output: 0.0008, unit: "credits per token" }
+      })
+      for (const path of ["meta/plain", "meta%2Fplain"]) {
+        const one = yield* get(`/api/v1/llm/v1/models/${path}`, { token: key })
+        assert.strictEqual(one.json["id"], "meta/plain")
+      }
+      const none = yield* get("/api/v1/llm/v1/models/none", { token: key })
+      assert.strictEqual(none.status, 404)
+      assert.strictEqual(member(none.json, "error", "code"), "unknown_model")
+    })
+  )
+})
+
+const perAgent = { AUSPEX_LIMIT_GATEWAY_CALLS: "4/minute", AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "6/minute" }
+
+layer(gatewayServer(models, perAgent, "usual"))("All keys of an agent", (it) => {
+  it.effect("have a limit of calls together, which others do not share", () =>
+    Effect.gen(function* () {
+      const { agentId, key } = yield* spender()
+      const other = yield* GatewayKeys.use((keys) => keys.create({ kind: "agent", id: agentId }, agentId, {}))
+      const statuses = (sent: string, times: number) =>
+        Effect.map(
+          Effect.forEach(Array.from({ length: times }), () => chat(sent, { model: "meta/plain" })),
+          (answers) => answers.map(({ status }) => status)
+        )
+      assert.deepStrictEqual(yield* statuses(key, 4), [200, 200, 200, 200])
+      assert.deepStrictEqual(yield* statuses(other.api_key, 3), [200, 200, 429])
+      const limited = yield* chat(other.api_key, { model: "meta/plain" })
+      assert.match(String(limited.json["detail"]), /^Too many calls of this agent: at most 6 in 1m/)
+      assert.match(limited.headers.get("retry-after") ?? "", /^\d+$/)
+      const stranger = yield* spender()
+      assert.deepStrictEqual(yield* statuses(stranger.key, 1), [200])
+    })
+  )
+})

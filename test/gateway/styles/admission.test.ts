@@ -1,0 +1,297 @@
+/** What a body is admitted with, and what of it is another for its provider. */
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { admit, admitCount, requestBody } from "../../../src/layers/gateway/styles/index.ts"
+import type { Admitted, Refused, Style } from "../../../src/layers/gateway/styles/types.ts"
+
+const messages = [{ role: "user", content: "hi" }]
+
+const bytesOf = (body: unknown): Buffer => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+
+const parsed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
+
+const admitted = (style: Style, body: unknown): Admitted => Result.getOrThrow(admit(style, bytesOf(body)))
+
+const refusal = (style: Style, body: unknown): Refused =>
+  Result.match(admit(style, bytesOf(body)), {
+    onSuccess: () => assert.fail("it was admitted"),
+    onFailure: (refused) => refused
+  })
+
+const chat = (members: object): object => ({ model: "swift-1", messages, ...members })
+const message = (members: object): object => chat({ max_tokens: 100, ...members })
+
+/** What a provider of the same style gets, as text. */
+const sent = (style: Style, body: string, model = "swift-1-0613"): string => {
+  const bytes = Result.getOrThrow(requestBody(admitted(style, body), { style, model, maxOutputTokens: 1000 }))
+  return Buffer.from(bytes).toString()
+}
+
+describe("a body of chat completions", () => {
+  it("names its model, whether it streams, its maximum and how many answers", () => {
+    const { asksUsage, choices, maxTokens, model, stream } = admitted(
+      "openai",
+      chat({ stream: true, max_tokens: 7, n: 3, stream_options: { include_usage: true } })
+    )
+    assert.deepStrictEqual(
+      { asksUsage, choices, maxTokens, model, stream },
+      { asksUsage: true, choices: 3, maxTokens: 7, model: "swift-1", stream: true }
+    )
+  })
+
+  it("allows as much as the model can, of one answer, when it says nothing", () => {
+    const body = admitted("openai", chat({ max_tokens: null, n: null, stream: null }))
+    assert.strictEqual(body.maxTokens, undefined)
+    assert.strictEqual(body.choices, 1)
+    assert.isFalse(body.stream)
+    assert.isFalse(body.asksUsage)
+  })
+
+  it("is bounded by the larger of its two maxima", () => {
+    assert.strictEqual(admitted("openai", chat({ max_tokens: 7, max_completion_tokens: 9 })).maxTokens, 9)
+  })
+
+  const wrong: ReadonlyArray<readonly [name: string, body: unknown, param: string | null]> = [
+    ["no body", "", null],
+    ["no JSON", "{", null],
+    ["a list", [], null],
+    ["no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), null],
+    ["no model", { messages }, "model"],
+    ["an empty model", chat({ model: "" }), "model"],
+    ["a model that is no text", chat({ model: 7 }), "model"],
+    ["a model of 300 characters", chat({ model: "m".repeat(300) }), "model"],
+    ["no messages", { model: "swift-1" }, "messages"],
+    ["an empty list of messages", chat({ messages: [] }), "messages"],
+    ["a message that is a text", chat({ messages: [messages[0], "hi"] }), "messages.1"],
+    ["a message without a role", chat({ messages: [{ content: "hi" }] }), "messages.0"],
+    ["max_tokens of 0", chat({ max_tokens: 0 }), "max_tokens"],
+    ["negative max_tokens", chat({ max_tokens: -5 }), "max_tokens"],
+    ["max_tokens of a half", chat({ max_tokens: 1.5 }), "max_tokens"],
+    ["max_tokens beyond all numbers", chat({ max_tokens: 1e300 }), "max_tokens"],
+    ["max_tokens as text", chat({ max_tokens: "7" }), "max_tokens"],
+    ["wrong max_completion_tokens", chat({ max_completion_tokens: -1 }), "max_completion_tokens"],
+    ["n of 0", chat({ n: 0 }), "n"],
+    ["N beside it, which some providers read as n", chat({ N: 100 }), "N"],
+    [
+      "Max_Tokens, which some providers read as max_tokens",
+      chat({ max_tokens: 1, Max_Tokens: 9999 }),
+      "Max_Tokens"
+    ],
+    ["Model, which some providers read as model", chat({ Model: "dear-1" }), "Model"],
+    ["n of 129", chat({ n: 129 }), "n"],
+    ["stream as text", chat({ stream: "true" }), "stream"],
+    ["stream_options as a list", chat({ stream_options: [] }), "stream_options"],
+    ["two models", '{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}', "model"],
+    [
+      "two models, one of them written with an escape",
+      String.raw`{"model":"a","\u006dodel":"b","messages":[{"role":"user","content":"x"}]}`,
+      "model"
+    ],
+    [
+      "a member twice deep within",
+      '{"model":"a","messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]}',
+      "messages.0.content.0.text"
+    ],
+    [
+      "more than 64 levels",
+      `{"model":"a","messages":[{"role":"user","content":${"[".repeat(62)}${"]".repeat(62)}}]}`,
+      null
+    ]
+  ]
+  for (const [name, body, param] of wrong) {
+    it(`is refused with ${name}, by the name of the field`, () => {
+      const refused = Buffer.isBuffer(body)
+        ? Result.match(admit("openai", body), { onSuccess: () => assert.fail(), onFailure: (each) => each })
+        : refusal("openai", body)
+      assert.strictEqual(refused.param, param, refused.message)
+      assert.isAbove(refused.message.length, 10)
+      if (param !== null) assert.include(refused.message, param)
+    })
+  }
+
+  it("tells everything that is wrong at once", () => {
+    const { message: told, param } = refusal("openai", { model: "", messages: [], n: 0 })
+    assert.strictEqual(param, "model")
+    for (const field of ["model:", "messages:", "n:"]) assert.include(told, field)
+  })
+
+  it("tells no more than a hundred things that are wrong", () => {
+    const spelled = (number: number) =>
+      [..."max_completion_tokens"]
+        .map((letter, place) => ((number >> place) & 1 ? letter.toUpperCase() : letter))
+        .join("")
+    const names = new Set(Array.from({ length: 1000 }, (_, number) => spelled(number + 1)))
+    const { message: told } = refusal("openai", chat(Object.fromEntries([...names].map((name) => [name, 1]))))
+    assert.lengthOf(told.split("; "), 100)
+  })
+
+  it("may hold what only text of agents holds: escapes of surrogates, NUL, bidi controls", () => {
+    const body = String.raw`{"model":"a","messages":[{"role":"user","content":"\ud800 \u0000 ` + '\u202e"}]}'
+    assert.strictEqual(admitted("openai", body).model, "a")
+  })
+
+  it("may be nested 64 levels deep", () => {
+    const deep = `{"model":"a","messages":[{"role":"user","content":${"[".repeat(61)}${"]".repeat(61)}}]}`
+    assert.strictEqual(admitted("openai", deep).model, "a")
+  })
+})
+
+describe("a body of messages", () => {
+  it("needs max_tokens, as the style has no default", () => {
+    assert.strictEqual(refusal("anthropic", chat({})).param, "max_tokens")
+    assert.strictEqual(refusal("anthropic", chat({ max_tokens: null })).param, "max_tokens")
+    assert.strictEqual(admitted("anthropic", message({})).maxTokens, 100)
+  })
+
+  it("always shows usage and has one answer", () => {
+    const { asksUsage, choices } = admitted("anthropic", message({ n: 3 }))
+    assert.isTrue(asksUsage)
+    assert.strictEqual(choices, 1)
+  })
+
+  it("of count_tokens generates nothing and needs no maximum", () => {
+    assert.isTrue(Result.isSuccess(admitCount("anthropic", bytesOf(chat({})))))
+    assert.isTrue(Result.isFailure(admitCount("anthropic", bytesOf({ model: "swift-1" }))))
+  })
+})
+
+describe("the bound of a prompt", () => {
+  const bound = (style: Style, body: object) => {
+    const { images, textTokensBound } = admitted(style, body)
+    return [textTokensBound, images]
+  }
+  const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(100_000)}` } }
+  const source = { type: "base64", media_type: "image/png", data: "A".repeat(100_000) }
+  const tools = [{ type: "function", function: { name: "look", parameters: {} } }]
+
+  it("is the bytes of its text and 16 a message", () => {
+    const both = [
+      { role: "system", content: "äöü" },
+      { role: "user", content: [{ type: "text", text: "hello" }] }
+    ]
+    assert.deepStrictEqual(bound("openai", chat({ messages: both })), [6 + 5 + 32, 0])
+  })
+
+  it("counts an image as one, not as its bytes, also in what a tool gave", () => {
+    const content = [{ type: "text", text: "see" }, image, image]
+    assert.deepStrictEqual(bound("openai", chat({ messages: [{ role: "user", content }] })), [3 + 16, 2])
+    const result = { type: "tool_result", tool_use_id: "t", content: [{ type: "image", source }] }
+    const [text = 0, images] = bound(
+      "anthropic",
+      message({ messages: [{ role: "user", content: [result] }] })
+    )
+    assert.strictEqual(images, 1)
+    assert.isBelow(text, 100)
+  })
+
+  it("counts of what lies elsewhere an image as one, and a document by what is sent of it", () => {
+    const url = "https://elsewhere.example/x"
+    const remote = (type: string) => ({ type, source: { type: "url", url } })
+    const asked = (type: string) =>
+      bound("anthropic", message({ messages: [{ role: "user", content: [remote(type)] }] }))
+    assert.deepStrictEqual(asked("image"), [16, 1])
+    assert.deepStrictEqual(asked("document"), [16 + JSON.stringify(remote("document")).length, 0])
+  })
+
+  it("counts text that hides in an image's part", () => {
+    const content = [{ ...image, text: "x".repeat(1000) }]
+    const [text = 0] = bound("openai", chat({ messages: [{ role: "user", content }] }))
+    assert.isAtLeast(text, 1000)
+  })
+
+  it("counts tools, system text, arguments of tools and fields that nobody knows", () => {
+    const [withTools = 0] = bound("openai", chat({ tools }))
+    assert.strictEqual(withTools, 2 + 16 + JSON.stringify(tools).length + 600)
+    assert.deepStrictEqual(bound("anthropic", message({ system: "sys" })), [3 + 2 + 16, 0])
+    assert.deepStrictEqual(bound("anthropic", message({ system: [{ type: "text", text: "sys" }] })), [21, 0])
+    const called = { role: "assistant", tool_calls: [{ function: { arguments: "x".repeat(500) } }] }
+    assert.isAtLeast(bound("openai", chat({ messages: [called] }))[0] ?? 0, 516)
+    assert.isAtLeast(bound("openai", chat({ context: "x".repeat(500) }))[0] ?? 0, 518)
+  })
+
+  it.prop(
+    "is at least the bytes of every text of its messages",
+    [
+      Schema.Array(Schema.Struct({ role: Schema.String, content: Schema.String })).check(
+        Schema.isMinLength(1)
+      )
+    ],
+    ([list]) => {
+      const expected = list.reduce((sum, { content }) => sum + Buffer.byteLength(content) + 16, 0)
+      assert.deepStrictEqual(bound("openai", chat({ messages: list })), [expected, 0])
+    }
+  )
+})
+
+describe("what a provider of the same style gets", () => {
+  const table: ReadonlyArray<readonly [name: string, body: string, expected: string]> = [
+    [
+      "another model and nothing else",
+      '{ "model" : "swift-1" ,\n "messages":[{"role":"user","content":"hi"}],"top_k":5}',
+      '{ "model" : "swift-1-0613" ,\n "messages":[{"role":"user","content":"hi"}],"top_k":5}'
+    ],
+    [
+      "only the model of the outermost object is another",
+      '{"messages":[{"role":"user","content":"{\\"model\\":\\"swift-1\\"}","model":"swift-1"}],"model":"swift-1"}',
+      '{"messages":[{"role":"user","content":"{\\"model\\":\\"swift-1\\"}","model":"swift-1"}],"model":"swift-1-0613"}'
+    ],
+    [
+      "a key written with escapes is the model, too",
+      String.raw`{"\u006dodel":"swift-1","messages":[{"role":"user","content":"\\"}]}`,
+      String.raw`{"\u006dodel":"swift-1-0613","messages":[{"role":"user","content":"\\"}]}`
+    ],
+    [
+      "text of any language stays what it was",
+      '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1"}',
+      '{"messages":[{"role":"user","content":"日本 \u{1f600} \\ud83d\\ude00"}],"model":"swift-1-0613"}'
+    ],
+    [
+      "usage of a stream is asked for where nothing was said of it",
+      '{"model":"swift-1","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+      '{"stream_options":{"include_usage":true},"model":"swift-1-0613","stream":true,"messages":[{"role":"user","content":"hi"}]}'
+    ],
+    [
+      "usage of a stream is asked for where it was declined",
+      '{"stream_options":{"a":[1],"include_usage":false},"model":"swift-1","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+      '{"stream_options":{"a":[1],"include_usage":true},"model":"swift-1-0613","stream":true,"messages":[{"role":"user","content":"hi"}]}'
+    ],
+    [
+      "usage of a stream is asked for beside other options",
+      '{"model":"swift-1","stream":true,"stream_options":{"a":1},"messages":[{"role":"user","content":"hi"}]}',
+      '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true,"a":1},"messages":[{"role":"user","content":"hi"}]}'
+    ],
+    [
+      "usage of a stream is asked for in empty options",
+      '{"model":"swift-1","stream":true,"stream_options":{ },"messages":[{"role":"user","content":"hi"}]}',
+      '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true },"messages":[{"role":"user","content":"hi"}]}'
+    ],
+    [
+      "usage of a stream is asked for instead of null",
+      '{"model":"swift-1","stream":true,"stream_options":null,"messages":[{"role":"user","content":"hi"}]}',
+      '{"model":"swift-1-0613","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}'
+    ]
+  ]
+  for (const [name, body, expected] of table) {
+    it(`${name}`, () => assert.deepStrictEqual(parsed(sent("openai", body)), parsed(expected)))
+  }
+
+  it("is the very body where nothing has to be another", () => {
+    const body = admitted("anthropic", message({ stream: true }))
+    const bytes = Result.getOrThrow(
+      requestBody(body, { style: "anthropic", model: "swift-1", maxOutputTokens: 1000 })
+    )
+    assert.strictEqual(bytes, body.bytes)
+  })
+
+  it.prop(
+    "differs in nothing but the model, whatever else stands in the body",
+    [Schema.Record(Schema.String, Schema.Json), Schema.String.check(Schema.isNonEmpty()), Schema.Boolean],
+    ([others, name, atEnd]) => {
+      const unknown = Object.fromEntries(Object.entries(others).map(([key, value]) => [`x${key}`, value]))
+      const bodyOf = (model: string) =>
+        atEnd ? { ...unknown, messages, model } : { model, messages, ...unknown }
+      const body = JSON.stringify(bodyOf("swift-1"), null, atEnd ? 1 : 0)
+      assert.deepStrictEqual(parsed(sent("openai", body, name)), parsed(JSON.stringify(bodyOf(name))))
+    }
+  )
+})

@@ -1,0 +1,349 @@
+/** Streams of providers: cut anywhere, understood, and forwarded to clients of the same style. */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { streamReader } from "../../../src/layers/gateway/styles/index.ts"
+import type { Style } from "../../../src/layers/gateway/styles/types.ts"
+import {
+  blockDelta,
+  blockStart,
+  chatText,
+  chatTools,
+  chatUsage,
+  chunk,
+  cut,
+  delta,
+  frameOf,
+  messageDelta,
+  messagesText,
+  messagesTools,
+  messageStart,
+  messageStop,
+  optionsOf,
+  ping,
+  readAll
+} from "../../support/providerStreams.ts"
+
+const streams = {
+  openai: [chatText, chatTools],
+  anthropic: [messagesText, messagesTools]
+} as const
+
+const styles: ReadonlyArray<Style> = ["openai", "anthropic"]
+
+const withReturns = (text: string): string => text.replaceAll("\n", "\r\n")
+const withBareReturns = (text: string): string => text.replaceAll("\n", "\r")
+const renamed = (text: string): string => text.replaceAll("swift-1-0613", "swift-1")
+
+const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 40 }))).check(
+  Schema.isBetweenLength(1, 8)
+)
+
+describe("A stream for a client of its own style", () => {
+  for (const style of styles) {
+    for (const [which, frames] of streams[style].entries()) {
+      it(`comes as it was sent, but for the model (${style}, ${which})`, () => {
+        const { last, text } = readAll(optionsOf(style, style), frames)
+        assert.strictEqual(text, renamed(frames.join("")))
+        assert.isTrue(last.finished)
+        assert.isTrue(last.content)
+        assert.isUndefined(last.fault)
+      })
+
+      it(`comes byte for byte where the model has the same name (${style}, ${which})`, () => {
+        const { text } = readAll(optionsOf(style, style, { model: "swift-1-0613" }), frames)
+        assert.strictEqual(text, frames.join(""))
+      })
+
+      for (const [lines, written] of Object.entries({ LF: String, CRLF: withReturns, CR: withBareReturns })) {
+        it.prop(
+          `is the same however its bytes are cut (${style}, ${which}, ${lines})`,
+          [Sizes],
+          ([sizes]) => {
+            const options = optionsOf(style, style, { model: "swift-1-0613" })
+            const whole = written(frames.join(""))
+            const { last, reader, text } = readAll(options, cut(whole, sizes))
+            assert.strictEqual(text.trim(), whole.trim())
+            assert.deepStrictEqual(reader.usage(), { prompt: 25, completion: 50 })
+            assert.isTrue(last.finished)
+          }
+        )
+      }
+    }
+  }
+
+  it("gets its model back in every chunk, wherever the provider writes it", () => {
+    const odd = [
+      '{"choices":[{"index":0,"delta":{"content":"a","model":"inner"},"finish_reason":"stop"}],"model": "north-9"}',
+      '{"model" : "north-9","choices":[]}',
+      '{"id":"{","model":"north-9","choices":[]}',
+      String.raw`{"\u006dodel":"north-9","choices":[]}`
+    ]
+    const { text } = readAll(optionsOf("openai", "openai"), [
+      ...odd.map((data) => frameOf(data)),
+      frameOf("[DONE]")
+    ])
+    assert.notInclude(text, "north-9")
+    assert.strictEqual(text.match(/"swift-1"/g)?.length, 4)
+    assert.include(text, '"model":"inner"')
+  })
+
+  it("does not show the usage that only we asked for", () => {
+    const { reader, text } = readAll(optionsOf("openai", "openai", { asksUsage: false }), chatText)
+    assert.notInclude(text, '"usage":{')
+    assert.include(text, "[DONE]")
+    assert.deepStrictEqual(reader.usage(), { prompt: 25, completion: 50 })
+  })
+
+  it("keeps comments and data of several lines", () => {
+    const sent = `: keep-alive\n\ndata: {"model":"swift-1-0613",\ndata: "choices":[{"delta":{"content":"a"}}]}\n\n`
+    const same = readAll(optionsOf("openai", "openai", { model: "swift-1-0613" }), [sent])
+    assert.strictEqual(same.text, sent)
+    const { text } = readAll(optionsOf("openai", "openai"), [sent])
+    assert.strictEqual(
+      text,
+      ': keep-alive\n\ndata: {"model":"swift-1","choices":[{"delta":{"content":"a"}}]}\n\n'
+    )
+  })
+
+  it("ends well without the last blank line", () => {
+    const { last } = readAll(optionsOf("openai", "openai"), [delta({ content: "a" }), "data: [DONE]\n"])
+    assert.isTrue(last.finished)
+  })
+})
+
+describe("Content begins", () => {
+  const begins: ReadonlyArray<readonly [name: string, style: Style, frame: string, content: boolean]> = [
+    ["not with a role", "openai", delta({ role: "assistant", content: "" }), false],
+    ["not with a comment", "openai", ": waiting\n\n", false],
+    ["not with a chunk without choices", "openai", chunk({ choices: [] }), false],
+    ["with text", "openai", delta({ content: "a" }), true],
+    ["with reasoning", "openai", delta({ reasoning_content: "a" }), true],
+    ["with reasoning by its other name", "openai", delta({ reasoning: "a" }), true],
+    ["with a refusal", "openai", delta({ refusal: "no" }), true],
+    ["with a tool", "openai", delta({ tool_calls: [{ index: 0, function: { name: "f" } }] }), true],
+    ["not with message_start", "anthropic", messageStart, false],
+    ["not with a ping", "anthropic", ping, false],
+    ["not with an empty block", "anthropic", blockStart(0, { type: "text", text: "" }), false],
+    ["not with an empty delta", "anthropic", blockDelta(0, { type: "text_delta", text: "" }), false],
+    ["with text of messages", "anthropic", blockDelta(0, { type: "text_delta", text: "a" }), true],
+    ["with thinking", "anthropic", blockDelta(0, { type: "thinking_delta", thinking: "a" }), true],
+    [
+      "with input of a tool",
+      "anthropic",
+      blockDelta(0, { type: "input_json_delta", partial_json: "{" }),
+      true
+    ],
+    [
+      "with a block of a tool",
+      "anthropic",
+      blockStart(0, { type: "tool_use", id: "t", name: "f", input: {} }),
+      true
+    ]
+  ]
+  for (const [name, style, frame, content] of begins) {
+    it(`${name}`, () => {
+      for (const clientStyle of styles) {
+        assert.strictEqual(
+          streamReader(optionsOf(clientStyle, style)).push(Buffer.from(frame)).content,
+          content
+        )
+      }
+    })
+  }
+})
+
+describe("A stream fails", () => {
+  const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }
+  const fails: ReadonlyArray<
+    readonly [name: string, style: Style, frame: string, kind: string, busy: boolean]
+  > = [
+    [
+      "by an error in the stream of chat completions",
+      "openai",
+      frameOf({ error: { message: "x", code: "mock" } }),
+      "error_event",
+      false
+    ],
+    [
+      "by a limit that it reports",
+      "openai",
+      frameOf({ error: { type: "rate_limit_exceeded" } }),
+      "error_event",
+      true
+    ],
+    ["by an error that is a text", "openai", frameOf({ error: "boom" }), "error_event", false],
+    [
+      "by an error with a status",
+      "openai",
+      frameOf({ error: { code: 503, message: "x" } }),
+      "error_event",
+      true
+    ],
+    ["by an error event of messages", "anthropic", frameOf(overloaded, "error"), "error_event", true],
+    [
+      "by an error event without its type",
+      "anthropic",
+      frameOf({ message: "x" }, "error"),
+      "error_event",
+      false
+    ],
+    ["by data that are no JSON", "openai", "data: <html>\n\n", "malformed", false],
+    ["by data that are no object", "openai", "data: 7\n\n", "malformed", false],
+    ["by a page instead of events", "openai", "<html>\n<body>\n\n", "malformed", false]
+  ]
+  for (const [name, style, frame, kind, busy] of fails) {
+    it(`${name}, and nothing of it is shown`, () => {
+      const reader = streamReader(optionsOf(style, style))
+      const piece = reader.push(Buffer.from(frame + frame))
+      assert.strictEqual(piece.fault?.kind, kind)
+      assert.strictEqual(piece.fault?.busy, busy)
+      assert.strictEqual(piece.bytes.length, 0)
+    })
+  }
+
+  it("after content, which is shown", () => {
+    const piece = streamReader(optionsOf("openai", "openai")).push(
+      Buffer.from(delta({ content: "a" }) + frameOf({ error: { message: "x" } }))
+    )
+    assert.isTrue(piece.content)
+    assert.isDefined(piece.fault)
+    assert.include(Buffer.from(piece.bytes).toString(), '"content":"a"')
+  })
+
+  it("when a frame does not end within 10 MiB", () => {
+    const reader = streamReader(optionsOf("openai", "openai"))
+    const part = Buffer.alloc(1024 * 1024, "x")
+    const pieces = [Buffer.from("data: "), ...Array.from({ length: 10 }, () => part)].map(reader.push)
+    assert.strictEqual(pieces.at(-1)?.fault?.kind, "malformed")
+    assert.isUndefined(pieces.at(-2)?.fault)
+  })
+
+  it("not by a frame of 9 MB, whatever it is cut into", () => {
+    const text = "x".repeat(9_000_000)
+    const { last, reader } = readAll(
+      optionsOf("openai", "openai"),
+      cut(delta({ content: text }, "stop"), [65_536])
+    )
+    assert.isUndefined(last.fault)
+    assert.strictEqual(reader.generated().length, text.length)
+  })
+
+  it("not by an error behind its end", () => {
+    const { last } = readAll(optionsOf("openai", "openai"), [...chatText, frameOf({ error: "late" })])
+    assert.isUndefined(last.fault)
+    assert.isTrue(last.finished)
+  })
+
+  const halves: ReadonlyArray<readonly [name: string, style: Style, frames: ReadonlyArray<string>]> = [
+    ["half a stream of chat completions", "openai", chatText.slice(0, 3)],
+    ["half a frame", "openai", [delta({ content: "a" }), 'data: {"choices":[{"finish_reason":"st']],
+    ["messages without message_stop", "anthropic", messagesText.slice(0, -1)],
+    ["nothing", "openai", []]
+  ]
+  for (const [name, style, frames] of halves) {
+    it(`without an end, when it is ${name}`, () => {
+      for (const clientStyle of styles) {
+        const { last, text } = readAll(optionsOf(clientStyle, style), frames)
+        assert.isFalse(last.finished)
+        assert.notInclude(text, "[DONE]")
+        assert.notInclude(text, "message_stop")
+      }
+    })
+  }
+
+  it("not when it has a finish_reason and no [DONE]", () => {
+    const { last } = readAll(optionsOf("openai", "openai"), [delta({ content: "a" }), delta({}, "stop")])
+    assert.isTrue(last.finished)
+  })
+})
+
+describe("Usage of a stream", () => {
+  const usageOf = (style: Style, frames: ReadonlyArray<string>) =>
+    readAll(optionsOf(style, style), frames).reader.usage()
+
+  it("is the last that was reported, when it is reported twice", () => {
+    const twice = [
+      chunk({ choices: [], usage: chatUsage }),
+      chunk({ choices: [], usage: { ...chatUsage, completion_tokens: 60 } })
+    ]
+    assert.deepStrictEqual(usageOf("openai", [...chatText.slice(0, 4), ...twice]), {
+      prompt: 25,
+      completion: 60
+    })
+    const deltas = [
+      messageDelta("end_turn", { output_tokens: 10 }),
+      messageDelta("end_turn", { output_tokens: 60 })
+    ]
+    assert.deepStrictEqual(usageOf("anthropic", [messageStart, ...deltas, messageStop]), {
+      prompt: 25,
+      completion: 60
+    })
+  })
+
+  it("is not known when it was not reported, or in a form that makes no sense", () => {
+    for (const usage of [
+      undefined,
+      null,
+      {},
+      { prompt_tokens: 25 },
+      { prompt_tokens: -1, completion_tokens: 5 },
+      { prompt_tokens: 1.5, completion_tokens: 5 }
+    ]) {
+      assert.isUndefined(
+        usageOf("openai", [delta({ content: "a" }), chunk({ choices: [], usage }), frameOf("[DONE]")])
+      )
+    }
+    assert.isUndefined(usageOf("anthropic", [messageStart, messageDelta("end_turn", {}), messageStop]))
+  })
+
+  it("has the prompt's tokens of messages at once, for a client that leaves", () => {
+    const { reader } = readAll(optionsOf("anthropic", "anthropic"), messagesText.slice(0, 4))
+    assert.isUndefined(reader.usage())
+    assert.strictEqual(reader.promptTokens(), 25)
+    assert.strictEqual(reader.generated(), "Grüße ")
+  })
+
+  it("counts tokens of a cache, written or read, as the prompt's", () => {
+    assert.deepStrictEqual(usageOf("anthropic", messagesText), { prompt: 25, completion: 50 })
+  })
+
+  it("counts reasoning that a provider shows in the total alone", () => {
+    const usage = {
+      prompt_tokens: 25,
+      completion_tokens: 10,
+      total_tokens: 75,
+      completion_tokens_details: { reasoning_tokens: 40 }
+    }
+    assert.deepStrictEqual(usageOf("openai", [chunk({ choices: [], usage })]), { prompt: 25, completion: 50 })
+  })
+
+  it("has beside it all text that was generated, for counting", () => {
+    assert.strictEqual(
+      readAll(optionsOf("openai", "openai"), chatTools).reader.generated(),
+      'Let me see.Looking.look{"at":"fox"}wait{}'
+    )
+    assert.strictEqual(
+      readAll(optionsOf("anthropic", "anthropic"), messagesTools).reader.generated(),
+      'Let me see.Looking.look{"at":"fox"}wait'
+    )
+  })
+})
+
+describe("A stream of several answers", () => {
+  const finish = (index: number) => chunk({ choices: [{ index, delta: {}, finish_reason: "stop" }] })
+  const said = (index: number) =>
+    chunk({ choices: [{ index, delta: { content: "a" }, finish_reason: null }] })
+  const two = optionsOf("openai", "openai", { choices: 2 })
+
+  it("is complete when each of them is, or when it says so", () => {
+    assert.isFalse(readAll(two, [said(0), said(1), finish(0)]).last.finished)
+    assert.isFalse(readAll(two, [said(0), finish(0), finish(0)]).last.finished)
+    assert.isTrue(readAll(two, [said(0), finish(0), said(1), finish(1)]).last.finished)
+    assert.isTrue(readAll(two, [said(0), finish(0), "data: [DONE]\n\n"]).last.finished)
+  })
+
+  it("fails by an error between them", () => {
+    const error = 'data: {"error":{"message":"overloaded"}}\n\n'
+    assert.strictEqual(readAll(two, [said(0), finish(0), error]).last.fault?.kind, "error_event")
+  })
+})

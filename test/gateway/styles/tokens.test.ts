@@ -1,0 +1,66 @@
+/** Tokens that are counted here, where a provider reports none. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
+import { admit, countPrompt, countText } from "../../../src/layers/gateway/styles/index.ts"
+import type { Style } from "../../../src/layers/gateway/styles/types.ts"
+
+const counted = (text: string) => Effect.promise(() => countText(text))
+
+const prompt = (style: Style, body: object) =>
+  Effect.promise(() =>
+    countPrompt(Result.getOrThrow(admit(style, Buffer.from(JSON.stringify({ model: "m", ...body })))))
+  )
+
+const milliseconds = (run: Effect.Effect<number>) =>
+  Effect.gen(function* () {
+    const begun = performance.now()
+    const count = yield* run
+    return { count, took: performance.now() - begun }
+  })
+
+describe("Counting tokens", () => {
+  it.effect("of a text is what the tokenizer says", () =>
+    Effect.gen(function* () {
+      for (const text of ["", "The quick brown fox.", "日本語のテキスト", "<|endoftext|> is a text"]) {
+        assert.strictEqual(yield* counted(text), countTokens(text, { disallowedSpecial: new Set() }), text)
+      }
+    })
+  )
+
+  it.effect("of a long text is within 2 % of it", () =>
+    Effect.gen(function* () {
+      const text = "The quick brown fox jumps over the lazy dog near the river bank. ".repeat(3000)
+      const expected = countTokens(text)
+      assert.isBelow(Math.abs((yield* counted(text)) / expected - 1), 0.02)
+      assert.isBelow(Math.abs((yield* counted(text.repeat(20))) / (expected * 20) - 1), 0.02)
+    })
+  )
+
+  it.effect("of hostile texts takes no longer than of others", () =>
+    Effect.gen(function* () {
+      yield* counted("warm")
+      // without cutting, each of these takes minutes
+      for (const piece of ["a", " ", "日", "\u{1f98a}", "=-"]) {
+        const { count, took } = yield* milliseconds(counted(piece.repeat(2_000_000)))
+        assert.isAbove(count, 1000)
+        assert.isBelow(took, 1000, piece)
+      }
+    })
+  )
+
+  it.effect("of a prompt counts messages, system text and tools, and no image", () =>
+    Effect.gen(function* () {
+      const messages = [{ role: "user", content: "hi" }]
+      const plain = yield* prompt("openai", { messages })
+      const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(9999)}` } }
+      const seen = [{ role: "user", content: [{ type: "text", text: "hi" }, image] }]
+      assert.isBelow((yield* prompt("openai", { messages: seen })) - plain, 10)
+      const tools = [{ name: "look", input_schema: { type: "object" } }]
+      const rest = { messages, max_tokens: 1, system: [{ type: "text", text: "Be brief." }] }
+      const withSystem = yield* prompt("anthropic", rest)
+      assert.isAbove(withSystem, plain)
+      assert.isAbove(yield* prompt("anthropic", { ...rest, tools }), withSystem)
+    })
+  )
+})

@@ -1,0 +1,131 @@
+/** Several that keep one log at once, and what commits in another order than it was queued. */
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Random } from "effect"
+import { SqlClient } from "effect/sql"
+import { advance, queueStart } from "../../src/layers/postgres/log/queueStart.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { times } from "../support/concurrently.ts"
+import {
+  claimedAgents,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { testServices } from "../support/services.ts"
+
+const pass = (keeper: LogKeeper["Service"]) => Effect.andThen(keeper.sequence, keeper.publish)
+
+layer(testServices())("Two that sequence at once", (it) => {
+  it.effect("never fork the log, and lose and repeat nothing", () =>
+    Effect.gen(function* () {
+      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      let queued = 0
+      for (let round = 0; round < 50; round++) {
+        const counts = yield* Effect.all(times(3, () => Random.nextIntBetween(0, 120)))
+        const work = [
+          ...counts.map((count) => queue(count)),
+          ...keepers.flatMap((keeper) => [pass(keeper), keeper.publish, keeper.sequence])
+        ]
+        yield* Effect.all(yield* Random.shuffle(work), { concurrency: "unbounded" })
+        queued += counts.reduce((sum, count) => sum + count, 0)
+      }
+      while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
+      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
+      assert.strictEqual(yield* oneTree, queued)
+      assert.isAtLeast((yield* checkpoints).length, 40)
+    })
+  )
+})
+
+layer(testServices())("Entries that are composed when they get their index", (it) => {
+  it.effect("are so once, whoever is at it, and a close counts all commits before it", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      const agents = yield* claimedAgents(4)
+      const open = yield* Effect.forEach(times(12, String), () => newChallenge())
+      yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
+      for (const agent of agents) {
+        yield* Effect.all(
+          yield* Random.shuffle([
+            ...open.map((challenge) => predict(agent, challenge)),
+            ...keepers.map((keeper) => pass(keeper))
+          ]),
+          { concurrency: "unbounded" }
+        )
+      }
+      yield* moveTo(plus(monday, "2 hours"))
+      const busy = times(12, () => keepers).flatMap((all) => all.map(pass))
+      yield* Effect.all([Scoring.use((scoring) => scoring.settleDue), ...busy], { concurrency: "unbounded" })
+      while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
+      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
+      const all = yield* entries
+      // An agent's registration and its claim; a challenge's making, its commits, its close and its settlement.
+      assert.strictEqual(yield* oneTree, 2 * agents.length + open.length * (1 + agents.length + 2))
+      const closes = all.filter(({ type }) => type === "challenge.close")
+      assert.deepStrictEqual(
+        closes.map(({ json }) => json["commits"]),
+        open.map(() => agents.length)
+      )
+      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      assert.deepStrictEqual(differences, [])
+    })
+  )
+})
+
+layer(testServices())("What is queued first and commits last", (it) => {
+  it.effect("gets its index, however far the queue was emptied beyond it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keeper = yield* LogKeeper
+      const goOn = yield* Deferred.make<void>()
+      const queued = yield* Deferred.make<void>()
+      yield* queue(5)
+      const late = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`insert into log_pending (type, entry) values ('key.rotate', ${Buffer.from('{"n":"late"}')})`
+            yield* Deferred.succeed(queued, undefined)
+            yield* Deferred.await(goOn)
+          })
+        )
+      )
+      yield* Deferred.await(queued)
+      for (let round = 0; round < 5; round++) {
+        yield* queue(3)
+        yield* keeper.sequence
+        yield* keeper.sequence
+      }
+      assert.strictEqual((yield* entries).length, 20)
+      yield* Deferred.succeed(goOn, undefined)
+      yield* Fiber.join(late)
+      assert.strictEqual(yield* keeper.sequence, 1)
+      assert.deepStrictEqual((yield* entries).at(-1)?.json, { n: "late" })
+      yield* keeper.publish
+      yield* oneTree
+    })
+  )
+
+  it("the beginning of the queue is passed only once all that could have written there has ended", () => {
+    const look = (assigned: number, next: number, passed: boolean) => ({
+      assigned: String(assigned),
+      next: String(next),
+      passed
+    })
+    // A transaction that the first looks saw is still there at the third: it may have any id up to the last one seen.
+    const first = advance(queueStart, look(10, 100, true), "emptied")
+    assert.deepStrictEqual(first, { after: "0", mark: { assigned: "0", next: "100" }, seen: "10" })
+    const second = advance(first, look(20, 110, true), "emptied")
+    assert.deepStrictEqual(second, { after: "0", mark: { assigned: "10", next: "110" }, seen: "20" })
+    const third = advance(second, look(30, 120, false), "emptied")
+    assert.strictEqual(third.after, "0")
+    assert.strictEqual(advance(third, look(40, 130, true), "left").after, "0")
+    assert.strictEqual(advance(third, look(40, 130, true), "emptied").after, "10")
+  })
+})

@@ -1,0 +1,432 @@
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Deferred, Effect, Exit, Fiber, Option, Ref, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { isSignedBy, parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
+import { logLock } from "../../src/layers/postgres/log/sequencer.ts"
+import { Health } from "../../src/services/Health.ts"
+import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import type { TreeHead } from "../../src/services/LogSigner.ts"
+import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import {
+  claimedAgent,
+  freshWeek,
+  instant,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import {
+  anotherKeeper,
+  checkpoints,
+  entries,
+  logState,
+  oneTree,
+  queue,
+  tampering
+} from "../support/logbook.ts"
+import { otherLogKey, testLogKey } from "../support/logSigner.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+const keys = rowsOf(
+  Schema.Struct({ verifier_key: Schema.String }),
+  (sql) => sql`select verifier_key from log_keys order by number`
+).pipe(Effect.map((rows) => rows.map((row) => row.verifier_key)))
+
+const logCheck = Effect.gen(function* () {
+  // What was found is told for a second.
+  yield* TestClock.adjust("1 second")
+  const { checks, status } = yield* Health.use((health) => health.readiness)
+  return { status, log: checks.find(({ name }) => name === "log") }
+})
+
+const pass = (keeper: LogKeeper["Service"]) => Effect.andThen(keeper.sequence, keeper.publish)
+
+const signers = (note: string, verifierKeys: ReadonlyArray<string>) =>
+  verifierKeys.filter((key) =>
+    isSignedBy(Option.getOrThrow(parseNote(note)), Option.getOrThrow(parseVerifierKey(key)))
+  )
+
+const newest = Effect.map(checkpoints, (all) => {
+  const last = all.at(-1)
+  assert(last !== undefined)
+  return last
+})
+
+layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keeper of the log", (it) => {
+  it.effect("the first start names the log and its key, whatever a later one is set to", () =>
+    Effect.gen(function* () {
+      const keeper = yield* LogKeeper
+      assert.isTrue(Option.isNone(yield* keeper.verifierKey))
+      yield* keeper.verifyAtStart
+      const [key] = yield* keys
+      assert.match(String(key), /^arena\.example\/log\/global\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/)
+      const again = yield* anotherKeeper()
+      yield* again.verifyAtStart
+      assert.deepStrictEqual(yield* again.verifierKey, Option.fromUndefinedOr(key))
+      assert.deepStrictEqual(yield* keys, [key])
+      assert.isNull(yield* again.fault)
+    })
+  )
+
+  it.effect("nothing is signed before there is something to sign, and nothing twice", () =>
+    Effect.gen(function* () {
+      const keeper = yield* LogKeeper
+      yield* keeper.publish
+      assert.deepStrictEqual(yield* checkpoints, [])
+      yield* queue(3)
+      yield* pass(keeper)
+      yield* pass(yield* anotherKeeper())
+      assert.deepStrictEqual(
+        (yield* checkpoints).map(({ size }) => size),
+        [3]
+      )
+      yield* oneTree
+    })
+  )
+
+  it.effect("a start does not wait for another replica that sequences for long", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const sequencing = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select pg_advisory_xact_lock(${logLock})`
+            yield* Deferred.succeed(held, undefined)
+            yield* Deferred.await(free)
+          })
+        )
+      )
+      yield* Deferred.await(held)
+      const starting = yield* anotherKeeper()
+      yield* starting.verifyAtStart
+      assert.isNull(yield* starting.fault)
+      yield* Deferred.succeed(free, undefined)
+      yield* Fiber.join(sequencing)
+    })
+  )
+
+  it.effect("a replica with another key does not sign and says so, and the others go on", () =>
+    Effect.gen(function* () {
+      const stranger = yield* anotherKeeper({ key: otherLogKey })
+      yield* queue(2)
+      yield* stranger.verifyAtStart
+      yield* pass(stranger)
+      assert.match(
+        String(yield* stranger.fault),
+        /signed with the key .* this instance has .*AUSPEX_LOG_KEY_PREVIOUS/
+      )
+      assert.strictEqual((yield* newest).size, 3)
+      assert.isNull((yield* logState).fault)
+      const keeper = yield* LogKeeper
+      yield* pass(keeper)
+      assert.isNull(yield* keeper.fault)
+      assert.strictEqual((yield* newest).size, 5)
+      yield* oneTree
+    })
+  )
+
+  it.effect("a new key beside the old one becomes the log's, as the log itself says, and both sign", () =>
+    Effect.gen(function* () {
+      const old = yield* LogKeeper
+      const [before] = yield* keys
+      const rotated = yield* anotherKeeper({ key: otherLogKey, previous: testLogKey })
+      yield* rotated.verifyAtStart
+      yield* pass(rotated)
+      const [, after] = yield* keys
+      assert.deepStrictEqual((yield* entries).at(-1)?.json, {
+        type: "key.rotate",
+        old: String(before),
+        new: String(after)
+      })
+      assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [before, after].map(String))
+      // A replica that has not been started anew yet leaves the signing to those that have.
+      yield* queue(1)
+      yield* pass(old)
+      assert.match(
+        String(yield* old.fault),
+        /which replaced .*, the key of this instance: .* does not come back/
+      )
+      yield* pass(rotated)
+      assert.strictEqual((yield* newest).size, yield* oneTree)
+      // Started again, it changes nothing; without the old key only the new one signs.
+      const later = yield* anotherKeeper({ key: otherLogKey })
+      yield* later.verifyAtStart
+      yield* queue(1)
+      yield* pass(later)
+      assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [String(after)])
+      assert.strictEqual((yield* keys).length, 2)
+      // And a key that was replaced does not come back.
+      const back = yield* anotherKeeper({ key: testLogKey, previous: otherLogKey })
+      yield* back.verifyAtStart
+      assert.match(String(yield* back.fault), /does not come back/)
+      assert.strictEqual((yield* keys).length, 2)
+      yield* oneTree
+    })
+  )
+})
+
+const faulty = testServices()
+
+layer(faulty)("A log with a fault", (it) => {
+  /** A keeper that has signed some entries, and what it remembers of them. */
+  const grown = Effect.gen(function* () {
+    const signed = yield* Ref.make(Option.none<TreeHead>())
+    const keeper = yield* anotherKeeper({ signed })
+    yield* queue(300)
+    yield* pass(keeper)
+    assert.isNull(yield* keeper.fault)
+    return { keeper, signed }
+  })
+
+  const cleared = Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`update log_state set fault = null`
+  })
+
+  /** It is said, it stays, nothing is signed or added, and everything else goes on. */
+  const refuses = Effect.fnUntraced(function* (keeper: LogKeeper["Service"], why: RegExp) {
+    const before = yield* checkpoints
+    const { size } = yield* logState
+    assert.match(String(yield* keeper.fault), why)
+    assert.match(String((yield* logState).fault), why)
+    const { log, status } = yield* logCheck
+    assert.strictEqual(status, "ready")
+    assert.strictEqual(log?.ok, false)
+    assert.match(String(log?.reason), why)
+    yield* freshWeek
+    const challenge = yield* newChallenge()
+    yield* predict(yield* claimedAgent(), challenge)
+    for (const each of [keeper, yield* LogKeeper]) yield* pass(each)
+    assert.deepStrictEqual(yield* checkpoints, before)
+    const after = yield* logState
+    assert.strictEqual(after.size, size)
+    assert.isAbove(after.pending, 0)
+    yield* cleared
+  })
+
+  it.effect("a database that was restored from an older backup is not signed", () =>
+    Effect.gen(function* () {
+      const { keeper, signed } = yield* grown
+      const { size } = yield* logState
+      yield* Ref.update(
+        signed,
+        Option.map((head) => ({ ...head, size: size + 5 }))
+      )
+      const restarted = yield* anotherKeeper({ signed })
+      yield* restarted.verifyAtStart
+      yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
+      // An audit finds nothing wrong with what is there, but what was signed is still more than that.
+      yield* restarted.publish
+      yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
+      yield* Ref.set(signed, Option.none())
+      yield* pass(restarted)
+      assert.isNull(yield* restarted.fault)
+      assert.strictEqual((yield* newest).size, yield* oneTree)
+      assert.isNull(yield* keeper.fault)
+    })
+  )
+
+  it.effect("nor one that has grown again since, into another tree", () =>
+    Effect.gen(function* () {
+      const { signed } = yield* grown
+      yield* queue(10)
+      yield* pass(yield* LogKeeper)
+      yield* Ref.update(
+        signed,
+        Option.map((head) => ({ ...head, root: Buffer.alloc(32, 7) }))
+      )
+      const restarted = yield* anotherKeeper({ signed })
+      yield* restarted.publish
+      yield* refuses(restarted, /do not have the root that was signed/)
+    })
+  )
+
+  it.effect("a changed entry of the last tile is found at the start, and before anything is signed", () =>
+    Effect.gen(function* () {
+      const { keeper } = yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const { size } = yield* logState
+      const change = sql`
+        update log_entries set entry = set_byte(entry, 0, get_byte(entry, 0) # 1) where index = ${BigInt(size - 1)}`
+      yield* tampering(change)
+      const restarted = yield* anotherKeeper()
+      yield* restarted.verifyAtStart
+      yield* refuses(restarted, /do not have the root that was signed|has another root/)
+      yield* queue(1)
+      yield* keeper.sequence
+      yield* keeper.publish
+      yield* refuses(keeper, /do not have the root that was signed|has another root/)
+      yield* tampering(change)
+      yield* pass(keeper)
+      yield* oneTree
+    })
+  )
+
+  it.effect("so are a changed and a missing node", () =>
+    Effect.gen(function* () {
+      yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const [node] = yield* sql`select * from log_nodes where level = 1 order by n desc limit 1`.values
+      assert(node !== undefined)
+      yield* tampering(
+        sql`update log_nodes set hash = sha256(hash) where level = 1 and n = ${String(node[1])}::int8`
+      )
+      const restarted = yield* anotherKeeper()
+      yield* restarted.verifyAtStart
+      yield* refuses(restarted, /do not have the root that was signed/)
+      yield* tampering(sql`delete from log_nodes where level = 1 and n = ${String(node[1])}::int8`)
+      // Nor does a sequencer that has not seen the tree before build on what is not right.
+      const fresh = yield* anotherKeeper()
+      assert.strictEqual(yield* fresh.sequence, 0)
+      yield* refuses(fresh, /has another root than was kept/)
+      const hash = node[2]
+      assert(hash instanceof Uint8Array)
+      yield* tampering(
+        sql`insert into log_nodes (level, n, hash) values (1, ${String(node[1])}::int8, ${hash})`
+      )
+      yield* pass(yield* anotherKeeper())
+      assert.strictEqual((yield* newest).size, yield* oneTree)
+    })
+  )
+
+  it.effect("what cannot be remembered is not published", () =>
+    Effect.gen(function* () {
+      const { keeper } = yield* grown
+      const before = yield* checkpoints
+      yield* queue(1)
+      const forgetful = yield* anotherKeeper({ forgets: "the disk is full" })
+      yield* pass(forgetful)
+      assert.match(String(yield* forgetful.fault), /the disk is full/)
+      assert.deepStrictEqual(yield* checkpoints, before)
+      assert.isNull((yield* logState).fault)
+      yield* pass(keeper)
+      assert.strictEqual((yield* checkpoints).length, before.length + 1)
+    })
+  )
+
+  it.effect("what another process signs into the same directory during the start is no fault", () =>
+    Effect.gen(function* () {
+      const { keeper, signed } = yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const signsMeanwhile = Effect.andThen(queue(2), pass(keeper)).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.orDie
+      )
+      const starting = yield* anotherKeeper({ signed, beforeReading: yield* Effect.cached(signsMeanwhile) })
+      yield* starting.verifyAtStart
+      assert.isNull(yield* starting.fault)
+      assert.isNull((yield* logState).fault)
+      assert.strictEqual((yield* newest).size, yield* oneTree)
+    })
+  )
+
+  it.effect("a data directory of another log signs nothing here", () =>
+    Effect.gen(function* () {
+      const { signed } = yield* grown
+      yield* Ref.update(
+        signed,
+        Option.map((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
+      )
+      const restarted = yield* anotherKeeper({ signed })
+      yield* restarted.verifyAtStart
+      assert.match(String(yield* restarted.fault), /belongs to the log elsewhere\.example\/log\/global/)
+      assert.isNull((yield* logState).fault)
+    })
+  )
+})
+
+layer(testServices())("A log that nobody keeps", (it) => {
+  const reason = Effect.map(logCheck, ({ log }) => log?.reason ?? null)
+  const halted = TransparencyLog.use((log) => log.halted)
+
+  it.effect("is said once something has waited for a minute and nothing got its place", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const keeper = yield* LogKeeper
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
+      yield* queue(1)
+      assert.isNull(yield* reason)
+      // Each look takes a second.
+      yield* TestClock.adjust("58 seconds")
+      assert.isNull(yield* reason)
+      assert.isFalse(yield* halted)
+      assert.match(String(yield* reason), /has waited for its place in the log for 60 s/)
+      assert.strictEqual((yield* logCheck).status, "ready")
+      assert.isTrue(yield* halted)
+      // One that grows is kept, however much waits.
+      yield* queue(maxPerPass)
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
+      assert.isFalse(yield* halted)
+      yield* pass(keeper)
+      yield* TestClock.adjust("1 hour")
+      assert.isNull(yield* reason)
+    })
+  )
+
+  it.effect("says why its passes fail, and no longer once one succeeds", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keeper = yield* LogKeeper
+      yield* queue(1)
+      yield* asOwner(sql`alter table log_pending rename column entry to another`)
+      for (const _ of [1, 2]) assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      assert.isNull(yield* reason)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      assert.match(
+        String(yield* reason),
+        /^The last 3 passes to give entries their place failed: column "entry" does not exist$/
+      )
+      yield* asOwner(sql`alter table log_pending rename column another to entry`)
+      yield* pass(keeper)
+      assert.isNull(yield* reason)
+    })
+  )
+})
+
+layer(testServices())("Old checkpoints", (it) => {
+  it.effect(
+    "of an hour a day ago one stays, before others one with a time stamp, then one with cosignatures",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const keeper = yield* LogKeeper
+        const noon = instant("2026-05-01T12:00:00Z")
+        /** Sizes 1 to 40, one every quarter of an hour, so four an hour. */
+        for (let size = 1; size <= 40; size++) {
+          yield* moveTo(plus(noon, `${(size - 1) * 15} minutes`))
+          yield* queue(1)
+          yield* pass(keeper)
+        }
+        const cosigned = (size: number) => sql`
+        insert into log_cosignatures (size, witness, line, cosigned_at)
+        values (${size}, 'w.example', 'line', ${DateTime.toDateUtc(noon)})`
+        for (const size of [3, 4, 7, 11, 12]) yield* cosigned(size)
+        yield* sql`update log_checkpoints set time_stamp = '\\x00' where size = 8`
+        const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
+        yield* keeper.trim
+        assert.strictEqual((yield* sizes).length, 40)
+        // 24 hours after 15:20: the hours from 12 to 15 are over a day ago, that of 15 not wholly.
+        yield* moveTo(plus(noon, { hours: 27, minutes: 20 }))
+        yield* keeper.trim
+        assert.deepStrictEqual(yield* sizes, [
+          3,
+          8,
+          11,
+          12,
+          ...Array.from({ length: 28 }, (_, index) => index + 13)
+        ])
+        yield* TestClock.adjust("30 days")
+        yield* keeper.trim
+        yield* keeper.trim
+        assert.deepStrictEqual(yield* sizes, [3, 8, 11, 12, 13, 17, 21, 25, 29, 33, 37, 40])
+        yield* oneTree
+      })
+  )
+})

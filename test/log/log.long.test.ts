@@ -1,0 +1,159 @@
+/**
+ * The public log at the size that it is built for: predictions at two thousand a second keep their place in it, and a
+ * million entries, made by the services that make them in production, are audited in under two minutes.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/builders.ts"
+import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+/** What was measured, for whoever runs the test. */
+const tell = (line: string) => Effect.sync(() => process.stdout.write(`  ${line}\n`))
+
+/** The real time, whatever the clock of the test says. */
+const seconds = Effect.sync(() => performance.now() / 1000)
+
+const took = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
+  const from = yield* seconds
+  const result = yield* effect
+  return [(yield* seconds) - from, result] as const
+})
+
+/** As the job does it: full batches follow one another at once. */
+const keepLog = Effect.gen(function* () {
+  const keeper = yield* LogKeeper
+  let done = 0
+  let passed = 0
+  do {
+    passed = yield* keeper.sequence
+    done += passed
+    yield* keeper.publish
+  } while (passed === maxPerPass)
+  return done
+})
+
+const waiting = countOf((sql) => sql`select count(*)::int as count from log_waiting`)
+
+/** Of a million rows, on a busy machine longer than a statement of the service may take. */
+const analyze = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* asOwner(Effect.andThen(sql`set local statement_timeout = 0`, sql`analyze`))
+})
+
+/** Reveals wait while much else does, so both take turns. */
+const revealAll = Effect.gen(function* () {
+  const keeper = yield* LogKeeper
+  let revealed = 0
+  for (let left = true; left;) {
+    const before = revealed
+    for (let chunk = yield* keeper.revealDue; chunk > 0; chunk = yield* keeper.revealDue) revealed += chunk
+    yield* keepLog
+    left = revealed > before
+  }
+  return revealed
+})
+
+layer(testServices(), { timeout: 60_000 })("the public log under load", (it) => {
+  it.effect("keeps up with 2 000 predictions a second", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agents = 2000
+      yield* manyAgents(agents)
+      const challenges = yield* Effect.forEach(Array.from({ length: 15 }), () =>
+        newChallenge({ deadline: plus(monday, "1 hour") })
+      )
+      const onceASecond = keepLog.pipe(Effect.repeat(Schedule.spaced("1 second")))
+      const job = yield* Effect.forkChild(TestClock.withLive(onceASecond))
+      const [inserting] = yield* took(
+        Effect.forEach(challenges, ({ id }) =>
+          Effect.all(
+            // A second's worth in twenty statements, as batches of predictions come.
+            Array.from({ length: 20 }, (_, part) =>
+              predictionsOf(id, { from: part * 100, to: part * 100 + 99 }, monday).pipe(
+                Effect.delay(`${part * 50} millis`),
+                TestClock.withLive
+              )
+            ),
+            { concurrency: "unbounded" }
+          )
+        )
+      )
+      const sent = challenges.length * agents
+      const behind = yield* waiting
+      const [lag] = yield* took(
+        TestClock.withLive(
+          Effect.repeat(waiting, { until: (left) => left === 0, schedule: Schedule.spaced("20 millis") })
+        )
+      )
+      yield* Fiber.interrupt(job)
+      yield* tell(
+        `${(sent / inserting).toFixed(0)} predictions/s for ${inserting.toFixed(0)} s: ${behind} waited at the end, for ${lag.toFixed(1)} s`
+      )
+      assert.isAtLeast(sent / inserting, 1900)
+      assert.isBelow(lag, 3)
+      const logged = yield* countOf(
+        (sql) => sql`
+          select count(*)::int as count
+            from log_runs cross join unnest(ids) as part cross join generate_series(lower(part), upper(part) - 1)`
+      )
+      assert.strictEqual(logged, sent)
+    })
+  )
+})
+
+layer(testServices(), { timeout: 60_000 })("a log of a million entries", (it) => {
+  it.effect("is audited in under two minutes, and a single changed byte is found", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const monday = yield* freshWeek
+      const deadline = plus(monday, "1 hour")
+      const agents = 10_000
+      yield* manyAgents(agents)
+      const challenges = yield* Effect.forEach(Array.from({ length: 50 }), () => newChallenge({ deadline }))
+      for (const { id } of challenges) yield* predictionsOf(id, { from: 0, to: agents - 1 }, monday)
+      yield* analyze
+      const [committing, commits] = yield* took(keepLog)
+      yield* tell(`${(commits / committing).toFixed(0)} commits sequenced a second`)
+      assert.isAbove(commits / committing, 2000)
+
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 102]])
+      const settled = yield* Scoring.use((scoring) => scoring.settleDue)
+      assert.lengthOf(settled.resolved, challenges.length)
+      yield* keepLog
+      const [revealing, revealed] = yield* took(revealAll)
+      assert.strictEqual(revealed, challenges.length * agents)
+      yield* tell(`${(revealed / revealing).toFixed(0)} predictions revealed and sequenced a second`)
+      yield* analyze
+
+      const before = process.memoryUsage().rss
+      const [auditing, report] = yield* took(LogAudit.use(({ audit }) => audit))
+      const grown = (process.memoryUsage().rss - before) / 2 ** 20
+      yield* tell(
+        `${report.entries} entries audited in ${auditing.toFixed(1)} s; the process grew by ${grown.toFixed(0)} MiB`
+      )
+      assert.deepStrictEqual(report.differences, [])
+      assert.isAtLeast(report.entries, 1_000_000)
+      assert.strictEqual(report.predictions, 500_000)
+      assert.strictEqual(report.scores, 500_000)
+      assert.isBelow(auditing, 120)
+      assert.isBelow(grown, 300)
+
+      yield* asOwner(sql`alter table predictions disable trigger user`)
+      yield* asOwner(sql`
+        update predictions set reasoning = 'another reason'
+         where challenge_id = ${challenges[30]?.id ?? ""}::uuid
+           and agent_id = '0190a000-0000-7000-8000-00000000270f'`)
+      const found = yield* LogAudit.use(({ audit }) => audit)
+      assert.strictEqual(found.difference_count, 1)
+      assert.include(found.differences[0], "reasoning is not what its sealed body says")
+    })
+  )
+})

@@ -1,0 +1,205 @@
+/** Reveals: once for each prediction, in chunks, and not before the deadline. */
+import { createHash } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { times } from "../support/concurrently.ts"
+import {
+  claimedAgent,
+  claimedAgents,
+  countOf,
+  freshWeek,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { entries, oneTree } from "../support/logbook.ts"
+import { testServices } from "../support/services.ts"
+
+const sequence = Effect.repeat(
+  LogKeeper.use((keeper) => keeper.sequence),
+  { while: (count) => count > 0 }
+)
+const revealDue = LogKeeper.use((keeper) => keeper.revealDue)
+const settle = Scoring.use((scoring) => scoring.settleDue)
+
+const queuedReveals = countOf(
+  (sql) => sql`select count(*)::int as count from log_pending where type = 'prediction.reveal'`
+)
+const waitingChallenges = countOf((sql) => sql`select count(*)::int as count from log_reveals`)
+
+const sha256 = (...parts: ReadonlyArray<Uint8Array>) => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest("hex")
+}
+
+/** Every commit of the challenge is opened by exactly one reveal, which stands after its close. Answers their bodies. */
+const opened = Effect.fnUntraced(function* (challenge: { readonly id: string }) {
+  const all = yield* entries
+  const close = all.find(
+    ({ challenge_id, type }) => type === "challenge.close" && challenge_id === challenge.id
+  )
+  const commits = all.filter(
+    ({ challenge_id, type }) => type === "prediction.commit" && challenge_id === challenge.id
+  )
+  const reveals = all.filter(({ type }) => type === "prediction.reveal")
+  return commits.map((commit) => {
+    const [reveal, ...more] = reveals.filter(({ json }) => json["commit_index"] === commit.index)
+    assert(reveal !== undefined && close !== undefined)
+    assert.lengthOf(more, 0)
+    assert.isAbove(reveal.index, close.index)
+    const body = String(reveal.json["body"])
+    const prefix = Buffer.from("auspex/commit/v1\0")
+    const salt = Buffer.from(String(reveal.json["salt"]), "hex")
+    assert.strictEqual(sha256(prefix, salt, Buffer.from(body)), commit.json["c"])
+    return body
+  })
+})
+
+layer(testServices())("A prediction", (it) => {
+  it.effect(
+    "is revealed once its challenge is closed: every revision, and its body is what was committed to",
+    () =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const agents = yield* claimedAgents(3)
+        const challenge = yield* newChallenge({ deadline })
+        for (const agent of agents) yield* predict(agent, challenge, { reasoning: 'it "says" so\n' })
+        for (const agent of agents) yield* predict(agent, challenge, { is_revision: true, confidence: 0.9 })
+        yield* sequence
+        assert.strictEqual(yield* revealDue, 0)
+        yield* moveTo(plus(deadline, "1 minute"))
+        assert.strictEqual(yield* revealDue, 0, "not closed yet")
+        yield* settle
+        assert.strictEqual(yield* revealDue, 0, "not closed in the log yet")
+        yield* sequence
+        assert.strictEqual(yield* revealDue, 6)
+        assert.strictEqual(yield* revealDue, 0)
+        yield* sequence
+        const bodies = yield* opened(challenge)
+        assert.lengthOf(bodies, 6)
+        assert.lengthOf(
+          bodies.filter((body) => body.includes(`"revision":1`)),
+          3
+        )
+        assert.strictEqual(yield* waitingChallenges, 0)
+        yield* oneTree
+      })
+  )
+
+  it.effect("of a challenge that was cancelled stays sealed until the deadline that it had", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* predict(yield* claimedAgent(), challenge)
+      yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
+      yield* sequence
+      yield* moveTo(plus(deadline, "-1 millis"))
+      assert.strictEqual(yield* revealDue, 0)
+      yield* moveTo(deadline)
+      assert.strictEqual(yield* revealDue, 1)
+      yield* sequence
+      assert.lengthOf(yield* opened(challenge), 1)
+    })
+  )
+})
+
+layer(testServices())("Reveals", (it) => {
+  it.effect("of many challenges are queued once, however many replicas queue them at once", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agents = yield* claimedAgents(4)
+      const challenges = yield* Effect.replicateEffect(newChallenge({ deadline }), 6)
+      for (const challenge of challenges) {
+        yield* Effect.forEach(agents, (agent) => predict(agent, challenge), { concurrency: 4 })
+      }
+      yield* moveTo(plus(deadline, "1 minute"))
+      yield* settle
+      yield* sequence
+      const rounds = yield* Effect.all(
+        times(12, () => revealDue),
+        { concurrency: "unbounded" }
+      )
+      const rest = yield* Effect.replicateEffect(revealDue, 6)
+      assert.strictEqual(
+        [...rounds, ...rest].reduce((sum, count) => sum + count, 0),
+        24
+      )
+      yield* sequence
+      for (const challenge of challenges) assert.lengthOf(yield* opened(challenge), 4)
+    })
+  )
+
+  it.effect(
+    "of more than fit a chunk go on where the last chunk ended, also after one that came to nothing",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+        const challenge = yield* newChallenge({ deadline })
+        yield* predict(agent, challenge)
+        yield* predict(other, challenge)
+        // As many revisions as only a patient agent makes.
+        yield* sql`
+        with written as (
+          insert into predictions
+            (challenge_id, agent_id, revision, id, direction, confidence, reasoning, received_at, deadline, salt, body,
+             commit)
+          select p.challenge_id, p.agent_id, n, uuidv7(), p.direction, p.confidence, p.reasoning, p.received_at,
+                 p.deadline, s.salt, p.body, sha256(convert_to('auspex/commit/v1', 'UTF8') || '\\x00' || s.salt || p.body)
+            from predictions p
+           cross join generate_series(1, 1999) n
+           cross join lateral (select sha256(convert_to(p.agent_id || '/' || n, 'UTF8')) as salt) s
+           where p.challenge_id = ${challenge.id}::uuid
+          returning challenge_id, commit
+        )
+        insert into log_pending (type, challenge_id, commit, entry)
+        select 'prediction.commit', challenge_id, commit,
+               convert_to('{"c":"' || encode(commit, 'hex') || '"}', 'UTF8') from written`
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* settle
+        yield* sequence
+        assert.strictEqual(yield* revealDue, 2000)
+        yield* revealDue.pipe(Effect.andThen(Effect.fail("killed")), sql.withTransaction, Effect.flip)
+        assert.strictEqual(yield* queuedReveals, 2000)
+        // Exactly two chunks: nothing is left for a third.
+        assert.strictEqual(yield* revealDue, 2000)
+        assert.strictEqual(yield* waitingChallenges, 0)
+        assert.strictEqual(yield* revealDue, 0)
+        yield* sequence
+        const [counted] = yield* rowsOf(
+          Schema.Struct({ commits: Schema.Int, revealed: Schema.Int }),
+          () => sql`
+          select count(*)::int as commits, count(r.index)::int as revealed
+            from log_recorded(0, 10000) e left join log_entries r on r.commit_index = e.index
+           where e.type = 'prediction.commit' and e.challenge_id = ${challenge.id}::uuid`
+        )
+        assert.deepStrictEqual(counted, { commits: 4000, revealed: 4000 })
+      })
+  )
+
+  it.effect("leave a long queue to those who wait for their index", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      yield* predict(yield* claimedAgent(), challenge)
+      yield* moveTo(plus(deadline, "1 minute"))
+      yield* settle
+      yield* sequence
+      yield* sql`
+        insert into log_pending (type, entry)
+        select 'key.rotate', convert_to('{"n":' || i || '}', 'UTF8') from generate_series(1, 10000) i`
+      assert.strictEqual(yield* revealDue, 0)
+      yield* sequence
+      assert.strictEqual(yield* revealDue, 1)
+    })
+  )
+})

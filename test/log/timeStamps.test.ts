@@ -1,0 +1,325 @@
+/** RFC 3161 time stamps of checkpoints, from an authority that is OpenSSL, and checked as anybody would. */
+import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
+import { PKIStatus, PKIStatusInfo, TimeStampReq, TimeStampResp } from "@peculiar/asn1-tsp"
+import { assert, describe, it as plainIt, layer } from "@effect/vitest"
+import { Context, DateTime, Effect, Fiber, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { nonceOf, timeStampFault, timeStampQuery } from "../../src/layers/timeStamp/tokens.ts"
+import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
+import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { rowsOf } from "../support/builders.ts"
+import type { Behaviour } from "../support/log/fakeServer.ts"
+import type { Rfc6962Tree } from "../support/log/rfc6962.ts"
+import { makeEntries, publish } from "../support/log/syntheticLog.ts"
+import { hasOpenssl, makeTimeStampAuthority } from "../support/log/timeStampAuthority.ts"
+import type { TimeStampAuthority } from "../support/log/timeStampAuthority.ts"
+import { observed, Observed } from "../support/telemetryRecorder.ts"
+import { get, TestServer, testServer, wrongFields } from "../support/server.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+class World extends Context.Service<
+  World,
+  { readonly authority: TimeStampAuthority; readonly tree: Rfc6962Tree }
+>()("auspex/test/World") {}
+
+/** A server whose log has entries and no checkpoint yet, and the authority that it asks. */
+const world = Layer.unwrap(
+  Effect.gen(function* () {
+    const authority = yield* makeTimeStampAuthority()
+    const made = Effect.map(makeEntries(50), (tree) => ({ authority, tree }))
+    return Layer.effect(World, made).pipe(
+      Layer.provideMerge(testServer({ environment: { AUSPEX_TSA_URL: `${authority.url}/tsr?policy=1` } }))
+    )
+  })
+).pipe(Layer.provideMerge(observed))
+
+/** As if nothing had been stamped or published yet. */
+const afresh = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { authority, tree } = yield* World
+  authority.behave()
+  authority.forget()
+  yield* asOwner(sql`delete from log_checkpoints`)
+  yield* asOwner(sql`delete from log_attestors`)
+  const { lines } = yield* Observed
+  const before = lines.length
+  const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
+  return { authority, logged, tree }
+})
+
+const stamp = LogTimeStamps.use((timeStamps) => timeStamps.stamp)
+
+const stateOf = Effect.map(
+  rowsOf(
+    Schema.Struct({ size: Schema.Int, failures: Schema.Int, failure: Schema.NullOr(Schema.String) }),
+    (sql) => sql`select size::int, failures, failure from log_attestors`
+  ),
+  ([state]) => state
+)
+
+const bytesOf = Effect.fnUntraced(function* (path: string) {
+  const { url } = yield* TestServer
+  return yield* Effect.promise(async () => {
+    const response = await fetch(url + path)
+    return { headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) }
+  })
+})
+
+const answering =
+  (status: number, body: string | Uint8Array, contentType = "application/timestamp-reply"): Behaviour =>
+  () =>
+    Promise.resolve({
+      status,
+      body,
+      headers: { "content-type": contentType, location: "http://127.0.0.1:1/" }
+    })
+
+/** A right answer to something else than was asked. */
+const answeringTo =
+  (change: (asked: TimeStampReq) => void): Behaviour =>
+  (asked, work) => {
+    const request = AsnConvert.parse(asked.body, TimeStampReq)
+    change(request)
+    return work({ ...asked, body: Buffer.from(AsnConvert.serialize(request)) })
+  }
+
+/** What the authority would answer, changed. */
+const spoiling =
+  (change: (reply: Buffer) => Uint8Array): Behaviour =>
+  async (_, work) => {
+    const reply = await work()
+    return { ...reply, body: change(Buffer.from(reply.body ?? "")) }
+  }
+
+const refusal = Buffer.from(
+  AsnConvert.serialize(new TimeStampResp({ status: new PKIStatusInfo({ status: PKIStatus.rejection }) }))
+)
+const emptyGrant = Buffer.from(
+  AsnConvert.serialize(new TimeStampResp({ status: new PKIStatusInfo({ status: PKIStatus.granted }) }))
+)
+
+const faults: ReadonlyArray<readonly [what: string, reason: RegExp, behaviour: Behaviour]> = [
+  ["is broken", /^it answered 500$/, answering(500, "")],
+  ["sends us elsewhere", /^it answered 302$/, answering(302, "")],
+  ["answers a page", /something else than a time stamp/, answering(200, "<html>", "text/html")],
+  ["answers rubbish", /something else than a time stamp/, answering(200, "rubbish")],
+  ["answers nothing", /broke off|something else than a time stamp/, answering(200, "")],
+  ["answers deep nesting", /something else than a time stamp/, answering(200, Buffer.alloc(60_000, 0x30))],
+  [
+    "answers half of it",
+    /something else than a time stamp/,
+    spoiling((reply) => reply.subarray(0, reply.length / 2))
+  ],
+  ["answers 10 MB", /too large/, answering(200, Buffer.alloc(10_000_000))],
+  ["refuses", /^it refused with status 2$/, answering(200, refusal)],
+  ["grants nothing", /has no time stamp/, answering(200, emptyGrant)],
+  [
+    "stamps something else",
+    /is of something else/,
+    answeringTo(({ messageImprint }) => {
+      messageImprint.hashedMessage = new OctetString(new Uint8Array(32))
+    })
+  ],
+  [
+    "repeats an older answer",
+    /answer to another request/,
+    answeringTo((request) => {
+      request.nonce = Uint8Array.of(1, 2, 3).buffer
+    })
+  ],
+  [
+    "leaves out the nonce",
+    /answer to another request/,
+    answeringTo((request) => {
+      delete request.nonce
+    })
+  ],
+  [
+    "leaves out its certificate",
+    /without the certificate/,
+    answeringTo((request) => {
+      request.certReq = false
+    })
+  ]
+]
+
+describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
+  layer(world, { timeout: "20 seconds" })("A time stamp", (it) => {
+    it.effect("of the newest checkpoint is served, and verifies with openssl ts -verify", () =>
+      Effect.gen(function* () {
+        const { authority, tree } = yield* afresh
+        yield* publish(tree, 5)
+        yield* publish(tree, 10)
+        yield* stamp
+        assert.strictEqual(authority.asked[0]?.path, "/tsr?policy=1")
+        assert.strictEqual((yield* get("/log/timestamps")).text, "10\n")
+        const reply = yield* bytesOf("/log/timestamp/10")
+        assert.strictEqual(reply.headers.get("content-type"), "application/timestamp-reply")
+        assert.include(reply.headers.get("cache-control"), "immutable")
+        const text = yield* get("/log/timestamp/10/text")
+        assert.match(text.headers.get("content-type") ?? "", /^text\/plain/)
+        const note = yield* TransparencyLog.use((log) => log.checkpoint)
+        assert.strictEqual(text.text, `${note.split("\n").slice(0, 3).join("\n")}\n`)
+        assert.strictEqual(yield* authority.check(reply.bytes, text.text), "Verification: OK")
+        const other = text.text.replace("\n10\n", "\n11\n")
+        assert.strictEqual(yield* authority.check(reply.bytes, other), "Verification: FAILED")
+      })
+    )
+
+    it.effect("is asked for once an hour, when the log has grown", () =>
+      Effect.gen(function* () {
+        const { authority, tree } = yield* afresh
+        yield* stamp
+        assert.lengthOf(authority.asked, 0)
+        for (const size of [10, 20]) {
+          yield* publish(tree, size)
+          yield* stamp
+          yield* TestClock.adjust("59 minutes")
+          yield* stamp
+          yield* TestClock.adjust("1 minute")
+        }
+        assert.lengthOf(authority.asked, 2)
+        for (let hour = 0; hour < 3; hour++) {
+          yield* stamp
+          yield* TestClock.adjust("1 hour")
+        }
+        assert.lengthOf(authority.asked, 2)
+        assert.strictEqual((yield* get("/log/timestamps")).text, "20\n10\n")
+      })
+    )
+
+    it.effect("has a nonce of its own, and brings the certificate along", () =>
+      Effect.gen(function* () {
+        const { authority, tree } = yield* afresh
+        for (const size of [10, 20]) {
+          yield* publish(tree, size)
+          yield* stamp
+          yield* TestClock.adjust("1 hour")
+        }
+        const requests = authority.asked.map(({ body }) => AsnConvert.parse(body, TimeStampReq))
+        const nonces = requests.map(({ nonce = new ArrayBuffer(0) }) => Buffer.from(nonce).toString("hex"))
+        assert.strictEqual(new Set(nonces).size, 2)
+        for (const nonce of nonces) assert.lengthOf(nonce, 32)
+        assert.deepStrictEqual(
+          requests.map(({ certReq }) => certReq),
+          [true, true]
+        )
+      })
+    )
+
+    it.effect("stays, however many checkpoints are thinned out around it", () =>
+      Effect.gen(function* () {
+        const { tree } = yield* afresh
+        for (const size of [10, 20]) {
+          yield* publish(tree, size)
+          yield* stamp
+          yield* TestClock.adjust("1 hour")
+        }
+        const sql = yield* SqlClient.SqlClient
+        // Both were signed in one hour, as when the log rested before the second was stamped.
+        yield* asOwner(
+          sql`update log_checkpoints set signed_at = ${DateTime.toDateUtc(DateTime.makeUnsafe(0))}`
+        )
+        yield* publish(tree, 30)
+        yield* TestClock.adjust("3 days")
+        yield* LogKeeper.use((keeper) => keeper.trim)
+        assert.strictEqual((yield* get("/log/timestamps")).text, "20\n10\n")
+      })
+    )
+
+    it.effect("that there is not is a 404, and a list goes on before a size", () =>
+      Effect.gen(function* () {
+        const { tree } = yield* afresh
+        for (const size of [10, 20, 30]) {
+          yield* publish(tree, size)
+          yield* stamp
+          yield* TestClock.adjust("1 hour")
+        }
+        assert.strictEqual((yield* get("/log/timestamps?before=30")).text, "20\n10\n")
+        assert.strictEqual((yield* get("/log/timestamps?before=10")).text, "")
+        for (const before of ["x", "0", "-1", "1.5", "", "99999999999999999999"]) {
+          const refused = yield* get(`/log/timestamps?before=${before}`)
+          assert.deepStrictEqual([refused.status, refused.json["code"]], [400, "invalid_request"])
+          assert.deepStrictEqual(wrongFields(refused), ["before"])
+        }
+        yield* publish(tree, 40)
+        for (const size of ["40", "11", "010", "x", "99999999999999999999"]) {
+          for (const path of [`/log/timestamp/${size}`, `/log/timestamp/${size}/text`]) {
+            const absent = yield* get(path)
+            assert.deepStrictEqual([absent.status, absent.json["code"]], [404, "not_found"], path)
+          }
+        }
+      })
+    )
+  })
+
+  layer(world, { timeout: "20 seconds" })("A time stamp authority that fails", (it) => {
+    it.effect.each(faults)(
+      "%s: nothing is kept, it is logged once, and asked again later",
+      ([, reason, behaviour]) =>
+        Effect.gen(function* () {
+          const { authority, logged, tree } = yield* afresh
+          yield* publish(tree, 10)
+          authority.behave(behaviour)
+          for (const pause of [5, 10, 20]) {
+            yield* stamp
+            yield* TestClock.adjust(`${pause} seconds`)
+          }
+          const state = yield* stateOf
+          assert.match(state?.failure ?? "", reason)
+          assert.deepInclude(state, { size: 0, failures: 3 })
+          assert.lengthOf(authority.asked, 3)
+          assert.strictEqual((yield* get("/log/timestamps")).text, "")
+          assert.lengthOf(logged(), 1)
+          authority.behave()
+          yield* stamp
+          assert.deepStrictEqual(yield* stateOf, { size: 10, failures: 0, failure: null })
+          assert.strictEqual((yield* get("/log/timestamps")).text, "10\n")
+        })
+    )
+
+    it.effect("never answers: it is given twenty seconds", () =>
+      Effect.gen(function* () {
+        const { authority, tree } = yield* afresh
+        yield* publish(tree, 10)
+        authority.behave(() => new Promise(() => {}))
+        const asking = yield* Effect.forkChild(stamp)
+        yield* authority.wasAsked(1)
+        yield* TestClock.adjust("20 seconds")
+        yield* Fiber.join(asking)
+        assert.strictEqual((yield* stateOf)?.failure, "it took longer than 20 s")
+      })
+    )
+  })
+})
+
+layer(testServices())("Without an authority", (it) => {
+  it.effect("nobody is asked, and there are no time stamps", () =>
+    Effect.gen(function* () {
+      yield* publish(yield* makeEntries(10), 10)
+      yield* stamp
+      assert.isUndefined(yield* stateOf)
+      assert.deepStrictEqual(yield* LogTimeStamps.use((timeStamps) => timeStamps.sizes(Option.none())), [])
+    })
+  )
+})
+
+describe("A nonce", () => {
+  plainIt("is the same bytes after it has travelled, whatever the random bytes", () => {
+    for (const first of [0x00, 0x3f, 0x40, 0x7f, 0x80, 0xff]) {
+      const nonce = nonceOf(Uint8Array.of(first, 0, 0xff, 0x80))
+      const query = AsnConvert.parse(timeStampQuery({ hash: new Uint8Array(32), nonce }), TimeStampReq)
+      assert.deepStrictEqual(new Uint8Array(query.nonce ?? new ArrayBuffer(0)), nonce)
+    }
+  })
+
+  plainIt("of an answer that is no time stamp is of no interest", () => {
+    const question = { hash: new Uint8Array(32), nonce: nonceOf(new Uint8Array(16)) }
+    for (const reply of [new Uint8Array(0), emptyGrant, refusal]) {
+      assert.isTrue(Option.isSome(timeStampFault(reply, question)))
+    }
+  })
+})

@@ -1,0 +1,98 @@
+/** Cursors are of the list that handed them out, and of no other. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Option, Redacted, Schema } from "effect"
+import { cursorsOf } from "../../src/layers/crypto/Cursors.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
+import { Credits } from "../../src/services/Credits.ts"
+import { Discussion } from "../../src/services/Discussion.ts"
+import type { InvalidRequest, NotFound } from "../../src/services/errors.ts"
+import { OperatorId } from "../../src/services/identifiers.ts"
+import type { Page } from "../../src/services/paging.ts"
+import { claimedAgent, freshWeek, newChallenge, newMacro } from "../support/builders.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { testServices } from "../support/services.ts"
+
+const secret = (text: string) => Redacted.make(text)
+const cursors = cursorsOf({ tokenSecret: secret("new"), tokenSecretPrevious: Option.some(secret("old")) })
+const earlier = cursorsOf({ tokenSecret: secret("old"), tokenSecretPrevious: Option.none() })
+
+const id = "01890000-0000-7000-8000-000000000000"
+
+describe("A cursor", () => {
+  it("is taken by its list, also after a change of the token secret", () => {
+    for (const made of [cursors, earlier]) {
+      const cursor = made.ids("comments").encode(id, "storm")
+      assert.deepStrictEqual(cursors.ids("comments").decode(cursor, "storm"), Option.some(id))
+    }
+  })
+
+  it("is taken by no other list, of whatever name", () => {
+    const cursor = cursors.ids("comments").encode(id, "storm")
+    for (const [list, which] of [
+      ["replies", "storm"],
+      ["comments", "calm"],
+      ["comments", undefined],
+      ["commentsstorm", undefined],
+      ['comments","storm', undefined]
+    ] as const) {
+      assert.deepStrictEqual(cursors.ids(list).decode(cursor, which), Option.none(), list)
+    }
+  })
+
+  it("is not taken where what it holds is no key of the list", () => {
+    for (const key of ["1", null, {}, [], `${id}0`]) {
+      const cursor = cursors.codec("comments", Schema.Unknown).encode(key)
+      assert.deepStrictEqual(cursors.ids("comments").decode(cursor), Option.none())
+    }
+  })
+})
+
+layer(testServices())("A cursor of one list", (it) => {
+  it.effect("is refused by another, naming the parameter", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      yield* Effect.replicateEffect(newChallenge(), 2)
+      yield* Effect.replicateEffect(newMacro(), 2)
+      const events = [yield* newEvent(), yield* newEvent()] as const
+      for (const event of events) yield* Effect.replicateEffect(comment(agent, event), 2)
+
+      const arenas = yield* Arenas
+      const directory = yield* ChallengeDirectory
+      const { macro } = yield* Arenas
+      const discussion = yield* Discussion
+      const credits = yield* Credits
+      const lists: ReadonlyArray<
+        (page: Page) => Effect.Effect<{ readonly next_cursor: string | null }, InvalidRequest | NotFound>
+      > = [
+        (page: Page) => arenas.directional.list({}, page),
+        (page: Page) => arenas.ownPredictions(agent, page),
+        (page: Page) => macro.list(undefined, page),
+        (page: Page) => directory.list({ status: "open" }, page),
+        (page: Page) => directory.list({ status: "closed" }, page),
+        (page: Page) => discussion.comments(events[0].event_id, page),
+        (page: Page) => discussion.comments(events[1].event_id, page),
+        (page: Page) => credits.transactions(agent, page),
+        (page: Page) => credits.movements(OperatorId.make(id), page)
+      ]
+      let handedOut = 0
+      for (const list of lists) {
+        const { next_cursor } = yield* list({ limit: 1, cursor: undefined })
+        if (next_cursor === null) continue
+        handedOut += 1
+        const page = { limit: 1, cursor: next_cursor }
+        yield* list(page)
+        for (const other of lists.filter((each) => each !== list)) {
+          const refused = yield* Effect.flip(other(page))
+          assert(refused._tag === "InvalidRequest")
+          assert.deepStrictEqual(
+            refused.errors.map(({ path }) => path),
+            ["cursor"]
+          )
+        }
+      }
+      assert.isAtLeast(handedOut, 5)
+    })
+  )
+})

@@ -1,0 +1,53 @@
+/** The documentation that can be held to the code, is. */
+import { existsSync, readFileSync, readdirSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { configurationPage } from "../../scripts/configurationPage.ts"
+import { migrations } from "../../src/layers/postgres/schema/index.ts"
+
+const root = join(import.meta.dirname, "..")
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)].filter((path) =>
+  path.endsWith(".md")
+)
+
+describe("the documentation", () => {
+  it("docs/configuration.md is what src/config.ts says", () => {
+    assert.strictEqual(read("docs/configuration.md"), configurationPage())
+  })
+
+  it("every link to a file leads to one", () => {
+    for (const page of pages) {
+      for (const [, target] of read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+        if (target === undefined || /^https?:/.test(target)) continue
+        assert.isTrue(existsSync(join(root, dirname(page), target)), `${page} links to ${target}`)
+      }
+    }
+  })
+
+  it("every npm script it names exists", () => {
+    const { scripts } = JSON.parse(read("package.json"))
+    for (const page of [...pages, "AGENTS.md"]) {
+      for (const [, name] of read(page).matchAll(/npm run ([a-z:]+)/g)) {
+        assert.property(scripts, String(name), `${page} names npm run ${String(name)}`)
+      }
+    }
+  })
+
+  it("every dependency has its reason", () => {
+    const { dependencies, devDependencies } = JSON.parse(read("package.json"))
+    for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+      assert.include(read("docs/dependencies.md"), `\`${name}\``)
+    }
+  })
+})
+
+describe("migrations", () => {
+  it("are numbered densely in order, since the migrator runs only what is above the highest it ran", () => {
+    const numbers = Object.keys(migrations).map((name) => Number(name.slice(0, 4)))
+    assert.deepStrictEqual(
+      numbers,
+      numbers.map((_, index) => index + 1)
+    )
+  })
+})

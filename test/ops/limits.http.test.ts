@@ -1,0 +1,415 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { rateLimits } from "../../src/config.ts"
+import { tokenPath } from "../../src/services/Tokens.ts"
+import { askForToken, onboard, pass, register } from "../support/agents.ts"
+import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { adminRoutes, agentRoutes, everyPath, pathOf } from "../support/routes.ts"
+import { get, member, post, raw, send, testServer } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+/** The limits as they are when an operator sets none. */
+const defaults = Object.fromEntries(
+  Object.values(rateLimits).map(({ name, defaultText }) => [name, String(defaultText)])
+)
+
+const from = (address: string) => ({ "x-forwarded-for": address })
+const unknown = "0190f000-0000-7000-8000-000000000000"
+const times = (count: number) => Array.from({ length: count }, (_, index) => index)
+const having = (answers: ReadonlyArray<Answer>, status: number) =>
+  answers.filter((answer) => answer.status === status).length
+
+/** Checks a 429, and answers how long to wait. */
+const assertRefused = (answer: Answer): number => {
+  assert.strictEqual(answer.status, 429)
+  assert.strictEqual(answer.json["code"], "rate_limited")
+  const seconds = Number(answer.json["retry_after"])
+  assert.isAtLeast(seconds, 1)
+  assert.strictEqual(answer.headers.get("retry-after"), String(seconds))
+  assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+  return seconds
+}
+
+const registrationFrom = (address: string, body = '{"name":"Ada"}') =>
+  post("/api/v1/agent/registry/register", {
+    headers: { ...from(address), "content-type": "application/json" },
+    body
+  })
+
+layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } }))(
+  "Limits by default",
+  (it) => {
+    const scopesFrom = (address: string) =>
+      get("/api/v1/public/prediction-scopes", { headers: from(address) })
+
+    it.effect("20 tokens a minute are issued to an agent", () =>
+      Effect.gen(function* () {
+        const agents = [yield* register(), yield* register()] as const
+        for (const agent of agents) yield* pass(agent)
+        const [ada, bob] = agents
+        const burst = yield* Effect.forEach(times(30), () => askForToken(ada.agent_id, ada.client_secret), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(having(burst, 200), 20)
+        const seconds = assertRefused(yield* askForToken(ada.agent_id, ada.client_secret))
+        assert.strictEqual((yield* askForToken(bob.agent_id, bob.client_secret)).status, 200)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* askForToken(ada.agent_id, ada.client_secret)).status, 200)
+      })
+    )
+
+    it.effect("60 refused credentials a minute of an agent from an address block its good ones there", () =>
+      Effect.gen(function* () {
+        const { agentId, secret } = yield* onboard()
+        const guesses = yield* Effect.forEach(
+          times(70),
+          () => askForToken(agentId, "guess", from("192.0.2.1")),
+          {
+            concurrency: 20
+          }
+        )
+        assert.strictEqual(having(guesses, 401), 60)
+        assert.strictEqual(having(guesses, 429), 10)
+        const seconds = assertRefused(yield* askForToken(agentId, secret, from("192.0.2.1")))
+        assert.strictEqual((yield* askForToken(agentId, secret, from("192.0.2.2"))).status, 200)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* askForToken(agentId, secret, from("192.0.2.1"))).status, 200)
+      })
+    )
+
+    it.effect("credentials that are right pass, whatever others at the address were refused", () =>
+      Effect.gen(function* () {
+        const ada = yield* onboard()
+        const bob = yield* onboard()
+        const behindOneAddress = from("192.0.2.9")
+        const unknown = "0190f000-0000-7000-8000-000000000000"
+        const guesses = yield* Effect.forEach(
+          times(70),
+          (index) =>
+            askForToken(["nobody", unknown, bob.agentId][index % 3] ?? "", "guess", behindOneAddress),
+          { concurrency: 20 }
+        )
+        // Wrong ones are refused as too many, whosever they are said to be.
+        assert.strictEqual(having(guesses, 401), 60)
+        assert.strictEqual(having(guesses, 429), 10)
+        assertRefused(yield* askForToken(ada.agentId, "guess", behindOneAddress))
+        for (const { agentId, secret } of [ada, bob]) {
+          assert.strictEqual((yield* askForToken(agentId, secret, behindOneAddress)).status, 200)
+        }
+        const lost = yield* register()
+        const resent = yield* post("/api/v1/agent/registry/resend-secret", {
+          headers: behindOneAddress,
+          json: { agent_id: lost.agent_id, challenge_id: lost.challenge_id }
+        })
+        assert.strictEqual(resent.status, 200)
+      })
+    )
+
+    it.effect("an agent that does not exist gets no window of its own, however it is named", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { agentId } = yield* onboard()
+        yield* sql`delete from rate_limits`
+        const ids = [
+          "nobody",
+          "\u0000",
+          "0190f000-0000-7000-8000-00000000000a",
+          agentId.toUpperCase(),
+          agentId
+        ]
+        yield* Effect.forEach(ids, (id) => askForToken(id, "guess", from("192.0.2.10")))
+        const kept = yield* sql<{ key: string }>`select key from rate_limits where key like 'token_failures%'`
+        assert.deepStrictEqual(kept.map(({ key }) => key.includes(agentId)).sort(), [false, true])
+      })
+    )
+
+    it.effect("refusals of resend-secret count with those of the token endpoint", () =>
+      Effect.gen(function* () {
+        const { agentId, secret, registered } = yield* onboard()
+        const resend = (challengeId: string) =>
+          post("/api/v1/agent/registry/resend-secret", {
+            headers: from("192.0.2.3"),
+            json: { agent_id: agentId, challenge_id: challengeId }
+          })
+        const guesses = yield* Effect.forEach(times(60), () => resend(agentId), { concurrency: 20 })
+        assert.strictEqual(having(guesses, 404), 60)
+        assertRefused(yield* resend(registered.challenge_id))
+        assertRefused(yield* askForToken(agentId, secret, from("192.0.2.3")))
+      })
+    )
+
+    it.effect(
+      "requests for tokens, claim links and secrets that are malformed count as refused credentials",
+      () =>
+        Effect.gen(function* () {
+          const json = { "content-type": "application/json" }
+          const form = { "content-type": "application/x-www-form-urlencoded" }
+          for (const [index, path] of [
+            "/api/v1/agent/auth/token",
+            "/api/v1/agent/registry/claim-link/refresh",
+            "/api/v1/agent/registry/resend-secret"
+          ].entries()) {
+            const address = from(`192.0.2.${40 + index}`)
+            const sent = (body: string, type: Readonly<Record<string, string>> = json) =>
+              post(path, { headers: { ...address, ...type }, body })
+            const answers = [
+              ...(yield* Effect.forEach(times(20), () => sent("{"))),
+              ...(yield* Effect.forEach(times(20), () => sent('{"agent_id":1}'))),
+              ...(yield* Effect.forEach(times(10), () => sent(" ".repeat(20_000)))),
+              ...(yield* Effect.forEach(times(10), () =>
+                sent("x=1", index === 0 ? form : { "content-type": "text/plain" })
+              ))
+            ]
+            const statuses = new Set(answers.map(({ status }) => status))
+            assert.deepStrictEqual([...statuses].sort(), index === 0 ? [400, 413] : [400, 413, 415], path)
+            for (const body of ["{", '{"agent_id":1}', " ".repeat(20_000)]) assertRefused(yield* sent(body))
+            const seconds = assertRefused(yield* sent("{"))
+            assert.strictEqual(
+              (yield* post(path, { headers: { ...from("192.0.2.50"), ...json }, body: "{" })).status,
+              400
+            )
+            yield* TestClock.adjust(`${seconds} seconds`)
+            assert.strictEqual((yield* sent("{")).status, 400)
+          }
+        })
+    )
+
+    it.effect(
+      "a grant of another type counts as refused credentials, and never as its answer once they are used up",
+      () =>
+        Effect.gen(function* () {
+          const { agentId, secret } = yield* onboard()
+          const ask = post("/api/v1/agent/auth/token", {
+            headers: from("192.0.2.51"),
+            json: { grant_type: "password", agent_id: agentId, client_secret: secret }
+          })
+          for (const _ of times(60)) assert.strictEqual((yield* ask).json["code"], "unsupported_grant_type")
+          assertRefused(yield* ask)
+        })
+    )
+
+    it.effect("credentials that are accepted do not count as refused", () =>
+      Effect.gen(function* () {
+        const { agentId, secret } = yield* onboard()
+        for (const _ of times(4)) {
+          yield* TestClock.adjust("2 minutes")
+          for (const _ of times(18)) {
+            assert.strictEqual((yield* askForToken(agentId, secret, from("192.0.2.4"))).status, 200)
+          }
+        }
+      })
+    )
+
+    it.effect("20 registrations an hour are taken from an address, refused ones included", () =>
+      Effect.gen(function* () {
+        for (const [body, count] of [
+          ['{"name":"Ada"}', 7],
+          ['{"name":""}', 7],
+          // Not even read before it is counted.
+          ["{", 6]
+        ] as const) {
+          const answers = yield* Effect.forEach(times(count), () => registrationFrom("192.0.2.5", body))
+          assert.strictEqual(having(answers, body.includes("Ada") ? 201 : 400), count)
+        }
+        const seconds = assertRefused(yield* registrationFrom("192.0.2.5"))
+        assert.isAbove(seconds, 60)
+        assert.strictEqual((yield* registrationFrom("192.0.2.6")).status, 201)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* registrationFrom("192.0.2.5")).status, 201)
+      })
+    )
+
+    it.effect("600 requests a minute are answered to an address, whatever they read", () =>
+      Effect.gen(function* () {
+        const paths = [
+          "public/prediction-scopes",
+          "public/target-catalog",
+          "eval/btc/context",
+          "eval/agents/x/scorecard"
+        ]
+        const answers = yield* Effect.forEach(
+          times(610),
+          (index) => get(`/api/v1/${paths[index % paths.length]}`, { headers: from("192.0.2.7") }),
+          { concurrency: 20 }
+        )
+        assert.strictEqual(having(answers, 200) + having(answers, 404), 600)
+        assert.strictEqual(having(answers, 429), 10)
+        const seconds = assertRefused(yield* scopesFrom("192.0.2.7"))
+        assert.strictEqual((yield* scopesFrom("192.0.2.8")).status, 200)
+        // Health counts by itself: whoever probes is not refused because of what is read from the same address.
+        assert.strictEqual((yield* get("/health/live", { headers: from("192.0.2.7") })).status, 200)
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* scopesFrom("192.0.2.7")).status, 200)
+      })
+    )
+  }
+)
+
+const two = { AUSPEX_LIMIT_REGISTRATIONS: "2/hour" }
+
+layer(testServer({ environment: { ...two, AUSPEX_TRUSTED_PROXIES: "127.0.0.0/8,198.51.100.7" } }))(
+  "Behind trusted proxies",
+  (it) => {
+    it.effect("the address is the last one that no trusted proxy has", () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* registrationFrom("203.0.113.1")).status, 201)
+        // What stands before it is the client's own invention.
+        assert.strictEqual((yield* registrationFrom("203.0.113.99, 203.0.113.1")).status, 201)
+        assertRefused(yield* registrationFrom("203.0.113.98, 203.0.113.1, 198.51.100.7"))
+        assert.strictEqual((yield* registrationFrom("203.0.113.2")).status, 201)
+      })
+    )
+
+    it.effect(
+      "an IPv6 network of 64 bits counts as one address, an IPv4 address is one however it is written",
+      () =>
+        Effect.gen(function* () {
+          assert.strictEqual((yield* registrationFrom("2001:db8:1:2::3")).status, 201)
+          assert.strictEqual((yield* registrationFrom("2001:DB8:1:2:ffff::")).status, 201)
+          assertRefused(yield* registrationFrom("[2001:db8:1:2:4:5:6:7]"))
+          assert.strictEqual((yield* registrationFrom("2001:db8:1:3::3")).status, 201)
+          assert.strictEqual((yield* registrationFrom("203.0.113.77")).status, 201)
+          assert.strictEqual((yield* registrationFrom("::ffff:203.0.113.77")).status, 201)
+          assertRefused(yield* registrationFrom("203.0.113.77"))
+        })
+    )
+
+    it.effect("an address that is none is no way around the limit", () =>
+      Effect.gen(function* () {
+        const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`nonsense ${index}`))
+        assert.strictEqual(having(answers, 201), 2)
+        assert.strictEqual(having(answers, 429), 6)
+      })
+    )
+  }
+)
+
+layer(testServer({ environment: two }))("Without trusted proxies", (it) => {
+  it.effect("nobody chooses the address they count by", () =>
+    Effect.gen(function* () {
+      const answers = yield* Effect.forEach(times(8), (index) => registrationFrom(`203.0.113.${index}`))
+      assert.strictEqual(having(answers, 201), 2)
+      assert.strictEqual(having(answers, 429), 6)
+    })
+  )
+})
+
+const few = Object.fromEntries(Object.keys(defaults).map((name) => [name, "3/hour"] as const))
+
+layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } }))(
+  "An address that is over its limits",
+  (it) => {
+    /** Uses up every limit that counts by address. */
+    const exhaust = Effect.fnUntraced(function* (address: string) {
+      const headers = from(address)
+      const guess = { agent_id: unknown, client_secret: "guess", grant_type: "client_credentials" }
+      for (const _ of times(4)) {
+        yield* get("/nothing", { headers })
+        yield* get("/api/v1/public/prediction-scopes", { headers })
+        yield* get("/log/key", { headers })
+        yield* registrationFrom(address)
+        yield* post(tokenPath, { headers, json: guess })
+      }
+      return guess
+    })
+
+    it.effect(
+      "is answered 429 at every path, known or not, whatever the method",
+      () =>
+        Effect.gen(function* () {
+          const address = "192.0.2.20"
+          const json = yield* exhaust(address)
+          const strange = [
+            "/nothing",
+            "/api/v1/nothing",
+            "//",
+            "/%zz",
+            "/sign-in/a/b/c",
+            "/api/v1/llm/v1/nothing"
+          ]
+          const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]
+          for (const path of [...everyPath, ...strange]) {
+            for (const method of methods) {
+              const answer = yield* send(method, path, {
+                headers: from(address),
+                ...(method === "POST" && { json })
+              })
+              assert.strictEqual(answer.status, 429, `${method} ${path}`)
+              assert.isAtLeast(Number(answer.headers.get("retry-after")), 1, `${method} ${path}`)
+            }
+          }
+          const guesses = { authorization: "Bearer guess", ...from(address) }
+          for (const { name, method } of [...agentRoutes, ...adminRoutes].map((route) => ({
+            ...route,
+            name: pathOf(route)
+          }))) {
+            assert.strictEqual(
+              (yield* send(method, name, { headers: guesses })).status,
+              429,
+              `${method} ${name}`
+            )
+          }
+          assert.match(
+            yield* raw(
+              `GET /health/live HTTP/1.1\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
+            ),
+            /^HTTP\/1\.1 429 /
+          )
+        }),
+      60_000
+    )
+
+    it.effect("is told so in the shape of what it asked for, and how long to wait", () =>
+      Effect.gen(function* () {
+        const address = "192.0.2.21"
+        yield* exhaust(address)
+        const seconds = assertRefused(yield* get("/nothing", { headers: from(address) }))
+        const page = yield* get("/nothing", { headers: { ...from(address), accept: "text/html" } })
+        assert.match(page.text, /Too many requests/)
+        const call = yield* post("/api/v1/llm/v1/messages", { headers: from(address) })
+        assert.strictEqual(member(call.json, "error", "type"), "rate_limit_error")
+        yield* TestClock.adjust(`${seconds} seconds`)
+        assert.strictEqual((yield* get("/nothing", { headers: from(address) })).status, 404)
+        assert.strictEqual((yield* get("/health/live", { headers: from("192.0.2.22") })).status, 200)
+      })
+    )
+
+    it.effect("does not lock out who holds a right token, or the administrator's", () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        const address = "192.0.2.23"
+        const as = (bearer: string) => ({ token: bearer, headers: from(address) })
+        for (const _ of times(5)) {
+          yield* get("/api/v1/agent/profile/self", as("guess"))
+          yield* get("/api/v1/admin/audit", as("guess"))
+        }
+        assertRefused(yield* get("/api/v1/agent/profile/self", as("guess")))
+        assertRefused(yield* get("/api/v1/admin/audit", as("guess")))
+        assert.strictEqual((yield* get("/api/v1/agent/profile/self", as(token))).status, 200)
+        for (const _ of times(5)) {
+          assert.strictEqual((yield* get("/api/v1/admin/audit", as(testAdminToken))).status, 200)
+        }
+      })
+    )
+  }
+)
+
+layer(testServer({ environment: few }).pipe(Layer.provideMerge(observed)))(
+  "Behind a proxy that is not trusted",
+  (it) => {
+    it.effect("the log says so, once", () =>
+      Effect.gen(function* () {
+        const { lines } = yield* Observed
+        const told = () => lines.filter((line) => line.includes("AUSPEX_TRUSTED_PROXIES"))
+        yield* get("/health/live")
+        assert.lengthOf(told(), 0)
+        for (const _ of times(3)) yield* get("/health/live", { headers: from("203.0.113.1") })
+        assert.lengthOf(told(), 1)
+        assert.include(told()[0], "127.0.0.1")
+      })
+    )
+  }
+)

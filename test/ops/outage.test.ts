@@ -1,0 +1,90 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { issue, onboard, register } from "../support/agents.ts"
+import { Cable, cable, cabledServices } from "../support/tcpProxy.ts"
+import { observed } from "../support/telemetryRecorder.ts"
+import { often } from "../support/process.ts"
+import { pathOf, routes } from "../support/routes.ts"
+import { get, member, send, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const server = testServer({ services: cabledServices }).pipe(
+  Layer.provideMerge(Layer.mergeAll(cable, observed))
+)
+
+/** Well-formed for what asks the database before anything else is known to be wrong. */
+const json = {
+  name: "Ada",
+  agent_id: "a",
+  challenge_id: "b",
+  grant_type: "client_credentials",
+  client_secret: "c"
+}
+
+layer(server, { excludeTestServices: true })("While the database is away", (it) => {
+  /** What was found is told for a second. */
+  const readiness = (expected: number) =>
+    get("/health/ready").pipe(
+      Effect.repeat({ schedule: often, until: ({ status }) => status === expected }),
+      Effect.timeout("5 seconds"),
+      Effect.map(({ json }) => member(json, "checks", 0, "reason"))
+    )
+
+  it.effect("what needs it is 503 unavailable with Retry-After, and nothing of the cause", () =>
+    Effect.gen(function* () {
+      const { whileCut } = yield* Cable
+      const { token } = yield* onboard()
+      const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
+      const needing = routes.filter(({ template }) => !template.startsWith("/health/"))
+      const answers = yield* whileCut(
+        Effect.forEach(needing, (route) =>
+          send(route.method, pathOf(route), {
+            ...credentials[route.caller],
+            ...(route.takesBody && { json })
+          })
+        )
+      )
+      const unavailable = answers.filter(({ status }) => status !== 400)
+      assert.isAbove(unavailable.length, needing.length / 2)
+      for (const answer of unavailable) {
+        assert.strictEqual(answer.status, 503)
+        const { error, error_description, ...body } = answer.json
+        // At the token endpoint for OAuth clients too.
+        assert.include([undefined, "temporarily_unavailable"], error)
+        assert.strictEqual(error_description, error === undefined ? undefined : body["detail"])
+        assert.deepStrictEqual(body, {
+          detail: "The service cannot reach its database just now: try again shortly.",
+          code: "unavailable",
+          retry_after: 1
+        })
+        assert.strictEqual(answer.headers.get("retry-after"), "1")
+      }
+    })
+  )
+
+  it.effect(
+    "the instance is live and not ready, and is both within a second of the database being back",
+    () =>
+      Effect.gen(function* () {
+        const { whileCut } = yield* Cable
+        assert.strictEqual(yield* readiness(200), null)
+        assert.strictEqual(yield* whileCut(readiness(503)), "cannot be reached")
+        assert.strictEqual((yield* whileCut(get("/health/live"))).status, 200)
+        assert.strictEqual(yield* readiness(200), null)
+      })
+  )
+
+  it.effect("nothing is lost: once it is back everything goes on, with the tokens issued before", () =>
+    Effect.gen(function* () {
+      const { whileCut } = yield* Cable
+      const { agentId, secret, token } = yield* onboard()
+      const profile = get("/api/v1/agent/profile/self", { token })
+      for (let outage = 0; outage < 3; outage++) {
+        assert.strictEqual((yield* whileCut(profile)).status, 503)
+        assert.strictEqual((yield* profile).json["agent_id"], agentId)
+      }
+      assert.strictEqual((yield* register()).max_attempts, 5)
+      assert.strictEqual((yield* issue(agentId, secret)).token_type, "Bearer")
+    })
+  )
+})

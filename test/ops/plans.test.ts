@@ -1,0 +1,189 @@
+/**
+ * The plans of every read, as the service's sessions make them once for all values, on tables that have grown: what
+ * `npm run bench -- growth` measures at a million predictions stays flat only while these hold.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { pagePaths } from "../../src/http/site/paths.ts"
+import { logPaths } from "../../src/http/routes.ts"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { findAll } from "../../src/layers/postgres/sql.ts"
+import { freshDatabase, ownersUrl } from "../support/database.ts"
+import { executions, nodesOf } from "../support/growth/explain.ts"
+import type { PlanNode } from "../support/growth/explain.ts"
+import { readsOf, titleOf } from "../support/growth/reads.ts"
+import type { Read } from "../support/growth/reads.ts"
+import { seed, sizeOf } from "../support/growth/seed.ts"
+import { sentBy } from "../support/growth/statements.ts"
+import type { Recorded } from "../support/growth/statements.ts"
+import { routes } from "../support/routes.ts"
+
+/** Smaller tables are read whole, which is the fastest way. */
+const manyPages = 10
+
+/** Of any step of a plan, for twenty items and the one that tells whether there are more. */
+const maxRows = 400
+/** Of a request: an item is put together from several tables, each found by an index of a few levels. */
+const maxPages = 800
+
+const growingTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* findAll(Schema.Struct({ name: Schema.String }))(sql`
+    select relname as name from pg_class
+     where relkind = 'r' and relnamespace = 'public'::regnamespace and relpages >= ${manyPages}`)
+  return rows.map(({ name }) => name)
+})
+
+const makeGrown = Effect.gen(function* () {
+  const url = yield* freshDatabase
+  // What fills tables and looks into plans is not the role that runs.
+  const client = Database.client(ownersUrl(url))
+  const size = sizeOf(20_000)
+  return yield* Effect.gen(function* () {
+    yield* seed(size, () => Effect.void)
+    const reads = yield* sentBy(Redacted.value(url), yield* readsOf(size))
+    return { client, reads, growing: yield* growingTables }
+  }).pipe(Effect.provide(client))
+})
+
+class Grown extends Context.Service<Grown, Effect.Success<typeof makeGrown>>()("auspex/test/Grown") {}
+
+const lookedAt = Effect.fnUntraced(function* (statement: Recorded) {
+  const { client, growing } = yield* Grown
+  const [execution] = yield* executions(statement, 1).pipe(Effect.provide(client))
+  assert(execution !== undefined)
+  const isSmall = (node: PlanNode) =>
+    node["Node Type"] === "Seq Scan" && !growing.includes(node["Relation Name"] ?? "")
+  const nodes = nodesOf(execution.plan).filter((node) => !isSmall(node))
+  return {
+    pages: execution.pages,
+    rows: Math.max(
+      0,
+      ...nodes.map(
+        (node) => (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"]
+      )
+    ),
+    scanned: nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"])
+  }
+})
+
+/** Its leaf's neighbours, and those of the last leaf: a tile each on every level. */
+const maxRowsOfProof = 2 * 256 * 3
+const isProof = (read: Read) => /\/log\/(proof|settlement)\//.test(read.route)
+
+/** Pages that show what no endpoint does. */
+const pagesOfTheirOwn = [
+  pagePaths.home,
+  pagePaths.challenges,
+  pagePaths.challenge,
+  pagePaths.event,
+  pagePaths.agent,
+  pagePaths.credit,
+  pagePaths.apiKeys
+]
+/** What administrators read of tables that grow with use. */
+const adminLists = ["purchases", "audit"].map((name) => `/api/v1/admin/${name}`)
+/** Jobs that look for work where what was done stays. */
+const jobs = ["schedules"]
+
+/** Charts look up each point that they draw, or each of an agent's latest predictions, and no more of them. */
+const maxRowsOfChart = 1200
+const maxPagesOfChart = 5000
+const isChart = ({ route }: Read) =>
+  route === `GET ${pagePaths.challenge}` || route === `GET ${pagePaths.agent}`
+
+/** A rank is counted from the top of the board, so far down it takes what stands above. */
+const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"
+
+const mostRowsOf = (read: Read): number => {
+  if (isChart(read)) return maxRowsOfChart
+  return isProof(read) ? maxRowsOfProof : maxRows
+}
+
+// Under the real clock: the seed is of now.
+layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan of every read", (it) => {
+  it.effect("is looked at: of every endpoint that agents and the public read", () =>
+    Effect.gen(function* () {
+      const { growing, reads } = yield* Grown
+      const names = routes
+        .filter(
+          ({ caller, method, name }) =>
+            method === "GET" &&
+            caller !== "administrator" &&
+            !/\/(health\/|\.well-known\/|spaces$)/.test(name)
+        )
+        .map(({ name }) => name)
+        .concat(Object.values(logPaths).map((path) => `GET ${path}`))
+        .concat([...pagesOfTheirOwn, ...adminLists].map((path) => `GET ${path}`))
+        .concat(jobs)
+      assert.deepStrictEqual([...new Set(reads.map(({ route }) => route))].sort(), names.sort())
+      for (const table of [
+        "predictions",
+        "prediction_scores",
+        "challenges",
+        "price_points",
+        "agent_figures",
+        "settlements",
+        "log_entries",
+        "pool_bins",
+        "comments",
+        "comment_figures",
+        "comment_likes",
+        "gateway_calls"
+      ]) {
+        assert.include(growing, table)
+      }
+    })
+  )
+
+  it.effect("scans no growing table sequentially, and reads few rows and pages for a page of any list", () =>
+    Effect.gen(function* () {
+      const { reads } = yield* Grown
+      for (const read of reads) {
+        const statements = yield* Effect.forEach(read.sent, lookedAt)
+        assert.isAtLeast(statements.length, 1, titleOf(read))
+        assert.deepStrictEqual(
+          statements.flatMap(({ scanned }) => scanned),
+          [],
+          titleOf(read)
+        )
+        const pages = statements.reduce((sum, statement) => sum + statement.pages, 0)
+        assert.isAtMost(pages, isChart(read) ? maxPagesOfChart : maxPages, titleOf(read))
+        if (isCounted(read)) continue
+        assert.isAtMost(Math.max(...statements.map(({ rows }) => rows)), mostRowsOf(read), titleOf(read))
+      }
+    })
+  )
+
+  it.effect("of challenges by deadline finds them in their order, however many have one deadline", () =>
+    Effect.gen(function* () {
+      const { client, reads } = yield* Grown
+      const byDeadline = reads.filter(
+        ({ asked, route }) => route === `GET ${pagePaths.challenges}` && /^(open|closed)/.test(asked)
+      )
+      assert.isAtLeast(byDeadline.length, 3)
+      for (const statement of byDeadline.flatMap(({ sent }) => sent)) {
+        const [execution] = yield* executions(statement, 1).pipe(Effect.provide(client))
+        assert(execution !== undefined)
+        const types = nodesOf(execution.plan).map((node) => node["Node Type"])
+        assert.deepStrictEqual(
+          types.filter((type) => type.endsWith("Sort")),
+          []
+        )
+      }
+    })
+  )
+
+  it.effect("would be found out", () =>
+    Effect.gen(function* () {
+      const { pages, rows, scanned } = yield* lookedAt({
+        text: "select * from predictions where confidence = $1::numeric order by id limit $2",
+        params: ["0.5", 20]
+      })
+      assert.deepStrictEqual(scanned, ["predictions"])
+      assert.isAbove(rows, maxRows)
+      assert.isAbove(pages, maxPages / 2)
+    })
+  )
+})

@@ -1,0 +1,309 @@
+/** The role that runs owns nothing, and may do with each table what the code needs and no more. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Database from "../../src/layers/postgres/Database.ts"
+import { findAll } from "../../src/layers/postgres/sql.ts"
+import { privileges } from "../../src/layers/postgres/schema/privileges.ts"
+import {
+  asOwner,
+  database,
+  emptyDatabase,
+  freshDatabase,
+  ownersUrl,
+  realTime,
+  runnersUrl
+} from "../support/database.ts"
+import { Observed, observed } from "../support/telemetryRecorder.ts"
+
+const Names = Schema.Struct({ name: Schema.String })
+
+/** What nobody may change: its own trigger refuses it. */
+const records = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* findAll(Names)(sql`
+    select distinct c.relname::text as name
+      from pg_trigger t
+      join pg_class c on c.oid = t.tgrelid
+      join pg_proc p on p.oid = t.tgfoid
+     where p.proname = 'refuse_change' and pg_get_triggerdef(t.oid) like '%BEFORE DELETE OR UPDATE OR TRUNCATE%'
+     order by 1`)
+  return rows.map(({ name }) => name)
+})
+
+/** Why PostgreSQL refuses the statement. */
+const refusal = (statement: string) =>
+  SqlClient.SqlClient.use((sql) => Effect.flip(sql.unsafe(statement))).pipe(
+    Effect.map(({ reason }) => (reason.cause instanceof Error ? reason.cause.message : String(reason.cause)))
+  )
+
+layer(database)("The role that runs", (it) => {
+  it.effect("has a line for every table, view and sequence that is not an identity's own", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* findAll(Names)(sql`
+        select relname::text as name from pg_class
+         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
+           and relname <> 'transfers_seq_seq'
+         order by relname collate "C"`)
+      assert.deepStrictEqual(
+        Object.keys(privileges),
+        rows.map(({ name }) => name)
+      )
+    })
+  )
+
+  it.effect("owns nothing, is no superuser, and may become nobody else", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const found = yield* sql`
+        select (select count(*)::int from pg_class where relowner = current_user::regrole),
+               (select count(*)::int from pg_proc where proowner = current_user::regrole),
+               (select count(*)::int from pg_auth_members where member = current_user::regrole),
+               rolsuper, rolcreaterole, rolcreatedb, rolbypassrls
+          from pg_roles where rolname = current_user`.values
+      assert.deepStrictEqual(found, [[0, 0, 0, false, false, false, false]])
+    })
+  )
+
+  it.effect("changes and removes no record, whatever stands in its way beside", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const tables = yield* records
+      assert.includeMembers(
+        [...tables],
+        ["predictions", "settlements", "transfers", "log_entries", "audit_log"]
+      )
+      for (const table of [...tables, "accounts", "agents", "challenges", "log_state"]) {
+        const denied = new RegExp(`^(permission denied for|must be owner of) (table|relation) ${table}$`)
+        const [column] = yield* sql`
+          select attname from pg_attribute where attrelid = ${table}::regclass
+             and attnum > 0 and attidentity = '' and attgenerated = '' order by attnum limit 1`.values
+        if (table !== "log_state") {
+          assert.match(yield* refusal(`update ${table} set ${column} = ${column}`), denied)
+        }
+        for (const statement of [
+          `delete from ${table}`,
+          `truncate ${table}`,
+          `truncate ${table} cascade`,
+          `alter table ${table} disable trigger user`,
+          `alter table ${table} disable trigger all`,
+          `alter table ${table} owner to current_user`,
+          `alter table ${table} drop column ${column}`,
+          `alter table ${table} rename to mislaid`,
+          `drop table ${table} cascade`,
+          `create rule nothing as on insert to ${table} do instead nothing`,
+          `create trigger mine before insert on ${table} for each row execute function refuse_change()`
+        ]) {
+          assert.match(yield* refusal(statement), denied, statement)
+        }
+      }
+      const granted = yield* findAll(Schema.Struct({ name: Schema.String, what: Schema.String }))(sql`
+        select t.name, p.what
+          from unnest(${[...tables]}::text[]) as t (name)
+         cross join unnest(array['update', 'delete', 'truncate', 'references', 'trigger', 'maintain']) as p (what)
+         where has_table_privilege(t.name, p.what)
+            or (p.what in ('update', 'references') and has_any_column_privilege(t.name, p.what))`)
+      assert.deepStrictEqual(granted, [])
+    })
+  )
+
+  it.effect("puts no trigger, function or table of its own in the way, and switches none off", () =>
+    Effect.gen(function* () {
+      for (const [statement, said] of [
+        ["set session_replication_role = replica", /permission denied to set parameter/],
+        [
+          "select set_config('session_replication_role', 'replica', false)",
+          /permission denied to set parameter/
+        ],
+        ["create table mine (n int)", /permission denied for schema/],
+        ["create function f() returns int language sql as 'select 1'", /permission denied for schema/],
+        [
+          "create or replace function refuse_change() returns trigger language plpgsql as 'begin return new; end'",
+          /permission denied|must be owner/
+        ],
+        ["drop function refuse_change() cascade", /must be owner of function/],
+        ["alter function transfers_applied() security invoker", /must be owner of function/],
+        ["create schema mine", /permission denied for database/],
+        ["set role auspex", /permission denied to set role/],
+        [
+          "insert into audit_chain (number, kind, entry_id, hash) values (1, 'call', gen_random_uuid(), sha256(''))",
+          /permission denied for table audit_chain/
+        ],
+        ["update audit_head set hash = sha256('')", /permission denied for table audit_head/],
+        ["update accounts set posted = posted + 1", /permission denied for table accounts/],
+        ["insert into accounts (id, kind) values ('pool:x', 'pool')", /permission denied for table accounts/],
+        ["update agents set name = 'another'", /permission denied for table agents/],
+        ["update challenges set question = 'another'", /permission denied for table challenges/],
+        ["update accounts set kind = kind", /only transfers move credit/]
+      ] as const) {
+        assert.match(yield* refusal(statement), said, statement)
+      }
+    })
+  )
+})
+
+const none = Option.none<Redacted.Redacted>()
+
+/** What a start with these connections comes to: the role that runs then, or why there is none. */
+const started = (
+  url: Redacted.Redacted,
+  ownerUrl: Option.Option<Redacted.Redacted>,
+  site: "global" | "cn" = "global"
+) =>
+  SqlClient.SqlClient.use(
+    (sql) => sql`select current_user::text, max(migration_id) from effect_sql_migrations`.values
+  ).pipe(
+    Effect.provide(Database.layer({ url, ownerUrl, site }).pipe(Layer.provide(realTime)), { local: true }),
+    Effect.map((rows) => String(rows[0])),
+    Effect.catchTag("DatabaseMismatch", ({ message }) => Effect.succeed(message))
+  )
+
+const runs = `auspex_run,${Database.latestMigration}`
+
+describe("A start", () => {
+  it.effect("with both roles migrates as the one and runs as the other, twice at once and again", () =>
+    Effect.gen(function* () {
+      const owner = yield* emptyDatabase
+      const both = started(runnersUrl(owner), Option.some(owner))
+      assert.deepStrictEqual(yield* Effect.all([both, both], { concurrency: 2 }), [runs, runs])
+      assert.strictEqual(yield* both, runs)
+      const denied = yield* refusal("create temporary table accounts (n int)").pipe(
+        Effect.provide(Database.client(runnersUrl(owner)))
+      )
+      assert.match(denied, /permission denied to create temporary tables/)
+    })
+  )
+
+  it.effect(
+    "takes over a database whose only role owned everything, and takes back what was granted too much",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* emptyDatabase
+        const before = Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* Database.migrate("global")
+          yield* sql`grant all on predictions to auspex_run`
+          yield* sql`grant create on schema public to public`
+        })
+        yield* Effect.provide(before, Database.client(owner))
+        assert.strictEqual(yield* started(runnersUrl(owner), Option.some(owner)), runs)
+        const denied = yield* refusal("delete from predictions").pipe(
+          Effect.provide(Database.client(runnersUrl(owner)))
+        )
+        assert.strictEqual(denied, "permission denied for table predictions")
+        const unmade = yield* refusal("create table mine (n int)").pipe(
+          Effect.provide(Database.client(runnersUrl(owner)))
+        )
+        assert.strictEqual(unmade, "permission denied for schema public")
+      })
+  )
+
+  it.effect(
+    "as the role that runs alone works where the owner has migrated, and says in a line where not",
+    () =>
+      Effect.gen(function* () {
+        const { lines } = yield* Observed
+        assert.strictEqual(yield* started(yield* freshDatabase, none), runs)
+        assert.deepStrictEqual(
+          lines.filter((line) => line.includes("switch off")),
+          []
+        )
+        assert.match(
+          yield* started(yield* freshDatabase, none, "cn"),
+          /^The database serves the site "global", AUSPEX_SITE is "cn"/
+        )
+        const empty = yield* emptyDatabase
+        assert.match(
+          yield* started(runnersUrl(empty), none),
+          /^The role "auspex_run" of DATABASE_URL finds no tables/
+        )
+        yield* Effect.provide(Database.migrate("global"), Database.client(empty))
+        assert.match(
+          yield* started(runnersUrl(empty), none),
+          /^The role "auspex_run" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "auspex" lets it\.$/
+        )
+        const unmigrated = Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`delete from effect_sql_migrations`
+          yield* sql`grant select on effect_sql_migrations to auspex_run`
+        })
+        yield* Effect.provide(unmigrated, Database.client(empty))
+        assert.match(
+          yield* started(runnersUrl(empty), none),
+          new RegExp(
+            `^The database has migration 0, this program needs ${Database.latestMigration}, and the role "auspex_run"`
+          )
+        )
+      }).pipe(Effect.provide(observed))
+  )
+
+  it.effect(
+    "as the owner alone migrates as it always did, and warns in a line that its role can do too much",
+    () =>
+      Effect.gen(function* () {
+        const { lines } = yield* Observed
+        const owner = yield* emptyDatabase
+        assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
+        assert.strictEqual(
+          lines.filter((line) => line.includes("can switch off what guards the records")).length,
+          1
+        )
+        // The same role twice is the same as once: nothing is taken from whom everything belongs to.
+        assert.strictEqual(yield* started(owner, Option.some(owner)), `auspex,${Database.latestMigration}`)
+        assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
+      }).pipe(Effect.provide(observed))
+  )
+
+  it.effect(
+    "says in a line that the role that is to migrate is another than the owner, or is not let in",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        assert.match(
+          yield* started(url, Option.some(url)),
+          /^The tables of the database belong to the role "auspex", and AUSPEX_MIGRATION_URL is of "auspex_run"/
+        )
+        const wrong = new URL(Redacted.value(ownersUrl(url)))
+        wrong.password = "wrong"
+        assert.match(
+          yield* started(url, Option.some(Redacted.make(wrong.href))),
+          /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
+        )
+      })
+  )
+})
+
+describe("A database with a schema from before the first release", () => {
+  it.effect("is refused as it is, by the owner and by the role that runs", () =>
+    Effect.gen(function* () {
+      const running = yield* freshDatabase
+      const owner = ownersUrl(running)
+      const left = SqlClient.SqlClient.use((sql) =>
+        Effect.andThen(
+          sql`update effect_sql_migrations set name = 'agents'`,
+          sql`insert into effect_sql_migrations (migration_id, name) values (43, 'running_role')`
+        )
+      )
+      yield* Effect.provide(left, Database.client(owner))
+      const refused =
+        /^The database has a schema from before the first release, .*: start with an empty database\.$/
+      assert.match(yield* started(owner, none), refused)
+      assert.match(yield* started(running, Option.some(owner)), refused)
+      assert.match(yield* started(running, none), refused)
+    })
+  )
+})
+
+describe("A table that a migration of another role made", () => {
+  it.effect("is not in the way of the next start of the role that runs", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.provide(
+        SqlClient.SqlClient.use((sql) => asOwner(sql`create table newer (n int)`)),
+        Database.client(url)
+      )
+      assert.strictEqual(yield* started(url, none), runs)
+    })
+  )
+})

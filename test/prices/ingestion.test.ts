@@ -1,0 +1,487 @@
+/** What price sources say becomes prices: only hours that are over, shown twice alike; and settlement by them. */
+import { createHash } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as PriceJobs from "../../src/jobs/prices.ts"
+import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Health } from "../../src/services/Health.ts"
+import { PriceIngestion } from "../../src/services/PriceIngestion.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  countOf,
+  firstPage,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newPriceEvent,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { scripted, Script } from "../support/prices/scriptedSource.ts"
+import { until } from "../support/upstream.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+/** Three hours of history, first read a minute after an hour's end, again two minutes later. */
+const settings = {
+  AUSPEX_PRICE_SOURCE: "replay",
+  AUSPEX_PRICE_REPLAY_DIR: "scripted",
+  AUSPEX_PRICE_HISTORY: "3 hours"
+}
+
+class Scripted extends Context.Service<Scripted, Script>()("auspex/test/Script") {}
+
+const worldWith = (environment: Readonly<Record<string, string>>) =>
+  Layer.unwrap(
+    Effect.sync(() => {
+      const script = new Script()
+      return Ingestion.layer.pipe(
+        Layer.provide(scripted(script)),
+        Layer.provideMerge(testServices(environment)),
+        Layer.provideMerge(Layer.succeed(Scripted, script)),
+        Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
+      )
+    })
+  )
+
+const world = worldWith(settings)
+
+let noon = DateTime.makeUnsafe(0)
+const before = (hours: number) => plus(noon, `${-hours} hours`)
+
+/** The noon of a day of its own, of which nothing is expected yet. */
+const newDay = Effect.gen(function* () {
+  noon = plus(yield* freshWeek, "36 hours")
+  yield* moveTo(noon)
+  const sql = yield* SqlClient.SqlClient
+  yield* asOwner(sql`delete from expected_candles`)
+  const script = yield* Scripted
+  script.restart()
+  return script
+})
+
+/** Everybody is asked, one after the other. */
+const ingest = PriceIngestion.use(({ ingestDue, places }) =>
+  Effect.map(Effect.forEach(places, ingestDue), (reports) => ({
+    read: reports.reduce((sum, { read }) => sum + read, 0),
+    settled: reports.reduce((sum, { settled }) => sum + settled, 0)
+  }))
+)
+const settle = Scoring.use((scoring) => scoring.settleDue)
+
+/** A run at each of these times after noon. */
+const runsAt = Effect.fnUntraced(function* (...minutes: ReadonlyArray<number>) {
+  for (const minute of minutes) {
+    yield* moveTo(plus(noon, `${minute} minutes`))
+    yield* ingest
+  }
+})
+
+const points = (asset: string) =>
+  Effect.map(
+    rowsOf(
+      Schema.Struct({
+        hour: Schema.String,
+        close: Schema.String,
+        source: Schema.String,
+        hash: Schema.String
+      }),
+      (sql) => sql`
+        select to_char(time at time zone 'UTC', 'HH24:MI') as hour, close::text, source, encode(payload_hash, 'hex') as hash
+          from price_points where asset = ${asset} and time >= ${DateTime.toDateUtc(before(3))} order by time, revision`
+    ),
+    (rows) => rows.map(({ close, hour }) => `${hour} ${close}`)
+  )
+
+const states = (asset: string) =>
+  Effect.map(
+    rowsOf(
+      Schema.Struct({ hour: Schema.String, state: Schema.String }),
+      (sql) => sql`
+        select to_char(time at time zone 'UTC', 'HH24:MI') as hour, state
+          from expected_candles where asset = ${asset} order by time`
+    ),
+    (rows) => rows.map(({ hour, state }) => `${hour} ${state}`)
+  )
+
+const resultOf = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+
+const waiting = Prices.use((prices) => prices.quarantine(firstPage))
+
+layer(world)("price ingestion", (it) => {
+  it.effect("of one place goes on while another one hangs", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.hanging = "GC"
+      const timesAsked = (asset: string) => script.asked.filter((each) => each.asset === asset).length
+      yield* moveTo(plus(noon, "1 minute"))
+      yield* Layer.build(PriceJobs.layer)
+      yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
+      while (timesAsked("ETH") < 2) {
+        yield* TestClock.adjust("15 seconds")
+        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 2)))
+      }
+      assert.strictEqual(timesAsked("GC"), 1)
+    })
+  )
+
+  it.effect("an hour becomes a price when its source showed it twice alike, two minutes apart", () =>
+    Effect.gen(function* () {
+      yield* newDay
+      yield* runsAt(0.5)
+      // The hour that ended at noon is left alone for a minute.
+      assert.deepStrictEqual(yield* states("ETH"), ["09:00 read", "10:00 read", "11:00 awaited"])
+      assert.deepStrictEqual(yield* points("ETH"), [])
+      yield* runsAt(1, 2)
+      assert.deepStrictEqual(yield* points("ETH"), [])
+      yield* runsAt(2.5)
+      assert.deepStrictEqual(yield* points("ETH"), ["09:00 100", "10:00 100"])
+      yield* runsAt(3)
+      assert.deepStrictEqual(yield* points("ETH"), ["09:00 100", "10:00 100", "11:00 100"])
+    })
+  )
+
+  it.effect("a price keeps its source, when it was fetched, and the hash of the bytes", () =>
+    Effect.gen(function* () {
+      yield* newDay
+      yield* runsAt(1, 3)
+      const rows = yield* rowsOf(
+        Schema.Struct({ source: Schema.String, fetched_at: Schema.DateTimeUtcFromDate, hash: Schema.String }),
+        (sql) => sql`
+          select source, fetched_at, encode(payload_hash, 'hex') as hash from price_points where asset = 'ETH' and time >= ${DateTime.toDateUtc(before(3))}`
+      )
+      assert.deepStrictEqual(
+        rows.map(({ fetched_at, ...rest }) => ({ ...rest, at: DateTime.formatIso(fetched_at) })),
+        Array.from({ length: 3 }, () => ({
+          source: "script",
+          hash: "07".repeat(32),
+          at: DateTime.formatIso(plus(noon, "3 minutes"))
+        }))
+      )
+    })
+  )
+
+  it.effect("nothing is asked for twice: a source is asked only for what is due", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      yield* runsAt(1, 3, 17, 19)
+      const asked = script.asked.length
+      yield* runsAt(20, 30, 59)
+      assert.strictEqual(script.asked.length, asked)
+      yield* runsAt(61)
+      assert.deepStrictEqual(
+        script.asked.slice(asked).map(({ asset, from }) => [asset, DateTime.formatIso(from)]),
+        [["ETH", DateTime.formatIso(noon)]]
+      )
+    })
+  )
+
+  it.effect("a candle shown in two ways: both are kept, and it settles nothing until an admin decides", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+      script.set("ETH", before(1), 105)
+      yield* runsAt(1)
+      script.set("ETH", before(1), 95)
+      // The next hour is known before the decision, and is not the first price at or after noon.
+      yield* runsAt(3, 61, 63)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      const [kept, ...others] = (yield* waiting).items
+      assert.deepStrictEqual(
+        [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
+        ["ETH", DateTime.formatIso(before(1)), 105, 95, 0]
+      )
+      yield* Prices.use((prices) =>
+        prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
+      )
+      yield* settle
+      const { close_price, resolution_source, result } = yield* resultOf(challenge)
+      assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
+      // It is decided: no later reading opens it again.
+      yield* runsAt(121, 123)
+      assert.include(yield* states("ETH"), "11:00 settled")
+    })
+  )
+
+  it.effect("rejecting what a source showed later makes what it showed first the price", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.set("ETH", before(1), 105)
+      yield* runsAt(1)
+      script.set("ETH", before(1), 95)
+      yield* runsAt(3)
+      assert.notInclude(yield* points("ETH"), "11:00 105")
+      const [kept] = (yield* waiting).items
+      const decided = yield* Prices.use((prices) =>
+        prices.decide(kept?.id ?? "", { accept: false, reason: "A glitch." })
+      )
+      assert.strictEqual(decided.stored_close, 105)
+      assert.include(yield* points("ETH"), "11:00 105")
+    })
+  )
+
+  it.effect("a source that is down for an hour delays settlement and loses nothing", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+      script.set("ETH", before(1), 105)
+      script.set("ETH", noon, 90)
+      script.isDown = true
+      for (let minute = 1; minute <= 70; minute += 3) {
+        yield* runsAt(minute)
+        yield* settle
+      }
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      script.isDown = false
+      yield* runsAt(71)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      yield* runsAt(73)
+      yield* settle
+      const { close_price, result } = yield* resultOf(challenge)
+      assert.deepStrictEqual([close_price, result], [105, "bullish"])
+      assert.deepStrictEqual(yield* points("ETH"), ["09:00 100", "10:00 100", "11:00 105", "12:00 90"])
+    })
+  )
+
+  it.effect(
+    "a settlement keeps the hash of what its prices were read from, of several that of their hashes",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        const single = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+        const two = yield* newPriceEvent({
+          kind: "barrier",
+          level: 500,
+          window_from: before(2),
+          resolve_at: noon,
+          deadline: plus(noon, "1 minute")
+        })
+        const imported = yield* newChallenge({ asset: "ZN", deadline: noon, open_price: 100 })
+        yield* importQuotes("ZN", [[noon, 100]])
+        for (const [minute, payload] of [
+          [0.5, 1],
+          [1, 2],
+          [2.5, 3],
+          [3, 4]
+        ] as const) {
+          script.payload = payload
+          yield* runsAt(minute)
+        }
+        yield* settle
+        const stored = yield* rowsOf(
+          Schema.Struct({ id: Schema.String, hash: Schema.NullOr(Schema.String) }),
+          (sql) => sql`select challenge_id::text as id, encode(raw_sha256, 'hex') as hash from settlements`
+        )
+        const hashOf = ({ id }: { readonly id: string }) => stored.find((row) => row.id === id)?.hash
+        assert.strictEqual(hashOf(single), "04".repeat(32))
+        const both = Buffer.from("03".repeat(32) + "04".repeat(32), "hex")
+        assert.strictEqual(hashOf(two), createHash("sha256").update(both).digest("hex"))
+        assert.strictEqual(hashOf(imported), null)
+      })
+  )
+
+  it.effect(
+    "an hour that is still to come holds back later ones of its asset, for what they would settle",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        const challenge = yield* newChallenge({ asset: "ETH", deadline: before(1), open_price: 100 })
+        script.set("ETH", before(2), null)
+        yield* runsAt(0.5)
+        script.set("ETH", before(2), 110)
+        yield* runsAt(1, 3)
+        assert.deepStrictEqual(yield* states("ETH"), ["09:00 settled", "10:00 awaited", "11:00 settled"])
+        yield* settle
+        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+        yield* runsAt(9, 11)
+        yield* settle
+        assert.strictEqual((yield* resultOf(challenge)).close_price, 110)
+      })
+  )
+
+  it.effect("a gap is asked for again every hour, and is filled when it turns up", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.set("ETH", before(2), null)
+      yield* runsAt(1, 3)
+      assert.include(yield* states("ETH"), "10:00 absent")
+      script.set("ETH", before(2), 107)
+      yield* runsAt(30)
+      assert.include(yield* states("ETH"), "10:00 absent")
+      yield* runsAt(61, 63)
+      assert.include(yield* states("ETH"), "10:00 settled")
+      assert.include(yield* points("ETH"), "10:00 107")
+    })
+  )
+
+  it.effect("a challenge that an hour would close which was not traded closes by the next that was", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
+      for (const hour of [1, 0, -1]) script.set("GC", before(hour), null)
+      script.set("GC", before(-2), 120)
+      yield* runsAt(16, 18, 61, 76, 78, 136, 138, 196, 198)
+      yield* settle
+      const { close_price, result } = yield* resultOf(challenge)
+      assert.deepStrictEqual([close_price, result], [120, "bullish"])
+    })
+  )
+
+  it.effect("a closed market is not asked for its missing hours for ever", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      for (let hour = 3; hour > -60; hour--) script.set("GC", before(hour), null)
+      yield* runsAt(...Array.from({ length: 24 }, (_, index) => 16 + index * 60))
+      const known = yield* states("GC")
+      assert.isTrue(known.slice(0, 16).every((each) => each.endsWith("absent")))
+      assert.isTrue(
+        script.asked.slice(-2).every(({ from }) => DateTime.isGreaterThan(from, plus(noon, "12 hours")))
+      )
+    })
+  )
+
+  it.effect(
+    "a symbol that nobody has is asked for every 15 minutes, one of a place that is down at every tick",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        script.isDown = true
+        yield* runsAt(1, 1.25, 1.5)
+        const asked = () => script.asked.filter(({ asset }) => asset === "ETH").length
+        assert.strictEqual(asked(), 3)
+        script.kind = "unknown"
+        yield* runsAt(2, 2.25, 10, 16.75)
+        assert.strictEqual(asked(), 4)
+        script.isDown = false
+        yield* runsAt(17, 19)
+        assert.include(yield* states("ETH"), "11:00 settled")
+      })
+  )
+
+  it.effect("any number of replicas at once make each price once", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const five = Effect.all(
+        Array.from({ length: 5 }, () => ingest),
+        { concurrency: "unbounded" }
+      )
+      yield* moveTo(plus(noon, "1 minute"))
+      const first = yield* five
+      assert.strictEqual(
+        first.reduce((sum, { read }) => sum + read, 0),
+        3 + 2
+      )
+      // Two that asked at once are no second reading.
+      assert.strictEqual(
+        first.reduce((sum, { settled }) => sum + settled, 0),
+        0
+      )
+      yield* moveTo(plus(noon, "3 minutes"))
+      const second = yield* five
+      assert.strictEqual(
+        second.reduce((sum, { settled }) => sum + settled, 0),
+        3 + 2
+      )
+      assert.lengthOf(yield* points("ETH"), 3)
+      assert.isAtLeast(script.asked.length, 4)
+    })
+  )
+
+  it.effect("what an admin imports settles beside an hour that the source never shows", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      script.isDown = true
+      yield* runsAt(61)
+      yield* importQuotes("ETH", [[noon, 102]])
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).close_price, 102)
+    })
+  )
+
+  it.effect("the open price of a new challenge is the latest price known", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.set("ETH", before(1), 105)
+      yield* runsAt(1, 3)
+      const arenas = yield* Arenas
+      const deadline = plus(noon, "1 hour")
+      const challenge = yield* arenas.directional.create({ asset: "ETH", deadline, resolve_at: deadline })
+      assert.strictEqual(challenge.open_price, 105)
+      const latest = yield* Prices.use((prices) => prices.latest("ETH"))
+      assert.strictEqual(BigDecimal.format(Option.getOrThrow(latest).price), "105")
+    })
+  )
+
+  it.effect("/health/ready names assets whose prices are late or contested, and stays ready", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const check = Effect.map(
+        Health.use((health) => health.readiness),
+        ({ checks, status }) => [status, checks.find(({ name }) => name === "prices")?.reason]
+      )
+      yield* runsAt(1, 3)
+      assert.deepStrictEqual(yield* check, ["ready", null])
+      script.isDown = true
+      yield* runsAt(61, 90)
+      assert.deepStrictEqual(yield* check, ["ready", null])
+      yield* runsAt(94)
+      assert.deepStrictEqual(yield* check, ["ready", "no price source shows recent candles of ETH"])
+      script.isDown = false
+      yield* runsAt(95)
+      script.set("ETH", noon, 42)
+      yield* runsAt(97)
+      const [status, reason] = yield* check
+      assert.strictEqual(status, "ready")
+      assert.include(String(reason), "candles of ETH wait for a decision")
+      yield* TestClock.adjust("8 days")
+      assert.deepStrictEqual(yield* check, ["ready", null])
+    })
+  )
+})
+
+/** Rows of candles that statements of this transaction read from end to end. */
+const readFromEndToEnd = countOf(
+  (sql) => sql`
+    select sum(seq_tup_read)::int as count from pg_stat_xact_user_tables
+     where relname in ('expected_candles', 'price_readings', 'price_points')`
+)
+
+layer(worldWith({ ...settings, AUSPEX_PRICE_HISTORY: "365 days" }))(
+  "The first fetch of a long history",
+  (it) => {
+    // To compare each of a year with each other takes longer than a statement may.
+    it.effect("reads each candle once, by its key, though there was none when the plans were made", () =>
+      Effect.gen(function* () {
+        yield* newDay
+        const sql = yield* SqlClient.SqlClient
+        yield* asOwner(sql`analyze expected_candles, price_readings, price_points`)
+        const hours = 365 * 24
+        const read = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            for (const minute of [1, 4]) {
+              yield* moveTo(plus(noon, `${minute} minutes`))
+              yield* PriceIngestion.use(({ ingestDue }) => ingestDue("exchanges"))
+            }
+            return yield* readFromEndToEnd
+          })
+        )
+        assert.strictEqual((yield* points("ETH")).length, 3)
+        // Some statements look at all hours once.
+        assert.isAtMost(read, 10 * hours)
+      })
+    )
+  }
+)

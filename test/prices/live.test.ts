@@ -1,0 +1,293 @@
+/** The clients of exchanges and of Yahoo as they are, against servers that answer in their shapes, and in worse ones. */
+import { createHash } from "node:crypto"
+import { assert, it } from "@effect/vitest"
+import { DateTime, Effect, Fiber, Layer, Option } from "effect"
+import { TestClock } from "effect/testing"
+import * as Live from "../../src/layers/prices/Live.ts"
+import type { Candle } from "../../src/services/Prices.ts"
+import { PriceSource } from "../../src/services/PriceSource.ts"
+import type { Window } from "../../src/services/PriceSource.ts"
+import { instant, moveTo, plus } from "../support/builders.ts"
+import { bases, hourOf, hosts, markets } from "../support/prices/markets.ts"
+import type { Markets } from "../support/prices/markets.ts"
+
+const now = instant("2026-03-10T12:20:00Z")
+const noon = instant("2026-03-10T12:00:00Z")
+const lastHours = (count: number): Window => ({ from: plus(noon, `${-count} hours`), until: noon })
+
+const exchanges = [
+  { exchange: "coinbaseexchange", quote: "USD" },
+  { exchange: "kraken", quote: "USD" }
+]
+
+/** A source of its own for each test, at twenty past twelve. */
+const live = <A, E>(test: (place: Markets) => Effect.Effect<A, E, PriceSource>) =>
+  Effect.gen(function* () {
+    yield* moveTo(now)
+    const place = yield* markets(() => DateTime.toEpochMillis(now))
+    const source = Live.layer(exchanges).pipe(Layer.provide(place.outbound))
+    return yield* test(place).pipe(Effect.provide(source, { local: true }))
+  })
+
+const askOnce = Effect.fnUntraced(function* (asset: string, window: Window) {
+  const source = yield* PriceSource
+  const feed = yield* Effect.orDie(
+    Effect.fromOption(Option.fromUndefinedOr(source.feeds.find((each) => each.asset === asset)))
+  )
+  return yield* source.read(feed, window)
+})
+
+/** With the clock moving on, as pauses between attempts and time limits need it. */
+const inTime = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
+    while (fiber.pollUnsafe() === undefined) {
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 3)))
+      yield* TestClock.adjust("1 second")
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+/** Requests to one place keep a distance. */
+const read = (asset: string, window: Window) => inTime(askOnce(asset, window))
+
+const shown = ({ close, high, low, open, time }: Candle) => [DateTime.formatIso(time), open, high, low, close]
+
+const expected = (symbol: string, hours: ReadonlyArray<DateTime.Utc>) =>
+  hours.map((time) => [DateTime.formatIso(time), ...hourOf(bases[symbol] ?? 0, DateTime.toEpochMillis(time))])
+
+const hoursOf = ({ from, until }: Window) =>
+  Array.from(
+    { length: (DateTime.toEpochMillis(until) - DateTime.toEpochMillis(from)) / 3_600_000 },
+    (_, index) => plus(from, `${index} hours`)
+  )
+
+const refusal = (asset: string, window: Window) => Effect.flip(read(asset, window))
+
+it.effect("an exchange's hours: those that are over, in order, with the hash of what was answered", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(5)
+      const { complete, readings } = yield* read("BTC", window)
+      assert.isTrue(complete)
+      assert.deepStrictEqual(
+        readings.map(({ source }) => source),
+        ["coinbaseexchange BTC/USD"]
+      )
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("BTC/USD", hoursOf(window)))
+      const path = place.askedOf("coinbase").at(-1) ?? ""
+      const body = yield* Effect.promise(async () => (await fetch(`${place.url}${path}`)).arrayBuffer())
+      assert.deepStrictEqual(
+        Buffer.from(readings[0]?.payloadHash ?? []).toString("hex"),
+        createHash("sha256").update(Buffer.from(body)).digest("hex")
+      )
+      assert.lengthOf(place.askedOf("kraken"), 0)
+    })
+  )
+)
+
+it.effect("two months are read page by page", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(63 * 24)
+      const { readings } = yield* read("ETH", window)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("ETH/USD", hoursOf(window)))
+      assert.lengthOf(
+        place.askedOf("coinbase").filter((path) => path.includes("candles")),
+        6
+      )
+    })
+  )
+)
+
+it.effect("the next exchange is asked when one is down, and what it says is its own", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      place.spoil("coinbase", async () => ({ status: 503, body: "<html>down for maintenance</html>" }))
+      const window = lastHours(3)
+      const { complete, readings } = yield* read("BTC", window)
+      assert.isTrue(complete)
+      assert.deepStrictEqual(
+        readings.map(({ candles, source }) => [source, candles.map(shown)]),
+        [["kraken BTC/USD", expected("BTC/USD", hoursOf(window))]]
+      )
+    })
+  )
+)
+
+it.effect("the next exchange is asked for the gaps of one, and a gap of all is told", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(4)
+      const [, gap = noon, hole = noon] = hoursOf(window)
+      place.alter("coinbase", "BTC/USD", DateTime.toEpochMillis(gap), null)
+      place.alter("coinbase", "BTC/USD", DateTime.toEpochMillis(hole), null)
+      place.alter("kraken", "BTC/USD", DateTime.toEpochMillis(hole), null)
+      const filled = yield* read("BTC", window)
+      assert.deepStrictEqual(
+        filled.readings.map(({ candles, source }) => [source, candles.length]),
+        [
+          ["coinbaseexchange BTC/USD", 2],
+          ["kraken BTC/USD", 1]
+        ]
+      )
+      assert.isTrue(filled.complete)
+      place.spoil("kraken", async () => ({ status: 500 }))
+      // Nobody knows whether there is such an hour until everybody has answered.
+      assert.isFalse((yield* read("BTC", window)).complete)
+    })
+  )
+)
+
+it.effect("a symbol that every exchange delisted is unknown, and the others are still asked for", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      place.delist("BTC/USD")
+      const refused = yield* refusal("BTC", lastHours(2))
+      assert.strictEqual(refused.kind, "unknown")
+      assert.include(refused.reason, "BTC/USD")
+      const asked = place.asked.length
+      yield* read("ETH", lastHours(2))
+      assert.isAbove(place.asked.length, asked)
+    })
+  )
+)
+
+it.effect("an hour that an answer shows twice counts if it is the same, and else says nothing", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [first = noon, second = noon] = hoursOf(window)
+      const same = hourOf(bases["GC=F"] ?? 0, DateTime.toEpochMillis(first))
+      place.repeat("yahoo", "GC=F", DateTime.toEpochMillis(first), same)
+      place.repeat("yahoo", "GC=F", DateTime.toEpochMillis(second), [1, 2, 1, 2])
+      const { readings } = yield* read("GC", window)
+      assert.deepStrictEqual(
+        readings[0]?.candles.map(({ time }) => DateTime.formatIso(time)),
+        ["2026-03-10T09:00:00.000Z", "2026-03-10T11:00:00.000Z"]
+      )
+    })
+  )
+)
+
+it.effect("hours that cannot be are left out: a low above the open, a price that is none", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [first = noon, second = noon] = hoursOf(window).map(DateTime.toEpochMillis)
+      place.alter("coinbase", "BTC/USD", Number(first), [5, 6, 5.5, 5.8])
+      place.alter("coinbase", "BTC/USD", Number(second), [Number.NaN, 6, 5, 5.8])
+      place.spoil("kraken", async () => ({ status: 500 }))
+      const { readings } = yield* read("BTC", window)
+      assert.deepStrictEqual(
+        readings.flatMap(({ candles }) => candles.map(({ time }) => DateTime.formatIso(time))),
+        ["2026-03-10T11:00:00.000Z"]
+      )
+    })
+  )
+)
+
+it.effect.each([
+  ["gold", "GC", "GC=F"],
+  ["the dollar index", "DXY", "DX-Y.NYB"]
+] as const)(
+  "Yahoo's charts: %s, without the hour under way, and without hours that were not traded",
+  ([, asset, symbol]) =>
+    live((place) =>
+      Effect.gen(function* () {
+        const window = { from: plus(noon, "-4 hours"), until: plus(noon, "1 hour") }
+        const [first = noon, closed = noon, ...traded] = hoursOf({ ...window, until: noon })
+        place.alter("yahoo", symbol, DateTime.toEpochMillis(closed), null)
+        const { complete, readings } = yield* read(asset, window)
+        assert.isTrue(complete)
+        assert.deepStrictEqual(
+          readings.map(({ candles, source }) => [source, candles.map(shown)]),
+          [[`yahoo ${symbol}`, expected(symbol, [first, ...traded])]]
+        )
+      })
+    )
+)
+
+it.effect("Yahoo's empty chart is an answer: the market was closed", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(2)
+      for (const time of hoursOf(window)) place.alter("yahoo", "ES=F", DateTime.toEpochMillis(time), null)
+      const { complete, readings } = yield* read("ES", window)
+      assert.deepStrictEqual([complete, readings.map(({ candles }) => candles)], [true, [[]]])
+    })
+  )
+)
+
+it.effect("Yahoo's word for a delisted symbol is understood", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      place.delist("HG=F")
+      const refused = yield* refusal("HG", lastHours(2))
+      assert.strictEqual(refused.kind, "unknown")
+      assert.include(refused.reason, "No data found, symbol may be delisted")
+      assert.lengthOf(place.askedOf("yahoo"), 1)
+    })
+  )
+)
+
+it.effect.each([
+  ["an error", async () => ({ status: 500 })],
+  ["too many requests, in words", async () => ({ status: 429, body: "Too Many Requests\r\n" })],
+  ["no JSON", async () => ({ status: 200, body: "<html>" })],
+  ["JSON of another shape", async () => ({ status: 200, body: '{"chart":{"result":[{}],"error":null}}' })],
+  ["a redirect", async () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } })],
+  ["nothing, for ever", () => new Promise<never>(() => {})]
+] as const)("tried three times, then given up: %s", ([, reply]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      place.spoil("yahoo", reply)
+      const refused = yield* refusal("CL", lastHours(2))
+      assert.strictEqual(refused.kind, "unavailable")
+      assert.notInclude(refused.reason, hosts.yahoo)
+      assert.lengthOf(place.askedOf("yahoo"), 3)
+      place.spoil("yahoo")
+      assert.lengthOf((yield* read("CL", lastHours(2))).readings, 1)
+    })
+  )
+)
+
+it.effect("a place that fails three times in a row rests for a minute, then is tried once", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      place.spoil("yahoo", async () => ({ status: 500 }))
+      for (const asset of ["GC", "ES", "CL"]) yield* refusal(asset, lastHours(2))
+      const asked = place.askedOf("yahoo").length
+      assert.strictEqual(asked, 9)
+      const refused = yield* refusal("GC", lastHours(2))
+      assert.include(refused.reason, "rests")
+      assert.lengthOf(place.askedOf("yahoo"), asked)
+      place.spoil("yahoo")
+      yield* TestClock.adjust("1 minute")
+      assert.lengthOf((yield* read("GC", lastHours(2))).readings, 1)
+    })
+  )
+)
+
+it.effect("an exchange that shows nothing at all of a market that never closes is not believed", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      for (const where of ["coinbase", "kraken"] as const) {
+        for (const time of hoursOf(lastHours(30))) {
+          place.alter(where, "BTC/USD", DateTime.toEpochMillis(time), null)
+        }
+      }
+      const refused = yield* refusal("BTC", lastHours(2))
+      assert.include(refused.reason, "shows no candle")
+    })
+  )
+)
+
+it.effect.each([["nosuchexchange"], ["constructor"], ["Exchange"]] as const)(
+  "an exchange that is none stops the start: %s",
+  ([exchange]) =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(Effect.scoped(Layer.build(Live.layer([{ exchange, quote: "USD" }]))))
+      assert.include(refused.message, `${exchange} is no exchange that ccxt knows`)
+    })
+)

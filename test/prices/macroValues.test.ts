@@ -1,0 +1,212 @@
+/** First prints from FRED: what the office published on the day, proposed once, and settled by only where that is on. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { proposeAndResolve } from "../../src/jobs/macroValues.ts"
+import * as Fred from "../../src/layers/prices/Fred.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { MacroProposals } from "../../src/services/MacroProposals.ts"
+import { MacroSource } from "../../src/services/MacroSource.ts"
+import { instant, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
+import { fred, fredKey } from "../support/prices/fred.ts"
+import { testServices } from "../support/services.ts"
+
+const release = instant("2026-04-10T12:30:00Z")
+
+type Place = Effect.Success<ReturnType<typeof fred>>
+
+/** An index that was revised a month later, and the changes that belong to each of both. */
+const published = (place: Place) => {
+  const of = { series: "CPIAUCNS", date: "2026-03-01" }
+  place.publish({ ...of, released: "2026-04-10", values: { lin: "330.123", pc1: "3.2501", pch: "0.2" } })
+  place.publish({ ...of, released: "2026-05-12", values: { lin: "330.456", pc1: "3.3544", pch: "0.3" } })
+}
+
+const asked = (place: Place, key: string = fredKey) => {
+  const source = Fred.layer(Redacted.make(key)).pipe(Layer.provide(place.outbound))
+  return (asset: string, period: string, unit: string | null) =>
+    passing(
+      MacroSource.use((macro) => macro.firstPrint({ asset, period, unit })).pipe(
+        Effect.provide(source, { local: true })
+      )
+    )
+}
+
+/** With the clock moving on, as pauses between requests need it. */
+const passing = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
+    while (fiber.pollUnsafe() === undefined) {
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 3)))
+      yield* TestClock.adjust("1 second")
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+it.effect.each([
+  ["a change over a year, computed in that vintage and rounded as published", "% over a year", 3.3, "pc1"],
+  ["a level", "index", 330.123, "lin"]
+] as const)("the first print is what was published first, not what it became: %s", ([, unit, value, units]) =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    published(place)
+    const firstPrint = asked(place)
+    const print = yield* Effect.fromOption(yield* firstPrint("CPI", "2026-03", unit))
+    assert.deepStrictEqual(
+      [print.value, print.source, print.observation, print.releasedOn, print.payloadHash.length],
+      [value, `FRED CPIAUCNS ${units}`, "2026-03-01", "2026-04-10", 32]
+    )
+  })
+)
+
+it.effect("nothing is proposed before it is published, nor in a unit that is not known for certain", () =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    published(place)
+    place.publish({ series: "CPIAUCNS", date: "2025-10-01", released: "2025-12-18", values: { lin: "." } })
+    const firstPrint = asked(place)
+    for (const [asset, period, unit] of [
+      ["CPI", "2026-04", "% over a year"],
+      ["CPI", "2025-10", "index"],
+      ["CPI", "March 2026", "index"],
+      ["CPI", "2026-03", "percent"],
+      ["CPI", "2026-03", null],
+      ["FOMC", "2026-03", "%"]
+    ] as const) {
+      assert.strictEqual((yield* firstPrint(asset, period, unit))._tag, "None")
+    }
+  })
+)
+
+it.effect("a quarter is asked for by its first month", () =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    place.publish({
+      series: "A191RL1Q225SBEA",
+      date: "2026-04-01",
+      released: "2026-07-30",
+      values: { lin: "2.1" }
+    })
+    const firstPrint = asked(place)
+    const print = yield* Effect.fromOption(yield* firstPrint("GDP", "2026-Q2", "% annualised"))
+    assert.strictEqual(print.value, 2.1)
+  })
+)
+
+it.effect("a wrong key is told without telling the key", () =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    const firstPrint = asked(place, "wrong-key")
+    const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
+    assert.deepStrictEqual([refused.reason, refused.kind], ["fred: it answered 400", "unknown"])
+  })
+)
+
+it.effect.each([
+  ["an error", { status: 500 }],
+  ["too many requests", { status: 429, body: "{}" }],
+  ["no JSON", { status: 200, body: "<html>" }],
+  ["JSON of another shape", { status: 200, body: '{"observations":[{"date":1}]}' }]
+] as const)("is asked again, and given up: %s", ([, reply]) =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    place.behave(async () => reply)
+    const firstPrint = asked(place)
+    const refused = yield* Effect.flip(firstPrint("CPI", "2026-03", "index"))
+    assert.strictEqual(refused.kind, "unavailable")
+    assert.lengthOf(place.asked, 3)
+  })
+)
+
+const world = (autoResolve: "on" | "off") =>
+  Effect.gen(function* () {
+    const place = yield* fred()
+    return {
+      place,
+      layer: Fred.layer(Redacted.make(fredKey)).pipe(
+        Layer.provide(place.outbound),
+        Layer.provideMerge(
+          testServices({ AUSPEX_MACRO_AUTO_RESOLVE: autoResolve, AUSPEX_FRED_API_KEY: fredKey })
+        ),
+        Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
+      )
+    }
+  })
+
+const run = passing(proposeAndResolve)
+const proposals = MacroProposals.use((all) => all.waiting)
+const statusOf = ({ id }: { readonly id: string }) =>
+  Effect.map(
+    Arenas.use(({ macro }) => macro.get(id)),
+    ({ actual_value, status }) => [status, actual_value]
+  )
+
+const march = {
+  asset: "CPI",
+  period: "2026-03",
+  unit: "% over a year",
+  deadline: plus(release, "-1 hours"),
+  release_at: release
+}
+
+it.effect("proposes the first print to administrators, once, and leaves the challenge to them", () =>
+  Effect.gen(function* () {
+    yield* moveTo(plus(release, "-2 hours"))
+    const { layer, place } = yield* world("off")
+    yield* Effect.gen(function* () {
+      const challenge = yield* newMacro(march)
+      yield* run
+      assert.lengthOf(place.asked, 0)
+      yield* moveTo(plus(release, "1 minute"))
+      yield* run
+      assert.deepStrictEqual(yield* proposals, [])
+      published(place)
+      yield* run
+      const [proposal, ...others] = yield* proposals
+      assert.deepInclude(proposal, {
+        challenge_id: challenge.id,
+        value: 3.3,
+        source: "FRED CPIAUCNS pc1",
+        released_on: "2026-04-10"
+      })
+      assert.lengthOf(others, 0)
+      const questions = place.asked.length
+      yield* run
+      assert.strictEqual(place.asked.length, questions)
+      assert.deepStrictEqual(yield* statusOf(challenge), ["closed", null])
+      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.3))
+      assert.deepStrictEqual(yield* proposals, [])
+    }).pipe(Effect.provide(layer, { local: true }))
+  })
+)
+
+it.effect(
+  "AUSPEX_MACRO_AUTO_RESOLVE settles by the first print; one that is older than the deadline is none",
+  () =>
+    Effect.gen(function* () {
+      yield* moveTo(plus(release, "-2 hours"))
+      const { layer, place } = yield* world("on")
+      yield* Effect.gen(function* () {
+        const challenge = yield* newMacro(march)
+        const late = yield* newMacro({
+          ...march,
+          deadline: plus(release, "24 hours"),
+          release_at: plus(release, "24 hours")
+        })
+        published(place)
+        yield* moveTo(plus(release, "25 hours"))
+        yield* run
+        assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
+        assert.deepStrictEqual(yield* statusOf(late), ["closed", null])
+        const [settled] = yield* rowsOf(
+          Schema.Struct({ source: Schema.String, is_as_proposed: Schema.Boolean }),
+          (sql) => sql`
+            select s.source, (s.raw_sha256, s.fetched_at) = (p.payload_hash, p.fetched_at) as is_as_proposed
+              from settlements s join macro_proposals p using (challenge_id)`
+        )
+        assert.deepStrictEqual(settled, { source: "FRED CPIAUCNS pc1", is_as_proposed: true })
+        yield* run
+        assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
+      }).pipe(Effect.provide(layer, { local: true }))
+    })
+)

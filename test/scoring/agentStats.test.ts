@@ -1,0 +1,294 @@
+import { assert, describe, it } from "@effect/vitest"
+import { BigDecimal, Equal, Schema } from "effect"
+import { directionalScore } from "../../src/scoring/directional.ts"
+import {
+  accuracyRate,
+  addScore,
+  avgScore,
+  brierIndex,
+  emptyFigures,
+  type Figures,
+  meanSkill,
+  scoreCi95,
+  type SettledScore
+} from "../../src/scoring/agentStats.ts"
+import { studentT975 } from "../../src/scoring/studentT.ts"
+
+const decimal = BigDecimal.fromStringUnsafe
+
+const figuresOf = (scores: ReadonlyArray<SettledScore>) => scores.reduce(addScore, emptyFigures)
+
+const isoDay = (index: number) =>
+  `2026-${String(1 + Math.floor(index / 28)).padStart(2, "0")}-${String(1 + (index % 28)).padStart(2, "0")}`
+
+const binary = (day: string, correct: boolean, confidence: string): SettledScore => ({
+  kind: "binary",
+  day,
+  correct,
+  score: directionalScore(correct, decimal(confidence))
+})
+
+const numeric = (day: string, score: string, skill: string): SettledScore => ({
+  kind: "numeric",
+  day,
+  score: decimal(score),
+  skill: decimal(skill)
+})
+
+const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+const Draw = Schema.Struct({
+  /** Days since the score before: mostly several scores a day, now and then days without one. */
+  gap: Schema.Literals([0, 0, 0, 1, 1, 3]),
+  kind: Schema.Literals(["binary", "numeric"]),
+  correct: Schema.Boolean,
+  units: int(0, 10 ** 9),
+  digits: int(0, 9),
+  order: int(0, 10 ** 6),
+  chunkEnds: Schema.Boolean
+})
+
+const Draws = Schema.Array(Draw).check(Schema.isMaxLength(60))
+
+type Draw = typeof Draw.Type
+
+/** Scores with up to nine digits after the point (and none: trailing zeros are kept), days ascending. */
+const settled = (draws: ReadonlyArray<Draw>) => {
+  let day = 0
+  return draws.map((draw) => {
+    day += draw.gap
+    const share = BigDecimal.scale(BigDecimal.make(BigInt(draw.units), 9), draw.digits)
+    const score: SettledScore =
+      draw.kind === "binary"
+        ? {
+            kind: "binary",
+            day: isoDay(day),
+            correct: draw.correct,
+            score: directionalScore(draw.correct, share)
+          }
+        : {
+            kind: "numeric",
+            day: isoDay(day),
+            score: BigDecimal.multiply(share, decimal("100")),
+            skill: BigDecimal.subtract(decimal("1"), BigDecimal.multiply(share, decimal("7.3")))
+          }
+    return { score, draw }
+  })
+}
+
+/** What a table row does to figures between two settlements: decimals travel as strings. */
+const stored = (figures: Figures): Figures => {
+  const throughText = (x: BigDecimal.BigDecimal) => decimal(BigDecimal.format(x))
+  return {
+    ...figures,
+    scoreSum: throughText(figures.scoreSum),
+    brierSum: throughText(figures.brierSum),
+    skillSum: throughText(figures.skillSum),
+    daySum: throughText(figures.daySum),
+    sumDaySq: throughText(figures.sumDaySq),
+    sumDayCross: throughText(figures.sumDayCross)
+  }
+}
+
+const days = (scores: ReadonlyArray<SettledScore>) => Map.groupBy(scores, ({ day }) => day)
+
+/** The sums straight from their definitions, day by day. */
+const recomputed = (scores: ReadonlyArray<SettledScore>): Figures => {
+  const sumOf = (items: ReadonlyArray<SettledScore>) => BigDecimal.sumAll(items.map(({ score }) => score))
+  const exact = (n: number) => BigDecimal.fromBigInt(BigInt(n))
+  const binaries = scores.filter((score) => score.kind === "binary")
+  const numerics = scores.filter((score) => score.kind === "numeric")
+  const perDay = [...days(scores)]
+  const [lastDay, last] = perDay.at(-1) ?? [null, []]
+  const finished = perDay.slice(0, -1).map(([, items]) => items)
+  return {
+    scoredCount: scores.length,
+    scoreSum: sumOf(scores),
+    binaryCount: binaries.length,
+    correctCount: binaries.filter(({ correct }) => correct).length,
+    brierSum: BigDecimal.sumAll(
+      binaries.map(({ score }) => {
+        const missing = BigDecimal.subtract(decimal("100"), score)
+        return BigDecimal.multiply(BigDecimal.multiply(missing, missing), decimal("0.0001"))
+      })
+    ),
+    skillCount: numerics.length,
+    skillSum: BigDecimal.sumAll(numerics.map(({ skill }) => skill)),
+    lastDay,
+    dayCount: last.length,
+    daySum: sumOf(last),
+    days: finished.length,
+    sumDaySq: BigDecimal.sumAll(finished.map((items) => BigDecimal.multiply(sumOf(items), sumOf(items)))),
+    sumDayCross: BigDecimal.sumAll(
+      finished.map((items) => BigDecimal.multiply(sumOf(items), exact(items.length)))
+    ),
+    sumDayCountSq: finished.reduce((sum, items) => sum + items.length ** 2, 0)
+  }
+}
+
+/** The interval by its definition, in floating point, from the list. */
+const naiveCi95 = (scores: ReadonlyArray<SettledScore>) => {
+  const perDay = [...days(scores).values()].map((items) =>
+    items.map(({ score }) => BigDecimal.toNumberUnsafe(score))
+  )
+  const n = scores.length
+  const mean = perDay.flat().reduce((sum, score) => sum + score / n, 0)
+  const residuals = perDay.map((items) => items.reduce((sum, score) => sum + (score - mean), 0))
+  const squares = residuals.reduce((sum, residual) => sum + residual ** 2, 0)
+  const g = perDay.length
+  const halfWidth = studentT975(g - 1) * Math.sqrt(((g / (g - 1)) * squares) / n ** 2)
+  return { low: Math.max(0, mean - halfWidth), high: Math.min(100, mean + halfWidth) }
+}
+
+const runs = { arbitrary: { runs: 500, size: 60 } }
+
+describe("addScore", () => {
+  it.prop(
+    "incremental equals a recomputation exactly, whatever the chunks and the order within a day",
+    [Draws],
+    ([draws]) => {
+      const drawn = settled(draws)
+      const shuffledWithinDays = drawn.toSorted(
+        (a, b) => a.score.day.localeCompare(b.score.day) || a.draw.order - b.draw.order
+      )
+      const incremental = shuffledWithinDays.reduce((figures, { score, draw }) => {
+        const next = addScore(figures, score)
+        return draw.chunkEnds ? stored(next) : next
+      }, emptyFigures)
+      const scores = drawn.map(({ score }) => score)
+      assert.isTrue(Equal.equals(incremental, recomputed(scores)))
+      assert.isTrue(Equal.equals(incremental, figuresOf(scores)))
+      assert.deepStrictEqual(scoreCi95(incremental), scoreCi95(recomputed(scores)))
+    },
+    runs
+  )
+
+  it("does not change the figures it is given", () => {
+    const before = figuresOf([binary("2026-03-02", true, "0.4")])
+    const copy = stored(before)
+    addScore(before, binary("2026-03-03", false, "0.4"))
+    assert.isTrue(Equal.equals(before, copy))
+    assert.strictEqual(emptyFigures.scoredCount, 0)
+  })
+
+  it("a day before the latest one is refused", () => {
+    const figures = figuresOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
+    assert.throws(() => addScore(figures, binary("2026-03-04", true, "0.4")), RangeError)
+    assert.throws(() => addScore(figures, binary("2026-03-02", true, "0.4")), RangeError)
+    assert.strictEqual(addScore(figures, binary("2026-03-05", true, "0.4")).dayCount, 2)
+  })
+
+  it("a malformed day and a score outside 0 to 100 are refused", () => {
+    assert.throws(() => addScore(emptyFigures, binary("2026-3-2", true, "0.4")), RangeError)
+    assert.throws(() => addScore(emptyFigures, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
+    assert.throws(() => addScore(emptyFigures, numeric("2026-03-02", "100.1", "0.9")), RangeError)
+    assert.throws(() => addScore(emptyFigures, numeric("2026-03-02", "-0.1", "0.9")), RangeError)
+  })
+})
+
+describe("averages", () => {
+  it("are null where there is nothing to average", () => {
+    for (const figure of [avgScore, accuracyRate, brierIndex, meanSkill, scoreCi95]) {
+      assert.isNull(figure(emptyFigures))
+    }
+    const numericOnly = figuresOf([numeric("2026-03-02", "75", "0.5")])
+    assert.isNull(accuracyRate(numericOnly))
+    assert.isNull(brierIndex(numericOnly))
+    assert.isNull(meanSkill(figuresOf([binary("2026-03-02", true, "0.4")])))
+  })
+
+  it("numeric scores count in the average, and not in accuracy and Brier index", () => {
+    const figures = figuresOf([
+      binary("2026-03-02", true, "0.4"),
+      binary("2026-03-02", false, "0.5"),
+      numeric("2026-03-03", "0", "-4.2"),
+      numeric("2026-03-03", "91.4", "0.828")
+    ])
+    assert.strictEqual(avgScore(figures), (70 + 25 + 0 + 91.4) / 4)
+    assert.strictEqual(accuracyRate(figures), 0.5)
+    assert.closeTo(brierIndex(figures) ?? Number.NaN, 100 * (1 - Math.sqrt((0.09 + 0.5625) / 2)), 1e-12)
+    assert.strictEqual(meanSkill(figures), -1.686)
+  })
+
+  it("sums do not drift: a hundred scores of 50.1 average to 50.1", () => {
+    const figures = figuresOf(Array.from({ length: 100 }, (_, i) => binary(isoDay(i), true, "0.002")))
+    assert.strictEqual(avgScore(figures), 50.1)
+    assert.deepStrictEqual(scoreCi95(figures), [50.1, 50.1])
+  })
+})
+
+describe("brierIndex", () => {
+  /** Ten questions of which six come out as believed. */
+  const atBelief60 = (confidence: string) =>
+    figuresOf(Array.from({ length: 10 }, (_, i) => binary("2026-03-02", i < 6, confidence)))
+
+  it.each([
+    ["an honest 0.2", "0.2", 51.0, 52],
+    ["all-in", "1", 36.8, 60],
+    ["always p = 0.5", "0", 50.0, 50]
+  ])(
+    "at a belief of 0.6 %s (confidence %s) is %d, with an average of %d",
+    (_, confidence, index, average) => {
+      const figures = atBelief60(confidence)
+      assert.closeTo(brierIndex(figures) ?? Number.NaN, index, 0.05)
+      assert.strictEqual(avgScore(figures), average)
+    }
+  )
+
+  it("is 100 for an agent that is always right with full confidence, 0 for one always wrong", () => {
+    assert.strictEqual(brierIndex(figuresOf([binary("2026-03-02", true, "1")])), 100)
+    assert.strictEqual(brierIndex(figuresOf([binary("2026-03-02", false, "1")])), 0)
+  })
+})
+
+describe("scoreCi95", () => {
+  it("is null under two predictions and under two days", () => {
+    assert.isNull(scoreCi95(figuresOf([binary("2026-03-02", true, "0.4")])))
+    assert.isNull(
+      scoreCi95(figuresOf([binary("2026-03-02", true, "0.4"), binary("2026-03-02", false, "0.4")]))
+    )
+  })
+
+  it("with one prediction a day is the textbook t interval", () => {
+    const confidences = ["0.1", "0.2", "0.05", "0.12", "0.16"]
+    const scores = [55, 60, 52.5, 56, 58]
+    const [low, high] = scoreCi95(figuresOf(confidences.map((c, i) => binary(isoDay(i), true, c)))) ?? []
+    const mean = scores.reduce((sum, score) => sum + score, 0) / 5
+    const sd = Math.sqrt(scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / 4)
+    assert.closeTo(low ?? Number.NaN, mean - (2.776445105 * sd) / Math.sqrt(5), 1e-8)
+    assert.closeTo(high ?? Number.NaN, mean + (2.776445105 * sd) / Math.sqrt(5), 1e-8)
+  })
+
+  it("is not narrowed by repeating each day's prediction", () => {
+    const once = ["0.1", "0.2", "0.05", "0.12"].map((c, i) => binary(isoDay(i), true, c))
+    assert.deepStrictEqual(
+      scoreCi95(figuresOf(once.flatMap((score) => [score, score, score]))),
+      scoreCi95(figuresOf(once))
+    )
+  })
+
+  it("is clipped to 0 and 100", () => {
+    assert.deepStrictEqual(
+      scoreCi95(figuresOf([binary("2026-03-02", true, "1"), binary("2026-03-03", false, "1")])),
+      [0, 100]
+    )
+  })
+
+  it.prop(
+    "agrees with the naive computation per day",
+    [Draws],
+    ([draws]) => {
+      const scores = settled(draws).map(({ score }) => score)
+      const interval = scoreCi95(figuresOf(scores))
+      if (days(scores).size < 2) {
+        assert.isNull(interval)
+        return
+      }
+      const naive = naiveCi95(scores)
+      const [low, high] = interval ?? []
+      assert.closeTo(low ?? Number.NaN, naive.low, 1e-9)
+      assert.closeTo(high ?? Number.NaN, naive.high, 1e-9)
+    },
+    runs
+  )
+})

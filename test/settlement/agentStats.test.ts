@@ -1,0 +1,250 @@
+/** The kept figures: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Equal, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { directionalScore } from "../../src/scoring/directional.ts"
+import {
+  accuracyRate,
+  addScore,
+  avgScore,
+  brierIndex,
+  emptyFigures,
+  type Figures,
+  scoreCi95
+} from "../../src/scoring/agentStats.ts"
+import { Direction } from "../../src/services/Challenges.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  claimedAgents,
+  firstPage,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict,
+  rowsOf
+} from "../support/builders.ts"
+import { keptFigures } from "../support/keptStats.ts"
+import { testServices } from "../support/services.ts"
+import { asOwner } from "../support/database.ts"
+
+const settle = Scoring.use((scoring) => scoring.settleDue)
+const audit = Scoring.use((scoring) => scoring.audit)
+
+const assets = { GC: "commodities", NG: "commodities", ES: "equity", ETH: "crypto" } as const
+const closes = { bullish: 102, bearish: 98, neutral: 100.5 }
+
+const Bet = Schema.Struct({
+  agent: Schema.Literals([0, 1, 2, 3]),
+  direction: Direction,
+  /** Revisions must not be scored beside what they replace. */
+  revised: Schema.Boolean,
+  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+})
+
+const Round = Schema.Struct({
+  hours: Schema.Literals([0, 0, 5, 11, 24, 77]),
+  asset: Schema.Literals(["GC", "NG", "ES", "ETH"]),
+  result: Direction,
+  bets: Schema.Array(Bet).check(Schema.isMaxLength(6))
+})
+
+/** What came of a square root has twelve digits. */
+const twelveDigits = (figure: number) => Number(figure.toPrecision(12))
+
+/** What is published of figures, as a scorecard shows it. */
+const published = (figures: Figures) => {
+  const brier = brierIndex(figures)
+  const interval = scoreCi95(figures)
+  return {
+    avg_score: avgScore(figures),
+    accuracy_rate: accuracyRate(figures),
+    correct_count: figures.correctCount,
+    prediction_count: figures.scoredCount,
+    score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
+    brier_index: brier === null ? null : twelveDigits(brier),
+    mean_skill: null
+  }
+}
+
+const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
+
+layer(testServices())("kept figures", (it) => {
+  it.effect.prop(
+    "equal the reference fold over any history of several days and challenges, and the audit agrees",
+    [Schema.Array(Round).check(Schema.isMaxLength(14))],
+    ([rounds]) =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agents = yield* claimedAgents(4)
+        const expected = new Map<string, Figures>()
+        for (const { hours, asset, result, bets } of rounds) {
+          yield* TestClock.adjust(`${hours} hours`)
+          const now = yield* DateTime.now
+          const deadline = plus(now, "1 minute")
+          const challenge = yield* newChallenge({ asset, deadline })
+          const standing = new Map<string, typeof Bet.Type>()
+          for (const bet of bets) {
+            const agent = agents[bet.agent]
+            assert(agent !== undefined)
+            if (bet.revised) yield* predict(agent, challenge, { confidence: 0.123, is_revision: true })
+            yield* predict(agent, challenge, { ...bet, is_revision: true })
+            standing.set(agent, bet)
+          }
+          yield* moveTo(deadline)
+          yield* importQuotes(asset, [[deadline, closes[result]]])
+          yield* settle
+          for (const [agent, bet] of standing) {
+            const correct = bet.direction === result
+            for (const board of ["global", assets[asset], asset]) {
+              const name = `${board}: ${agent}`
+              expected.set(
+                name,
+                addScore(expected.get(name) ?? emptyFigures, {
+                  kind: "binary",
+                  day: DateTime.formatIsoDateUtc(deadline),
+                  correct,
+                  score: directionalScore(correct, confidenceOf(String(bet.confidence)))
+                })
+              )
+            }
+          }
+        }
+        const kept = yield* keptFigures(agents)
+        assert.sameMembers([...kept.keys()], [...expected.keys()])
+        for (const [name, figures] of expected) assert.isTrue(Equal.equals(kept.get(name), figures), name)
+        for (const agent of agents) {
+          const card = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
+          const figuresOf = (board: string) => published(expected.get(`${board}: ${agent}`) ?? emptyFigures)
+          assert.deepStrictEqual(card.overall, figuresOf("global"))
+          for (const { category, ...figures } of card.categories) {
+            assert.deepStrictEqual(figures, figuresOf(category))
+          }
+          for (const { target, ...figures } of card.targets) {
+            assert.deepStrictEqual(figures, figuresOf(target))
+          }
+        }
+        assert.deepStrictEqual((yield* audit).differences, [])
+      }),
+    { arbitrary: { runs: 25, size: 14 } }
+  )
+
+  it.effect("the settlement day never goes back, whatever the clock of the replica that settles", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const [early, late] = [plus(monday, "23 hours"), plus(monday, "25 hours")]
+      const challenges = yield* Effect.replicateEffect(newChallenge({ deadline: early }), 2)
+      for (const challenge of challenges) yield* predict(agent, challenge)
+      const ahead = yield* newChallenge({ deadline: late })
+      yield* predict(agent, ahead)
+      yield* moveTo(late)
+      yield* importQuotes("GC", [[late, 102]])
+      yield* settle
+      // What this one settles was due before midnight, and its clock says that it is.
+      yield* newChallenge({ deadline: early }).pipe(
+        Effect.flatMap((challenge) => predict(agent, challenge, {}, monday))
+      )
+      yield* importQuotes("GC", [[early, 102]])
+      yield* moveTo(plus(monday, "23.5 hours"))
+      yield* settle
+      const days = yield* rowsOf(
+        Schema.Struct({ day: Schema.String, settlements: Schema.Int }),
+        (sql) => sql`select day::text, count(*)::int as settlements from settlements
+                      where day >= ${DateTime.formatIsoDateUtc(monday)}::date group by day`
+      )
+      assert.deepStrictEqual(days, [{ day: DateTime.formatIsoDateUtc(late), settlements: 4 }])
+      assert.deepStrictEqual((yield* audit).differences, [])
+    })
+  )
+})
+
+const apart = (differences: ReadonlyArray<string>) => ({
+  scores: differences.filter((each) => each.startsWith("score in challenge ")),
+  figures: differences.filter((each) => !each.startsWith("score in challenge "))
+})
+
+layer(testServices())("the audit of figures", (it) => {
+  /** What the audit says after a change that no service makes and triggers refuse; the change is undone. */
+  const auditAfter = Effect.fnUntraced(function* (
+    tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+  ) {
+    const sql = yield* SqlClient.SqlClient
+    const outcome = yield* Effect.gen(function* () {
+      yield* Effect.orDie(sql`alter table prediction_scores disable trigger user`)
+      yield* Effect.orDie(tamper(sql))
+      const { differences } = yield* audit
+      return yield* Effect.fail(differences)
+    }).pipe(asOwner, Effect.catchTag("SqlError", Effect.die), Effect.flip)
+    return outcome
+  })
+
+  const history = Effect.gen(function* () {
+    const deadline = plus(yield* freshWeek, "1 hour")
+    const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+    for (const [day, asset] of ["NG", "ES", "NG"].entries()) {
+      const due = plus(deadline, `${day} days`)
+      const challenge = yield* newChallenge({ asset, deadline: due })
+      yield* predict(agent, challenge)
+      yield* predict(other, challenge, { direction: "bearish" })
+      yield* moveTo(due)
+      yield* importQuotes(asset, [[due, 102]])
+      yield* settle
+    }
+    return { agent, other }
+  })
+
+  it.effect("finds nothing while figures are what the scores say, and counts the agents", () =>
+    Effect.gen(function* () {
+      yield* history
+      assert.deepStrictEqual(yield* audit, { agents: 2, differences: [] })
+    })
+  )
+
+  it.effect("names every board and agent whose figures a changed score contradicts", () =>
+    Effect.gen(function* () {
+      const { agent } = yield* history
+      const named = yield* auditAfter(
+        (sql) => sql`
+          update prediction_scores s set score = 75.0000000001
+            from challenges c
+           where c.id = s.challenge_id and c.target = 'ES' and s.agent_id = ${agent}::uuid`
+      )
+      const { figures, scores } = apart(named)
+      assert.sameMembers(figures, [`ES: ${agent}`, `equity: ${agent}`, `global: ${agent}`])
+      assert.strictEqual(scores.length, 1)
+      assert.deepStrictEqual((yield* audit).differences, [])
+    })
+  )
+
+  it.effect("names figures that were changed, removed or made up", () =>
+    Effect.gen(function* () {
+      const { agent, other } = yield* history
+      const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]
+      for (const column of changes) {
+        const named = yield* auditAfter(
+          (sql) => sql`
+            update agent_figures set ${sql(column)} = ${sql(column)} + 1
+             where board = 'NG' and agent_id = ${other}::uuid`
+        )
+        assert.deepStrictEqual(named, [`NG: ${other}`], column)
+      }
+      const removed = yield* auditAfter(
+        (sql) => sql`delete from agent_figures where board = 'commodities' and agent_id = ${agent}::uuid`
+      )
+      assert.deepStrictEqual(removed, [`commodities: ${agent}`])
+      const unfounded = yield* auditAfter(
+        (sql) => sql`delete from prediction_scores where agent_id = ${agent}::uuid`
+      )
+      assert.isNotEmpty(apart(unfounded).scores)
+      assert.sameMembers(
+        apart(unfounded).figures,
+        ["NG", "ES", "commodities", "equity", "global"].map((board) => `${board}: ${agent}`)
+      )
+    })
+  )
+})

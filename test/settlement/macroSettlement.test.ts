@@ -1,0 +1,381 @@
+/** How macro challenges are settled and void, and what is kept of their scores. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { crps, crpsScore } from "../../src/scoring/crps.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  claimedAgent,
+  firstPage,
+  forecast,
+  freshWeek,
+  importQuotes,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { revealAll } from "../support/loggedFixture.ts"
+import { observed, Observed } from "../support/telemetryRecorder.ts"
+import { testServices } from "../support/services.ts"
+
+const results = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+
+const resolve = (challenge: { readonly id: string }, value: number) =>
+  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
+
+const settleDue = Scoring.use((scoring) => scoring.settleDue)
+
+const audited = Effect.gen(function* () {
+  yield* revealAll
+  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+  assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+})
+
+layer(testServices())("The settlement of a macro challenge", (it) => {
+  it.effect("scores every forecast by CRPS on the frozen scale, once", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newMacro({ deadline })
+      const sent = [
+        [3.1, 0.1],
+        [3.1, 0.05],
+        [3.2, 0.02],
+        [3.9, 0.01],
+        [3.2, 2.3e-308],
+        [-1e15, 1e11]
+      ] as const
+      for (const [predicted_value, predicted_std] of sent) {
+        yield* forecast(yield* claimedAgent(), challenge, { predicted_value, predicted_std })
+      }
+      yield* moveTo(plus(deadline, "1 minute"))
+      const resolved = yield* resolve(challenge, 3.2)
+      assert.deepInclude(resolved, { status: "resolved", actual_value: 3.2 })
+      const shown = yield* results(challenge)
+      assert.deepInclude(shown, {
+        type: "macro",
+        kind: "macro",
+        status: "resolved",
+        result: null,
+        open_price: null,
+        close_price: null,
+        actual_value: 3.2,
+        bin: 3,
+        reference_scale: 0.12,
+        resolution_source: "admin",
+        prediction_count: sent.length
+      })
+      for (const { crps: stored, predicted_std, predicted_value, score, skill } of shown.predictions) {
+        const value = crps({ mean: predicted_value ?? 0, sd: predicted_std ?? 0 }, 3.2)
+        assert.deepStrictEqual({ crps: stored, score, skill }, { crps: value, ...crpsScore(value, 0.12) })
+      }
+      yield* resolve(challenge, 3.2)
+      assert.deepStrictEqual((yield* results(challenge)).settlement, shown.settlement)
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* audited
+    })
+  )
+
+  it.effect("puts a value on an edge into the bin above it, and values beyond into the outer ones", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      for (const [value, bin] of [
+        [2.9, 0],
+        [3, 1],
+        [3.0999, 1],
+        [3.1, 2],
+        [3.2, 3],
+        [-1e15, 0],
+        [1e15, 3]
+      ] as const) {
+        const challenge = yield* newMacro({ deadline })
+        yield* moveTo(deadline)
+        yield* resolve(challenge, value)
+        assert.strictEqual((yield* results(challenge)).bin, bin, `${value}`)
+        yield* moveTo(plus(deadline, "-1 hour"))
+      }
+    })
+  )
+
+  it.effect("shows with the terms it is read by: bins, unit, deadline and release", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newMacro({
+        deadline,
+        release_at: plus(deadline, "30 minutes"),
+        bin_edges: [3, 3.1],
+        unit: "%"
+      })
+      const { bins, ...shown } = yield* results(challenge)
+      assert.deepInclude(shown, {
+        unit: "%",
+        deadline: challenge.deadline,
+        release_at: challenge.release_at
+      })
+      assert.deepStrictEqual(bins, challenge.bins)
+      assert.deepStrictEqual(bins, [
+        { index: 0, low: null, high: 3 },
+        { index: 1, low: 3, high: 3.1 },
+        { index: 2, low: 3.1, high: null }
+      ])
+    })
+  )
+
+  it.effect("does not take a value that looks mistyped, unless it is confirmed", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const { macro } = yield* Arenas
+      const challenge = yield* newMacro({ deadline, decimal_step: 0.1 })
+      const empty = yield* newMacro({ deadline, decimal_step: 0.1 })
+      yield* forecast(yield* claimedAgent(), challenge)
+      yield* moveTo(deadline)
+      // Edges at 3.0, 3.1 and 3.2, and a reference scale of 0.12.
+      for (const value of [3.15, 31, -9.1, 15.3]) {
+        const refused = yield* Effect.flip(resolve(challenge, value))
+        assert(refused._tag === "InvalidRequest")
+        assert.strictEqual(refused.errors[0]?.path, "actual_value")
+      }
+      // Of a challenge without forecasts nothing depends on it.
+      assert.strictEqual((yield* resolve(empty, 327.15)).status, "resolved")
+      const confirmed = yield* macro.resolve(challenge.id, 31, { confirm: true })
+      assert.strictEqual(confirmed.actual_value, 31)
+      assert.strictEqual((yield* resolve(challenge, 31)).actual_value, 31)
+      assert.strictEqual((yield* Effect.flip(resolve(challenge, 3.15))).code, "challenge_state")
+    })
+  )
+
+  it.effect(
+    "happens once: the same value again changes nothing, another is refused, and so is one after a void",
+    () =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const { macro } = yield* Arenas
+        const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+        for (const attempt of [macro.resolve(one.id, 3.2), macro.void(one.id, "early")]) {
+          assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
+        }
+        yield* moveTo(deadline)
+        yield* resolve(one, 3.2)
+        assert.strictEqual((yield* resolve(one, 3.2)).actual_value, 3.2)
+        assert.strictEqual((yield* Effect.flip(resolve(one, 3.3))).code, "challenge_state")
+        assert.strictEqual((yield* Effect.flip(macro.void(one.id, "late"))).code, "challenge_state")
+        const voided = yield* macro.void(other.id, "never published")
+        assert.deepInclude(voided, { status: "void", void_reason: "never published", actual_value: null })
+        assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
+        assert.strictEqual((yield* Effect.flip(macro.void(other.id, "again"))).code, "challenge_state")
+        const shown = yield* results(other)
+        assert.deepInclude(shown, { status: "void", void_reason: "never published", cancel_reason: null })
+        assert.isNull(shown.log.settlement_proof)
+      })
+  )
+
+  it.effect(
+    "without a value by 60 days after the release is void, whoever comes first, and scores nobody",
+    () =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const release = plus(deadline, "1 day")
+        const [one, other] = [
+          yield* newMacro({ deadline, release_at: release }),
+          yield* newMacro({ deadline, release_at: release })
+        ]
+        const agent = yield* claimedAgent()
+        for (const each of [one, other]) yield* forecast(agent, each)
+        yield* moveTo(millisBefore(plus(release, "60 days"), 1))
+        assert.notInclude((yield* settleDue).cancelled, one.id)
+        yield* moveTo(plus(release, "60 days"))
+        assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
+        assert.include((yield* settleDue).cancelled, one.id)
+        for (const each of [one, other]) {
+          const shown = yield* results(each)
+          assert.deepInclude(shown, { status: "void", settlement: null, prediction_count: 1 })
+          assert.include(shown.void_reason, DateTime.formatIso(plus(release, "60 days")))
+          assert.isNull(shown.predictions[0]?.score)
+        }
+        const refused = yield* Effect.flip(forecast(agent, one))
+        assert.strictEqual(refused.code, "challenge_cancelled")
+        yield* audited
+      })
+  )
+
+  it.effect("of an older challenge is by the spread of its bins, and left out of calibration", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const { macro } = yield* Arenas
+      const before = yield* Scoring.use((scoring) => scoring.calibration)
+      const older = { deadline, reference_scale: null }
+      assert.strictEqual(
+        (yield* Effect.flip(newMacro({ ...older, bin_edges: [3] }))).errors[0]?.path,
+        "bin_edges"
+      )
+      const challenge = yield* newMacro({ ...older, bin_edges: [2.8, 3, 3.2] })
+      assert.isNull(challenge.reference_scale)
+      const agent = yield* claimedAgent()
+      yield* forecast(agent, challenge)
+      yield* moveTo(deadline)
+      yield* macro.resolve(challenge.id, 3.1)
+      const shown = yield* results(challenge)
+      assert.strictEqual(shown.reference_scale, 0.1)
+      const value = crps({ mean: 3.1, sd: 0.1 }, 3.1)
+      assert.strictEqual(shown.predictions[0]?.score, crpsScore(value, 0.1).score)
+      assert.deepStrictEqual(yield* Scoring.use((scoring) => scoring.calibration), before)
+      yield* audited
+    })
+  )
+
+  it.effect(
+    "counts for the leaderboard, in the category economics, with mean_skill and without accuracy",
+    () =>
+      Effect.gen(function* () {
+        const scoring = yield* Scoring
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const agent = yield* claimedAgent("both arenas")
+        const challenge = yield* newMacro({ deadline })
+        const gold = yield* newChallenge({ deadline })
+        yield* forecast(agent, challenge)
+        yield* predict(agent, gold, { confidence: 1 })
+        yield* moveTo(deadline)
+        yield* resolve(challenge, 3.2)
+        yield* importQuotes("GC", [[deadline, 102]])
+        yield* settleDue
+        const { score, skill } = crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.2), 0.12)
+        const economics = (yield* scoring.leaderboard("economics", firstPage)).items.find(
+          ({ agent_id }) => agent_id === agent
+        )
+        assert.deepInclude(economics, {
+          avg_score: score,
+          accuracy_rate: null,
+          correct_count: 0,
+          prediction_count: 1,
+          brier_index: null,
+          mean_skill: skill
+        })
+        const card = yield* scoring.scorecard(agent, firstPage)
+        assert.deepInclude(card.overall, {
+          accuracy_rate: 1,
+          prediction_count: 2,
+          brier_index: 100,
+          mean_skill: skill
+        })
+        assert.closeTo(card.overall.avg_score ?? 0, (100 + score) / 2, 1e-12)
+        const settled = card.predictions.find(({ type }) => type === "macro")
+        assert.deepInclude(settled, { predicted_value: 3.1, actual_value: 3.2, result: null, score, skill })
+        yield* audited
+      })
+  )
+})
+
+layer(testServices())("Calibration", (it) => {
+  it.effect("of an agent tells its share, interval by interval, from 20 forecasts on", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agent = yield* claimedAgent()
+      const other = yield* claimedAgent()
+      assert.strictEqual((yield* scoring.calibrationOf(agent)).count, 0)
+      for (let n = 0; n < 20; n++) {
+        yield* moveTo(millisBefore(deadline, 1000))
+        const challenge = yield* newMacro({ deadline })
+        yield* forecast(agent, challenge, { predicted_value: 3, predicted_std: 0.06 })
+        if (n === 0) yield* forecast(other, challenge, { predicted_value: 3, predicted_std: 0.1 })
+        yield* moveTo(deadline)
+        // Ten outcomes at z = 0.5, five at -1, five at 3.
+        yield* resolve(challenge, [3.03, 3.03, 2.94, 3.18][n % 4] ?? 0)
+        if (n === 18) {
+          const young = yield* scoring.calibrationOf(agent)
+          assert.deepStrictEqual([young.count, young.mean_abs_z, young.coverage[0]?.share], [19, null, null])
+        }
+      }
+      const shown = yield* scoring.calibrationOf(agent)
+      assert.deepStrictEqual(
+        shown.pit.buckets.map(({ count }) => count),
+        [0, 5, 0, 0, 0, 0, 10, 0, 0, 5]
+      )
+      assert.deepStrictEqual(
+        shown.coverage.map(({ level, share }) => [level, share]),
+        [
+          [0.5, 0.5],
+          [0.8, 0.75],
+          [0.95, 0.75]
+        ]
+      )
+      assert.closeTo(shown.mean_abs_z ?? 0, (10 * 0.5 + 5 * 1 + 5 * 3) / 20, 1e-9)
+      assert.closeTo(shown.sharpness ?? 0, 0.5, 1e-12)
+      assert.strictEqual((yield* scoring.calibration).count, 21)
+      yield* audited
+    })
+  )
+
+  it.effect("spreads an outcome that comes in steps over the buckets it covers", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agent = yield* claimedAgent()
+      const challenge = yield* newMacro({ deadline, decimal_step: 0.1 })
+      yield* forecast(agent, challenge, { predicted_value: 3.1, predicted_std: 0.1 })
+      yield* moveTo(deadline)
+      yield* resolve(challenge, 3.1)
+      const { buckets } = (yield* scoring.calibrationOf(agent)).pit
+      // From Phi(-0.5) = 0.3085 to Phi(0.5) = 0.6915.
+      const width = 0.38292492254802624
+      for (const [index, share] of [
+        [3, 0.0914625],
+        [4, 0.1],
+        [5, 0.1],
+        [6, 0.0914625]
+      ] as const) {
+        assert.closeTo(buckets[index]?.count ?? 0, share / width, 1e-6)
+      }
+      assert.closeTo(
+        buckets.reduce((sum, { count }) => sum + count, 0),
+        1,
+        1e-12
+      )
+      yield* audited
+    })
+  )
+
+  it.effect("is of agents that exist", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      for (const id of ["nobody", "019c6d20-1c00-7e4a-8b1c-5a2f3c4d5e6f"]) {
+        assert.strictEqual((yield* Effect.flip(scoring.calibrationOf(id)))._tag, "NotFound")
+      }
+    })
+  )
+
+  it.effect("that was changed behind the back of the service is found by the figures check", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const scoring = yield* Scoring
+      yield* sql`update calibration_figures set within_50 = within_50 + 1 where agent_id is null`
+      assert.deepStrictEqual((yield* scoring.audit).differences, ["calibration: over all"])
+      yield* sql`update calibration_figures set within_50 = within_50 - 1 where agent_id is null`
+    })
+  )
+})
+
+layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro challenge", (it) => {
+  it.effect("find in the log that it was settled, or voided, once each", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const [settled, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+      yield* moveTo(deadline)
+      yield* resolve(settled, 3.1)
+      yield* resolve(settled, 3.1)
+      const end = Arenas.use(({ macro }) => macro.void(ended.id, "never published"))
+      yield* end
+      yield* Effect.flip(end)
+      const { lines } = yield* Observed
+      const about = (message: string, { id }: { readonly id: string }) =>
+        lines.filter((line) => line.includes(`"${message}"`) && line.includes(id)).length
+      assert.strictEqual(about("a macro challenge was settled", settled), 1)
+      assert.strictEqual(about("a macro challenge was voided", ended), 1)
+    })
+  )
+})

@@ -1,0 +1,508 @@
+/** How price events are settled by the candles that are known, and void without them. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect } from "effect"
+import { crps, crpsScore } from "../../src/scoring/crps.ts"
+import { Amendments } from "../../src/services/Amendments.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import type { PriceEvent } from "../../src/services/PriceEvents.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import {
+  answer,
+  claimedAgent,
+  claimedAgents,
+  firstPage,
+  freshWeek,
+  importCandles,
+  millisBefore,
+  moveTo,
+  newPriceEvent,
+  plus
+} from "../support/builders.ts"
+import { revealAll } from "../support/loggedFixture.ts"
+import { settledByHand } from "../support/prices/referenceSettlement.ts"
+import { walkOfPrices } from "../support/priceWalk.ts"
+import { testServices } from "../support/services.ts"
+
+const results = (challenge: { readonly id: string }) =>
+  Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
+const settleDue = Scoring.use((scoring) => scoring.settleDue)
+const get = (challenge: { readonly id: string }) =>
+  Arenas.use(({ priceEvents }) => priceEvents.get(challenge.id))
+
+const audited = Effect.gen(function* () {
+  yield* revealAll
+  assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
+  assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+})
+
+/** Hourly candles of one price each, from an hour on. */
+const importHours = (from: DateTime.Utc, prices: ReadonlyArray<number>) =>
+  importCandles(
+    "ETH",
+    "1h",
+    prices.map((price, index) => [plus(from, { hours: index }), price] as const)
+  )
+
+layer(testServices())("The settlement of a price event", (it) => {
+  it.effect("of a close or a threshold is by the last 1-hour candle of the day, and no other price", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const midnight = plus(monday, "1 day")
+      const [close, above, below] = [
+        yield* newPriceEvent({ kind: "numeric_close" }),
+        yield* newPriceEvent({ kind: "threshold", level: 120 }),
+        yield* newPriceEvent({ kind: "threshold", level: 120.01 })
+      ]
+      yield* moveTo(plus(midnight, "1 minute"))
+      yield* importHours(plus(midnight, "-2 hours"), [119])
+      // A daily candle and the hour after it are other prices.
+      yield* importCandles("ETH", "1d", [[monday, 130]])
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 3, failed: [] })
+      yield* importHours(plus(midnight, "-1 hour"), [120])
+      assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id, below.id])
+      assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
+      assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
+      assert.deepInclude(yield* get(below), { result: "bearish" })
+      const shown = yield* results(above)
+      assert.deepInclude(shown, {
+        level: 120,
+        close_price: 120,
+        open_price: null,
+        dead_zone_pct: null,
+        resolution_source: "admin 1h candle",
+        reference_scale: null
+      })
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* audited
+    })
+  )
+
+  it.effect(
+    "of a barrier is Yes at its first touch, before the window ends, but not before the deadline",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const deadline = plus(monday, "3 hours")
+        const week = { deadline, resolve_at: plus(monday, "7 days") }
+        const [touched, above] = [
+          yield* newPriceEvent({ kind: "barrier", level: 105, ...week }),
+          yield* newPriceEvent({ kind: "barrier", level: 200, ...week })
+        ]
+        yield* moveTo(plus(monday, "2 hours"))
+        yield* importHours(monday, [100, 110])
+        assert.notInclude((yield* settleDue).resolved, touched.id)
+        yield* moveTo(deadline)
+        const report = yield* settleDue
+        assert.deepStrictEqual([report.resolved, report.waiting], [[touched.id], 0])
+        assert.deepInclude(yield* get(touched), { status: "resolved", result: "bullish" })
+        assert.deepInclude(yield* results(touched), { level: 105, close_price: 105 })
+        assert.strictEqual((yield* get(above)).status, "closed")
+        yield* audited
+      })
+  )
+
+  it.effect("of a barrier is No only with every candle of the window", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const end = plus(monday, "1 day")
+      const barrier = yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: end })
+      yield* moveTo(plus(end, "1 hour"))
+      const hours = Array.from({ length: 24 }, (_, index) => 90 + (index % 7))
+      yield* importHours(monday, hours.slice(0, 11))
+      yield* importHours(plus(monday, "12 hours"), hours.slice(12))
+      // What opens at resolve_at, and what opened before the window, is not of it.
+      yield* importHours(end, [105])
+      yield* importHours(plus(monday, "-1 hour"), [105])
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1 })
+      yield* importHours(plus(monday, "11 hours"), [91])
+      assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
+      assert.deepInclude(yield* get(barrier), { result: "bearish" })
+      assert.deepInclude(yield* results(barrier), { close_price: 96 })
+      yield* audited
+    })
+  )
+
+  it.effect("of a barrier comes with the hour that decides it, in whatever order hours become known", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const begin = DateTime.toEpochMillis(monday)
+      const walk = walkOfPrices(begin, 2)
+      const week = walk.candles.filter(({ time }) => time >= begin)
+      const level = (turn: number) => walk.levelNear(1) + turn
+      const terms = { kind: "barrier", resolve_at: plus(monday, "2 days"), deadline: monday } as const
+      const events = yield* Effect.forEach([-12, -4, -1.5, 0.5, 3, 5, 12], (turn) =>
+        newPriceEvent({ ...terms, level: level(turn) })
+      )
+      // Every third hour comes late, and some of them not before all others are there.
+      const arrival = (index: number) => (index % 3 === 0 ? index + ((index * 7) % 40) : index)
+      const known = new Map<number, (typeof week)[number]>()
+      for (let passed = 1; passed <= 90; passed++) {
+        yield* moveTo(plus(monday, { hours: passed, minutes: 3 }))
+        for (const [index, candle] of week.entries()) {
+          if (arrival(index) !== passed - 1) continue
+          known.set(candle.time, candle)
+          const time = DateTime.makeUnsafe(candle.time)
+          yield* Prices.use((prices) =>
+            prices.import({ asset: "ETH", interval: "1h", candles: [{ ...candle, time }] })
+          )
+        }
+        yield* settleDue
+        for (const event of events) {
+          const end = DateTime.toEpochMillis(terms.resolve_at)
+          const byHand = settledByHand({ kind: "barrier", level: event.level, from: begin, end }, known)
+          assert.strictEqual(
+            (yield* get(event)).result,
+            byHand?.outcome ?? null,
+            `${event.level} at ${passed}`
+          )
+        }
+      }
+      yield* audited
+    })
+  )
+
+  it.effect("of a barrier comes within an hour when an hour that was looked at is corrected to a touch", () =>
+    Effect.gen(function* () {
+      const prices = yield* Prices
+      const monday = yield* freshWeek
+      const barrier = yield* newPriceEvent({
+        kind: "barrier",
+        level: 105,
+        resolve_at: plus(monday, "3 days")
+      })
+      yield* moveTo(plus(monday, { hours: 3, minutes: 3 }))
+      yield* importHours(monday, [100, 101, 102])
+      const { quarantined } = yield* importHours(plus(monday, "1 hour"), [105])
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* prices.decide(quarantined[0]?.id ?? "", { accept: true, reason: "the exchange corrected it" })
+      yield* moveTo(plus(monday, { hours: 4, minutes: 3 }))
+      assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
+    })
+  )
+
+  it.effect("of a count needs the closes of eight days", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const count = yield* newPriceEvent({ kind: "count_days" })
+      yield* moveTo(plus(monday, "8 days"))
+      const closes = [100, 101, 101, 103, 102, 104, 105, 104]
+      const closing = closes.map((price, index) => [plus(monday, { hours: 24 * index - 1 }), price] as const)
+      yield* importCandles("ETH", "1h", closing.slice(1))
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1 })
+      yield* importCandles("ETH", "1h", closing.slice(0, 1))
+      assert.deepStrictEqual((yield* settleDue).resolved, [count.id])
+      assert.deepInclude(yield* get(count), { result: null, actual_value: 4 })
+      yield* audited
+    })
+  )
+
+  it.effect("does not come before the deadline, also when its window lies in the past", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const past = plus(monday, "-7 days")
+      yield* importHours(plus(past, "-1 hour"), [100])
+      const deadline = plus(monday, "1 hour")
+      const threshold = yield* newPriceEvent({ kind: "threshold", resolve_at: past, deadline })
+      const agent = yield* claimedAgent()
+      yield* answer(agent, threshold, { confidence: 1 })
+      yield* moveTo(millisBefore(deadline, 1))
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* moveTo(deadline)
+      assert.deepStrictEqual((yield* settleDue).resolved, [threshold.id])
+      assert.strictEqual((yield* results(threshold)).predictions[0]?.score, 100)
+    })
+  )
+
+  it.effect("scores by confidence or by CRPS, in the category crypto and on the target's board", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const [close, threshold] = [
+        yield* newPriceEvent({ kind: "numeric_close" }),
+        yield* newPriceEvent({ kind: "threshold" })
+      ]
+      yield* answer(agent, close, { predicted_value: 90, predicted_std: 5 })
+      yield* answer(agent, close, { predicted_value: 96, predicted_std: 5 })
+      yield* answer(agent, threshold, { confidence: 1 })
+      yield* answer(agent, threshold, { direction: "bearish", confidence: 0.4, is_revision: true })
+      yield* moveTo(plus(monday, "1 day"))
+      yield* importHours(plus(monday, "23 hours"), [99])
+      yield* settleDue
+      const earned = crpsScore(crps({ mean: 96, sd: 5 }, 99), 10)
+      assert.deepInclude((yield* results(close)).predictions[0], { ...earned, is_correct: null })
+      assert.deepInclude((yield* results(threshold)).predictions[0], { is_correct: true, score: 70 })
+      const card = yield* scoring.scorecard(agent, firstPage)
+      const crypto = card.categories.find(({ category }) => category === "crypto")
+      const eth = card.targets.find(({ target }) => target === "ETH")
+      for (const figures of [card.overall, crypto, eth]) {
+        assert.deepInclude(figures, { prediction_count: 2, accuracy_rate: 1, mean_skill: earned.skill })
+        assert.closeTo(figures?.avg_score ?? 0, (earned.score + 70) / 2, 1e-12)
+      }
+      assert.sameMembers(
+        card.predictions.map(({ type }) => type),
+        ["price_event", "price_event"]
+      )
+      yield* audited
+    })
+  )
+
+  it.effect("spreads a count over the buckets of calibration, since counts come in whole numbers", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const count = yield* newPriceEvent({ kind: "count_days" })
+      yield* answer(agent, count, { predicted_value: 3, predicted_std: 1 })
+      yield* moveTo(plus(monday, "8 days"))
+      const closing = [1, 2, 3, 4, 1, 1, 1, 1].map(
+        (price, index) => [plus(monday, { hours: 24 * index - 1 }), price] as const
+      )
+      yield* importCandles("ETH", "1h", closing)
+      yield* settleDue
+      const { buckets } = (yield* scoring.calibrationOf(agent)).pit
+      // From Phi(-0.5) = 0.3085 to Phi(0.5) = 0.6915.
+      assert.deepStrictEqual(
+        buckets.map(({ count: share }) => share > 0),
+        [false, false, false, true, true, true, true, false, false, false]
+      )
+      assert.closeTo(buckets[4]?.count ?? 0, 0.1 / 0.38292492254802624, 1e-9)
+      yield* audited
+    })
+  )
+
+  it.effect("happens once, whoever runs it at the same time", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agents = yield* claimedAgents(3)
+      const [threshold, close] = [
+        yield* newPriceEvent({ kind: "threshold" }),
+        yield* newPriceEvent({ kind: "numeric_close" })
+      ]
+      for (const agent of agents) {
+        yield* answer(agent, threshold)
+        yield* answer(agent, close)
+      }
+      yield* moveTo(plus(monday, "1 day"))
+      yield* importHours(plus(monday, "23 hours"), [100])
+      const reports = yield* Effect.all([settleDue, settleDue, settleDue], { concurrency: 3 })
+      assert.sameMembers(
+        reports.flatMap(({ resolved }) => resolved),
+        [threshold.id, close.id]
+      )
+      assert.deepStrictEqual(
+        reports.flatMap(({ failed }) => failed),
+        []
+      )
+      yield* audited
+    })
+  )
+
+  it.effect("takes the correction of a candle that an administrator accepted before it", () =>
+    Effect.gen(function* () {
+      const prices = yield* Prices
+      const monday = yield* freshWeek
+      const threshold = yield* newPriceEvent({ kind: "threshold" })
+      yield* moveTo(plus(monday, "1 day"))
+      yield* importHours(plus(monday, "23 hours"), [99])
+      const { quarantined } = yield* importHours(plus(monday, "23 hours"), [101])
+      yield* prices.decide(quarantined[0]?.id ?? "", { accept: true, reason: "the exchange corrected it" })
+      yield* settleDue
+      assert.deepInclude(yield* results(threshold), { result: "bullish", close_price: 101 })
+    })
+  )
+
+  it.effect("is amended by a price or a value, as the kind has it, and scored anew", () =>
+    Effect.gen(function* () {
+      const amendments = yield* Amendments
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const [threshold, barrier, close, count] = [
+        yield* newPriceEvent({ kind: "threshold" }),
+        yield* newPriceEvent({ kind: "barrier", window_from: plus(monday, "-1 hour"), resolve_at: monday }),
+        yield* newPriceEvent({ kind: "numeric_close", resolve_at: monday }),
+        yield* newPriceEvent({ kind: "count_days", resolve_at: monday })
+      ]
+      for (const each of [threshold, barrier, close, count]) yield* answer(agent, each)
+      const closing = Array.from(
+        { length: 9 },
+        (_, index) => [plus(monday, { hours: 23 - 24 * index }), 99] as const
+      )
+      yield* moveTo(plus(monday, "1 day"))
+      yield* importCandles("ETH", "1h", closing)
+      assert.lengthOf((yield* settleDue).resolved, 4)
+      const reason = "the exchange said otherwise"
+      for (const [challenge, wrong, right, expected] of [
+        [threshold, { actual_value: 1 }, { close_price: 100 }, { result: "bullish", close_price: 100 }],
+        [barrier, { actual_value: 1 }, { close_price: 100 }, { result: "bullish", close_price: 100 }],
+        [close, { close_price: 1 }, { actual_value: 100 }, { result: null, actual_value: 100 }],
+        [count, { actual_value: 2.5 }, { actual_value: 2 }, { result: null, actual_value: 2 }]
+      ] as const) {
+        const refused = yield* Effect.flip(amendments.amend(challenge.id, { ...wrong, reason }))
+        assert.strictEqual(refused._tag, "InvalidRequest")
+        assert.deepInclude(yield* amendments.amend(challenge.id, { ...right, reason }), expected)
+        const shown = yield* results(challenge)
+        assert.deepInclude(shown, expected)
+        if (expected.result !== null) assert.strictEqual(shown.predictions[0]?.score, 75)
+      }
+      yield* audited
+    })
+  )
+})
+
+layer(testServices())("A price event without its candles", (it) => {
+  it.effect("is void 72 h after the later of its resolve time and its deadline, and scores nobody", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const [ahead, past] = [
+        yield* newPriceEvent({ kind: "threshold" }),
+        yield* newPriceEvent({ kind: "barrier", resolve_at: plus(monday, "-1 day") })
+      ]
+      const agent = yield* claimedAgent()
+      for (const each of [ahead, past]) yield* answer(agent, each)
+      const ends = [
+        [past, plus(monday, "73 hours")],
+        [ahead, plus(monday, "96 hours")]
+      ] as const
+      for (const [challenge, end] of ends) {
+        assert.include(challenge.resolution_criteria, DateTime.formatIso(end))
+        yield* moveTo(millisBefore(end, 1))
+        assert.notInclude((yield* settleDue).cancelled, challenge.id)
+        yield* moveTo(end)
+        assert.deepStrictEqual((yield* settleDue).cancelled, [challenge.id])
+        const shown = yield* results(challenge)
+        assert.deepInclude(shown, { status: "void", result: null, settlement: null, cancel_reason: null })
+        assert.include(shown.void_reason, DateTime.formatIso(end))
+        assert.isNull(shown.predictions[0]?.score)
+      }
+      // Candles that come later are too late.
+      yield* importHours(plus(monday, "23 hours"), [100])
+      assert.deepInclude(yield* settleDue, { resolved: [], cancelled: [], waiting: 0 })
+      yield* audited
+    })
+  )
+
+  it.effect("that come in its last moment is settled", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const threshold = yield* newPriceEvent({ kind: "threshold" })
+      yield* moveTo(plus(monday, "96 hours"))
+      yield* importHours(plus(monday, "23 hours"), [100])
+      assert.deepStrictEqual((yield* settleDue).resolved, [threshold.id])
+    })
+  )
+
+  it.effect(
+    "is void earlier when an administrator says why, after the deadline and before it is settled",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const { priceEvents: events } = yield* Arenas
+        const [one, other] = [
+          yield* newPriceEvent({ kind: "threshold" }),
+          yield* newPriceEvent({ kind: "threshold" })
+        ]
+        assert.strictEqual((yield* Effect.flip(events.void(one.id, "early"))).code, "challenge_state")
+        yield* moveTo(plus(monday, "1 day"))
+        assert.deepInclude(yield* events.void(one.id, "a wrong level"), {
+          status: "void",
+          void_reason: "a wrong level"
+        })
+        assert.strictEqual((yield* Effect.flip(events.void(one.id, "again"))).code, "challenge_state")
+        yield* importHours(plus(monday, "23 hours"), [100])
+        assert.deepStrictEqual((yield* settleDue).resolved, [other.id])
+        assert.strictEqual((yield* Effect.flip(events.void(other.id, "late"))).code, "challenge_state")
+        yield* audited
+      })
+  )
+})
+
+layer(testServices())("Five weeks of price events of all kinds", (it) => {
+  it.effect(
+    "come out as a computation by hand from the same candles says, and are void just where candles are missing",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const days = 35
+        const walk = walkOfPrices(DateTime.toEpochMillis(monday), days)
+        const made: Array<PriceEvent> = []
+        for (let day = 1; day <= days; day++) {
+          const resolve_at = plus(monday, { days: day })
+          const level = walk.levelNear(day)
+          made.push(yield* newPriceEvent({ kind: "numeric_close", resolve_at }))
+          made.push(yield* newPriceEvent({ kind: "threshold", resolve_at, level }))
+          if (day % 7 !== 0) continue
+          made.push(yield* newPriceEvent({ kind: "count_days", resolve_at }))
+          for (const away of [-40, 0, 40]) {
+            const window_from = plus(resolve_at, "-7 days")
+            made.push(yield* newPriceEvent({ kind: "barrier", resolve_at, window_from, level: level + away }))
+          }
+        }
+        const [agent] = yield* claimedAgents(1)
+        const [first] = made
+        if (agent !== undefined && first !== undefined) yield* answer(agent, first)
+
+        yield* moveTo(plus(monday, { days: days + 1 }))
+        const known = walk.candles.filter((_, index) => !walk.missing.has(index))
+        yield* Prices.use((prices) =>
+          prices.import({
+            asset: "ETH",
+            interval: "1h",
+            candles: known.map((candle) => ({
+              ...candle,
+              time: DateTime.makeUnsafe(candle.time)
+            }))
+          })
+        )
+        const report = yield* settleDue
+        assert.deepStrictEqual(report.failed, [])
+        const hours = new Map(known.map((candle) => [candle.time, candle]))
+        const byHand = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
+          settledByHand(
+            {
+              kind,
+              level,
+              from: window_from === null ? null : Date.parse(window_from),
+              end: Date.parse(resolve_at)
+            },
+            hours
+          )?.outcome
+        const expected = new Map(made.map((event) => [event.id, byHand(event)]))
+        const decided = made.filter(({ id }) => expected.get(id) !== undefined)
+        assert.sameMembers(
+          [...report.resolved],
+          decided.map(({ id }) => id)
+        )
+        yield* moveTo(plus(monday, { days: days + 4 }))
+        yield* settleDue
+        for (const event of made) {
+          const { actual_value, kind, result, status } = yield* get(event)
+          const outcome = expected.get(event.id)
+          const title = `${kind} ${event.question}`
+          if (outcome === undefined) {
+            assert.deepStrictEqual([status, result, actual_value], ["void", null, null], title)
+          } else {
+            assert.deepStrictEqual([status, result ?? actual_value], ["resolved", outcome], title)
+          }
+        }
+        // The walk is such that every kind comes out in every way.
+        const outcomes = new Set(made.map((event) => `${event.kind} ${String(expected.get(event.id))}`))
+        for (const way of [
+          "barrier bullish",
+          "barrier bearish",
+          "barrier undefined",
+          "threshold bullish",
+          "threshold bearish",
+          "threshold undefined",
+          "numeric_close undefined",
+          "count_days undefined"
+        ]) {
+          assert.include([...outcomes], way)
+        }
+        yield* audited
+      }),
+    30_000
+  )
+})

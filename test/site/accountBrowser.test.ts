@@ -1,0 +1,105 @@
+/** The pages of an owner's account in a real Chromium: accessible, legible on any screen, and leading to Stripe and back. */
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { OperatorId } from "../../src/services/identifiers.ts"
+import { Owners } from "../../src/services/Owners.ts"
+import { apiKeysPage, topUpPage } from "../../src/http/site/paths.ts"
+import { creditPage } from "../../src/services/PaymentProvider.ts"
+import { lookAt } from "../support/accessibility.ts"
+import * as chromium from "../support/chromium.ts"
+import { ownerVisitor } from "../support/claimJourney.ts"
+import { testServer, TestServer } from "../support/server.ts"
+import { selling, stripeServer } from "../support/stripe.ts"
+import { agentOf, fundOwnerOf } from "../support/topUps.ts"
+
+const freePort = Effect.callback<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** Stripe sends buyers back to the base URL, so it has to be known before the server listens. */
+const everything = Layer.unwrap(
+  Effect.map(freePort, (port) =>
+    Layer.mergeAll(
+      testServer({
+        port,
+        environment: { AUSPEX_BASE_URL: `http://127.0.0.1:${port}` },
+        swap: selling.pipe(Layer.provide(stripeServer))
+      }),
+      chromium.layer
+    ).pipe(Layer.provideMerge(stripeServer))
+  )
+)
+
+/** An owner who has done everything: two agents, credit that moved, a purchase, keys and calls. */
+const busyOwner = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { agent, visitor } = yield* ownerVisitor({
+    name: "First Light",
+    model_provider: "example",
+    model_name: "model-1"
+  })
+  const id = OperatorId.make(yield* fundOwnerOf(agent.agentId, 1234))
+  yield* agentOf(id)
+  yield* Owners.use((owners) => owners.change(id, { plan: "pro" }))
+  yield* sql`update agents set credit_arena_enabled = true where id = ${agent.agentId}::uuid`
+  const topUp = topUpPage(agent.agentId)
+  const moved = yield* visitor.fill(yield* visitor.open(topUp), "amount", { amount: "12.5" })
+  for (const name of ["laptop", "server with a name that is longer than others"]) {
+    yield* visitor.fill(yield* visitor.open(apiKeysPage()), "credit_limit", {
+      agent_id: agent.agentId,
+      name,
+      lifetime: "30",
+      credit_limit: "100"
+    })
+  }
+  const now = DateTime.toDateUtc(yield* DateTime.now)
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, provider, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select uuidv7(), agent_id, owner_id, id, 'r', case n % 3 when 0 then 'swift-1' else 'deep-1' end, 'north', 'openai', false,
+           10, 20, (n % 7) * 340000 + 1000, 200, 5, 1, false, ${now}::timestamptz - n * interval '1 day'
+      from gateway_keys cross join generate_series(0, 25) n where owner_id = ${id}::uuid`
+  return { moved: moved.headers.get("location") ?? "", topUp, visitor }
+})
+
+layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
+  it.effect(
+    "an owner's pages are accessible and fit any screen",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const browser = yield* chromium.Chromium
+        const { moved, topUp, visitor } = yield* busyOwner
+        const paths = ["/account", moved, topUp, creditPage(), apiKeysPage()]
+        const complaints = yield* Effect.promise(() => lookAt(browser, url, paths, visitor.cookies))
+        assert.deepStrictEqual(complaints, [])
+      }),
+    60_000
+  )
+
+  it.effect("an owner is led to the page of Stripe's that takes the payment, and back", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const browser = yield* chromium.Chromium
+      const { visitor } = yield* ownerVisitor()
+      const seen = yield* Effect.promise(async () => {
+        const context = await browser.newContext({ baseURL: url, javaScriptEnabled: false })
+        await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url })))
+        const page = await context.newPage()
+        await page.goto(creditPage())
+        await page.getByRole("button", { name: "Buy 500 credits for €5.00" }).click()
+        await page.getByRole("link", { name: "I have paid" }).click()
+        const text = await page.innerText("body")
+        await context.close()
+        return text
+      })
+      assert.include(seen, "We are waiting for the payment.")
+    })
+  )
+})

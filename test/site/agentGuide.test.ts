@@ -1,0 +1,262 @@
+/** The guide for agents: true of this instance, and enough to go the whole way. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { bank } from "../../src/layers/registration/bank.ts"
+import { judge } from "../../src/scoring/registration.ts"
+import { AgentId } from "../../src/services/identifiers.ts"
+import { claim, onboardClaimed, openChallenge } from "../support/agents.ts"
+import { failingAnswer, passingAnswer } from "../support/responses.ts"
+import { newMacro, newPriceEvent } from "../support/builders.ts"
+import { signInFrom } from "../support/claimJourney.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { examplesIn, run } from "../support/guideReader.ts"
+import type { GuideExample, Memory, Think } from "../support/guideReader.ts"
+import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
+import { fund } from "../support/ledger.ts"
+import { keepLog } from "../support/log/keeping.ts"
+import { freePort } from "../support/process.ts"
+import { get, member, TestServer, testServer } from "../support/server.ts"
+import { makeVisitor } from "../support/visitor.ts"
+
+const farDeadline = DateTime.makeUnsafe("2999-01-01T00:00:00Z")
+
+/** What an agent finds there: something open of every kind, and an event that somebody has commented on. */
+const world = Effect.gen(function* () {
+  yield* openChallenge({ asset: "GC" })
+  yield* newMacro({ deadline: farDeadline })
+  yield* newPriceEvent({ kind: "threshold", deadline: farDeadline })
+  const event = yield* newEvent({ title: "Gold at a record" })
+  const author = yield* onboardClaimed({ name: "Bob" })
+  yield* comment(AgentId.make(author.agentId), event)
+})
+
+/** What a model would come up with. The registration challenge is the only thing that it has to know the matter for. */
+const thinking =
+  (answerTo: (prompt: string) => RegistrationAnswer): Think =>
+  (name, memory: Memory, example: GuideExample) => {
+    if (example.chapter.includes("registration challenge")) {
+      const answer = answerTo(memory.get("CHALLENGE_PROMPT") ?? "")
+      const own: Readonly<Record<string, unknown>> = {
+        YOUR_SUMMARY_OF_THE_EVENT: answer.event_summary,
+        YOUR_LIST_OF_ASSET_KEYS: answer.market_impact.affected_assets,
+        YOUR_DIRECTION: answer.market_impact.direction,
+        YOUR_MAGNITUDE: answer.market_impact.magnitude,
+        YOUR_REASONING: answer.market_impact.reasoning,
+        YOUR_SHORT_TERM: answer.trading_implications.short_term,
+        YOUR_MEDIUM_TERM: answer.trading_implications.medium_term,
+        YOUR_CONFIDENCE: answer.confidence,
+        YOUR_LIST_OF_RELATED_EVENTS: answer.related_events
+      }
+      return own[name]
+    }
+    const others: Readonly<Record<string, unknown>> = {
+      YOUR_PREDICTED_DIRECTION: "bearish",
+      YOUR_YES_OR_NO: "bullish",
+      YOUR_CONFIDENCE: 0.7,
+      YOUR_VALUE: 3.1,
+      YOUR_STANDARD_DEVIATION: 0.1
+    }
+    return others[name] ?? `what I think: "${name}"`
+  }
+const thoughts = thinking(passingAnswer)
+const noThoughts = thinking(() => failingAnswer)
+
+/** A server that knows its own address, so that what it writes can be followed. */
+const server = Layer.unwrap(
+  Effect.map(freePort, (port) =>
+    testServer({ port, environment: { AUSPEX_BASE_URL: `http://127.0.0.1:${port}` } })
+  )
+)
+
+const guide = Effect.map(get("/skill.md"), ({ text }) => text)
+
+layer(server)("The guide for agents", (it) => {
+  it.effect("every example of it runs, in order, and answers as the page says", () =>
+    Effect.gen(function* () {
+      yield* world
+      const examples = examplesIn(yield* guide)
+      assert.isAtLeast(examples.length, 30)
+      const memory = new Map<string, string>()
+      for (const example of examples) {
+        const name = `${example.chapter}: ${example.method} ${example.url}`
+        // What only a person, or the time, can do.
+        if (example.chapter.includes("After the claim") && !memory.has("CLAIMED")) {
+          const agentId = memory.get("AGENT_ID") ?? ""
+          yield* claim(agentId)
+          yield* fund(`agent:${agentId}`, 500)
+          memory.set("CLAIMED", "yes")
+        }
+        if (example.url.includes("/log/")) yield* keepLog
+        const answer = yield* run(example, memory, thoughts)
+        assert.include(example.statuses, answer.status, `${name} ${JSON.stringify(answer.json)}`)
+        for (const each of example.members) assert.property(answer.json, each, name)
+        for (const [, kept] of example.keep) assert.isTrue(memory.has(kept), `${name} keeps ${kept}`)
+      }
+      assert.strictEqual(memory.get("SCOPE"), "GC")
+    })
+  )
+
+  it.effect("an answer that is copied from it as it stands passes on no prompt", () =>
+    Effect.gen(function* () {
+      const submission = examplesIn(yield* guide).find((example) => example.url === "<SUBMIT_URL>")
+      assert(submission?.body !== undefined)
+      const asTheyStand = {
+        event_summary: "<YOUR_SUMMARY_OF_THE_EVENT>",
+        market_impact: {
+          affected_assets: ["GC", "CL"],
+          direction: "mixed",
+          magnitude: "medium",
+          reasoning: "<YOUR_REASONING>"
+        },
+        trading_implications: { short_term: "<YOUR_SHORT_TERM>", medium_term: "<YOUR_MEDIUM_TERM>" },
+        confidence: 0.7,
+        related_events: ["<YOUR_LIST_OF_RELATED_EVENTS>"]
+      } as const
+      for (const event of bank) assert.isFalse(judge(event, asTheyStand).passed, event.slug)
+    })
+  )
+
+  it.effect("llms.txt names what there is, each at an address that answers", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const answer = yield* get("/llms.txt")
+      assert.strictEqual(answer.headers.get("content-type"), "text/plain; charset=utf-8")
+      assert.match(answer.text, /^# Auspex\n\n> /)
+      const links = [...answer.text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link)
+      assert.isAtLeast(links.length, 8)
+      yield* keepLog
+      for (const link of links) {
+        assert.isTrue(link.startsWith(`${url}/`), link)
+        assert.strictEqual((yield* get(link.slice(url.length))).status, 200, link)
+      }
+    })
+  )
+})
+
+layer(
+  testServer({
+    environment: {
+      AUSPEX_BASE_URL: "https://auspex.example",
+      AUSPEX_SITE: "cn",
+      AUSPEX_LIMIT_COMMENTS: "7/hour",
+      AUSPEX_PROVISIONAL_GRACE: "36 hours",
+      AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "3",
+      AUSPEX_MIN_STAKE: "20"
+    }
+  })
+)("The guide of an instance that is set otherwise", (it) => {
+  it.effect("says its address, site, limits and times", () =>
+    Effect.gen(function* () {
+      const { headers, status, text } = yield* get("/skill.md")
+      assert.deepStrictEqual([status, headers.get("content-type")], [200, "text/markdown; charset=utf-8"])
+      for (const said of [
+        "https://auspex.example/api/v1/agent/registry/register",
+        "the site `cn`",
+        "| Comments | 7 per hour | agent |",
+        "36 hours after registration",
+        "3 challenges to predict",
+        "at least 20 credits",
+        "| POST | `/api/v1/agent/comments` | comment:create |"
+      ]) {
+        assert.include(text, said)
+      }
+      assert.notInclude(text, "127.0.0.1")
+      assert.notInclude(text, "undefined")
+      assert.isBelow(Buffer.byteLength(text), 40_000)
+    })
+  )
+})
+
+/** The chapters that an agent comes back to, in the words of the page. */
+const chaptersOf = (examples: ReadonlyArray<GuideExample>) => [
+  ...Map.groupBy(examples, ({ chapter }) => chapter).entries()
+]
+
+/**
+ * A model that knows nothing but the page: it goes through the chapters, leaves one where there is nothing yet, tells its
+ * operator what is to be told, takes a new token when it is refused, and comes back until it has done all.
+ */
+const model = (page: string, think: Think) => {
+  const memory = new Map<string, string>()
+  const examples = examplesIn(page)
+  const token = examples.find((example) => example.keep.some(([, name]) => name === "ACCESS_TOKEN"))
+  assert(token !== undefined)
+  const done = new Set<string>()
+
+  const ask = Effect.fnUntraced(function* (example: GuideExample) {
+    const answer = yield* run(example, memory, think)
+    if (answer.status !== 401) return answer
+    yield* run(token, memory, think)
+    return yield* run(example, memory, think)
+  })
+  const chapter = Effect.fnUntraced(function* (steps: ReadonlyArray<GuideExample>) {
+    for (const step of steps) {
+      let answer = yield* ask(step)
+      // "Where passed is false, feedback says what was lacking; improve it and send it again."
+      while (member(answer.json, "passed") === false) answer = yield* ask(step)
+      if (!step.statuses.includes(answer.status)) return String(member(answer.json, "code"))
+      const missing = step.keep.find(([, name]) => !memory.has(name))
+      if (missing !== undefined) return `no ${missing[1]}`
+    }
+    return "done"
+  })
+  /** One time through all that is left; answers why chapters were left, by their titles. */
+  const goThrough = Effect.gen(function* () {
+    const left: Record<string, string> = {}
+    for (const [title, steps] of chaptersOf(examples)) {
+      if (done.has(title)) continue
+      const outcome = yield* chapter(steps).pipe(
+        Effect.catchTag("NothingThere", ({ placeholder }) => Effect.succeed(`no ${placeholder}`))
+      )
+      if (outcome === "done") done.add(title)
+      else left[title] = outcome
+    }
+    return left
+  })
+  return { goThrough, memory }
+}
+
+layer(server)("A language model that knows nothing but /skill.md", (it) => {
+  it.effect("completes the whole journey", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const { goThrough, memory } = model(yield* guide, (name, known, example) => {
+        if (name === "YOUR_SUMMARY_OF_THE_EVENT") attempts += 1
+        return attempts === 1 ? noThoughts(name, known, example) : thoughts(name, known, example)
+      })
+
+      const nothingYet = yield* goThrough
+      assert.deepStrictEqual(Object.keys(nothingYet).map(Number.parseFloat), [4, 5, 6, 7, 8, 9, 10, 11])
+      assert.strictEqual(attempts, 2)
+
+      yield* world
+      yield* TestClock.adjust("61 minutes")
+      assert.deepStrictEqual(yield* goThrough, {
+        "10. After the claim: like, follow, read the feed": "missing_scope",
+        "11. Stake credit": "insufficient_credit"
+      })
+
+      const operator = makeVisitor()
+      const { pathname } = new URL(memory.get("CLAIM_URL") ?? "")
+      const signedIn = yield* signInFrom(operator, pathname, "operator@example.com")
+      yield* operator.fill(yield* operator.follow(signedIn), "pairing_code", {
+        pairing_code: memory.get("PAIRING_CODE") ?? ""
+      })
+      assert.deepStrictEqual(yield* goThrough, {})
+
+      const history = yield* get("/api/v1/agent/actions/history", { token: memory.get("ACCESS_TOKEN") ?? "" })
+      const items = history.json["items"]
+      assert.deepStrictEqual(Array.isArray(items) ? items.map((item) => member(item, "type")) : [], [
+        "stake",
+        "follow",
+        "like",
+        "reply",
+        "comment",
+        "prediction",
+        "prediction",
+        "prediction"
+      ])
+    })
+  )
+})

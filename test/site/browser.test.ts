@@ -1,0 +1,218 @@
+/** The pages in a real Chromium: as people use them, with scripts switched off. */
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { BrowserContext, Page } from "playwright-core"
+import { askForToken } from "../support/agents.ts"
+import * as chromium from "../support/chromium.ts"
+import { claimable, linksMailedTo, otherCode, signInLink } from "../support/claimJourney.ts"
+import { asClient, layer as provider, OpenIdProvider } from "../support/openIdProvider.ts"
+import { testServer, TestServer } from "../support/server.ts"
+
+const freePort = Effect.callback<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** The provider goes by another name of loopback, so that to a browser it is another site. */
+const everything = Layer.unwrap(
+  Effect.map(freePort, (port) => {
+    const baseUrl = `http://127.0.0.1:${port}`
+    const idp = provider(`${baseUrl}/sign-in/oidc/callback`)
+    const environment = { AUSPEX_BASE_URL: baseUrl }
+    return Layer.mergeAll(
+      testServer({ port, environment, swap: asClient.pipe(Layer.provide(idp)) }),
+      idp,
+      chromium.layer
+    )
+  })
+)
+
+/** A person with a browser of their own; whatever it complains of fails the test. */
+const person = Effect.gen(function* () {
+  const browser = yield* chromium.Chromium
+  const { url } = yield* TestServer
+  const complaints: Array<string> = []
+  const context: BrowserContext = yield* Effect.acquireRelease(
+    Effect.promise(() => browser.newContext({ baseURL: url, javaScriptEnabled: false })),
+    (opened) => Effect.promise(() => opened.close())
+  )
+  const page = yield* Effect.promise(() => context.newPage())
+  page.on("console", (message) => {
+    // The browser tells of every status from 400 on, which the pages mean.
+    if (message.type() === "error" && !message.text().includes("status of 4")) complaints.push(message.text())
+  })
+  page.on("requestfailed", (request) => void complaints.push(`${request.url()} failed`))
+  const does = (steps: (page: Page) => Promise<unknown>) =>
+    Effect.andThen(
+      Effect.promise(() => steps(page)),
+      Effect.sync(() => assert.deepStrictEqual(complaints, []))
+    )
+  const sees = (text: string) =>
+    Effect.promise(async () => assert.include(await page.innerText("body"), text))
+  return { page, does, sees }
+})
+
+const enterCode = (code: string) => async (page: Page) => {
+  await page.getByLabel("Pairing code", { exact: true }).fill(code)
+  await page.getByRole("button", { name: /^Claim/ }).click()
+}
+
+const overflow = (page: Page) =>
+  page.locator("html").evaluate(({ clientWidth, scrollWidth }) => scrollWidth - clientWidth)
+
+layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
+  it.effect("an operator claims an agent with mail and code, and signs out", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimable({ name: "First Light" })
+      const { does, sees } = yield* person
+      yield* does((page) => page.goto(agent.path))
+      yield* sees("What claiming means")
+      yield* does(async (page) => {
+        await page.getByLabel("E-mail address").fill("ada@example.org")
+        await page.getByRole("button", { name: "Send me a sign-in link" }).click()
+      })
+      yield* sees("Check your mail")
+      const link = yield* signInLink("ada@example.org")
+      yield* does((page) => page.goto(link))
+      yield* does((page) => page.getByRole("button", { name: "Sign in" }).click())
+      yield* sees("Enter the pairing code")
+      yield* does(enterCode(otherCode(agent.code)))
+      yield* sees("4 tries left")
+      yield* does(async (page) => {
+        assert.strictEqual(await page.title(), "Error: Claim First Light · Auspex")
+        assert.isTrue(
+          await page
+            .getByLabel("Pairing code", { exact: true })
+            .evaluate((input) => input === document.activeElement)
+        )
+      })
+      yield* does(enterCode(agent.code.toLowerCase()))
+      yield* sees("First Light is yours")
+      yield* does((page) => page.getByRole("link", { name: "See your agents" }).click())
+      yield* sees(agent.agentId)
+      yield* does((page) => page.getByRole("button", { name: "Sign out" }).click())
+      yield* sees("For the people behind the agents")
+      yield* does((page) => page.goto("/account"))
+      yield* sees("Send me a sign-in link")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an operator signs in at the provider of another site, and comes back to the claim", () =>
+    Effect.gen(function* () {
+      const { next } = yield* OpenIdProvider
+      next("grace", { email: "grace@example.org", email_verified: true })
+      const agent = yield* claimable()
+      const { does, sees } = yield* person
+      yield* does((page) => page.goto(agent.path))
+      yield* does((page) => page.getByRole("link", { name: /^Continue with localhost/ }).click())
+      yield* sees("You are signed in as grace@example.org")
+      yield* does(enterCode(agent.code))
+      yield* sees("is yours")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an operator claims by the mail, replaces the secret, and it works", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimable({ operator_contact: "edsger@example.org" })
+      const link = (yield* linksMailedTo("edsger@example.org")).find((path) => /mail\/[^/]+$/.test(path))
+      const { does, page, sees } = yield* person
+      yield* does((page) => page.goto(link ?? ""))
+      yield* does((page) => page.getByRole("button", { name: /^Claim/ }).click())
+      yield* sees("is yours")
+      yield* does(async (page) => {
+        await page.goto("/account")
+        await page.getByText("Replace its secret").click()
+        await page.getByRole("button", { name: /^Replace the secret/ }).click()
+      })
+      yield* sees("Copy the secret now.")
+      const secret = yield* Effect.promise(() => page.locator(".secret").innerText())
+      assert.strictEqual((yield* askForToken(agent.agentId, secret)).status, 200)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a form on another site does nothing", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const { issuer } = yield* OpenIdProvider
+      const { page } = yield* person
+      yield* Effect.promise(async () => {
+        await page.goto("/sign-in")
+        await page.goto(`${issuer.origin}/.well-known/openid-configuration`)
+        await page.setContent(`<form method="post" action="${url}/sign-in">
+          <input name="email" value="victim@example.org"><button>Win</button></form>`)
+        const [response] = await Promise.all([
+          page.waitForResponse((answer) => answer.url() === `${url}/sign-in`),
+          page.getByRole("button").click()
+        ])
+        assert.strictEqual(response.status(), 403)
+        assert.include(await page.innerText("body"), "came from another site")
+      })
+      assert.deepStrictEqual(yield* linksMailedTo("victim@example.org"), [])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("pages fit a phone, also with names that never break", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimable({
+        name: "W".repeat(80),
+        bio: "w".repeat(400),
+        operator_contact: "w@example.org"
+      })
+      const link = (yield* linksMailedTo("w@example.org")).find((path) => /mail\/[^/]+$/.test(path)) ?? ""
+      const browser = yield* chromium.Chromium
+      const { url } = yield* TestServer
+      yield* Effect.promise(async () => {
+        const page = await browser.newPage({ baseURL: url, viewport: { width: 320, height: 640 } })
+        for (const path of [agent.path, link, `${link}/not-mine`, "/sign-in", "/nothing/here"]) {
+          await page.goto(path)
+          assert.strictEqual(await overflow(page), 0, path)
+        }
+        await page.goto(link)
+        await page.getByRole("button", { name: /^Claim/ }).click()
+        assert.strictEqual(await overflow(page), 0, "claimed")
+        await page.goto("/account")
+        await page.getByText("Replace its secret").click()
+        assert.strictEqual(await overflow(page), 0, "account")
+        await page.getByRole("button", { name: /^Replace the secret/ }).click()
+        assert.strictEqual(await overflow(page), 0, "the new secret")
+        await page.close()
+      })
+    })
+  )
+
+  it.effect(
+    "the reference of the API is shown in a sandbox, and asks no other host for anything",
+    () =>
+      Effect.gen(function* () {
+        const browser = yield* chromium.Chromium
+        const { url } = yield* TestServer
+        yield* Effect.promise(async () => {
+          const page = await browser.newPage({ baseURL: url })
+          const asked: Array<string> = []
+          const complaints: Array<string> = []
+          page.on("request", (request) => void asked.push(request.url()))
+          page.on("pageerror", ({ message }) => void complaints.push(message))
+          page.on("console", (message) => {
+            if (message.type() === "error" || /Content.Security.Policy/i.test(message.text())) {
+              complaints.push(message.text())
+            }
+          })
+          await page.goto("/docs")
+          await page.getByText("Issue an access token").first().waitFor()
+          await page.getByText("/api/v1/agent/registry/register").first().waitFor({ state: "attached" })
+          // Its search is the part of it that keeps most.
+          await page.keyboard.press("Control+k")
+          await page.keyboard.type("leaderboard")
+          await page.getByRole("dialog").getByText("/api/v1/eval/leaderboard").first().waitFor()
+          assert.strictEqual(await page.evaluate(() => globalThis.origin), "null")
+          assert.deepStrictEqual([asked, complaints], [[`${url}/docs`], []])
+          await page.close()
+        })
+      }),
+    60_000
+  )
+})

@@ -1,0 +1,486 @@
+/** The public pages of a challenge and of an agent, and the proofs that they link to. */
+import { afterAll, assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { verify } from "../../src/scoring/verifier/verify.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { Amendments } from "../../src/services/Amendments.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import {
+  answer,
+  claimedAgent,
+  forecast,
+  freshWeek,
+  importCandles,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus,
+  predict,
+  provisionalAgent
+} from "../support/builders.ts"
+import { get, member, testServer, TestServer } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
+import { stake, staker } from "../support/stakes.ts"
+import { keepLog } from "../support/log/keeping.ts"
+import { openWorld, settledWorld } from "../support/settledFixture.ts"
+import { textOf, unescaped } from "../support/visitor.ts"
+
+const go = await buildGoVerifier()
+afterAll(() => ("missing" in go ? undefined : go.remove()))
+
+const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
+  [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = ""]) => unescaped(link))
+
+layer(testServer())("The page of a challenge", (it) => {
+  it.effect("before the deadline shows terms and counts, and nothing of a prediction", () =>
+    Effect.gen(function* () {
+      const { ada, challenge, right, wrong } = yield* openWorld()
+      const page = yield* get(`/challenges/${challenge.id}`)
+      assert.strictEqual(page.status, 200)
+      const shown = textOf(page)
+      assert.include(shown, "Will gold rise?")
+      assert.include(shown, "2: 1 bullish, 1 bearish, 0 neutral")
+      assert.include(shown, String(challenge.resolution_criteria))
+      assert.include(shown, String(challenge.resolution_criteria_zh))
+      for (const secret of [ada, right.commit, wrong.commit, "Ada", "0.875", "fall", right.prediction_id]) {
+        assert.notInclude(page.text, secret)
+      }
+      const card = yield* get(`/agents/${ada}`)
+      assert.notInclude(card.text, challenge.id)
+      assert.notInclude(card.text, right.commit)
+    })
+  )
+
+  it.effect("from the deadline on shows who said what, after settlement with score, proofs and result", () =>
+    Effect.gen(function* () {
+      const world = yield* openWorld()
+      yield* world.pass
+      const path = `/challenges/${world.challenge.id}`
+      const closed = textOf(yield* get(path))
+      assert.match(closed, /Closed entry \d+/)
+      assert.match(closed, /Ada [0-9a-f]{8} bullish at 0\.875/)
+      assert.notInclude(closed, "points")
+      yield* world.settle
+      const settled = yield* get(path)
+      const shown = textOf(settled)
+      assert.match(shown, /Result bullish/)
+      assert.match(shown, /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points/)
+      assert.match(shown, /Grace [0-9a-f]{8} bearish at 0\.25 Wrong 37\.50 points/)
+      assert.include(shown, "Rates <fall>.")
+      assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
+      assert.notInclude(settled.text, 'name="robots"')
+
+      const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 5)
+      for (const proof of proofs) {
+        const { headers, text } = yield* get(proof)
+        assert.match(headers.get("content-disposition") ?? "", /\.tlog-proof"$/)
+        const verification = yield* Effect.promise(() => verify({ proof: text, keys: world.keys }))
+        assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      }
+      assert.include(linksOf(settled), `/agents/${world.ada}`)
+      assert.include(linksOf(settled), `/api/v1/eval/challenges/${world.challenge.id}/results`)
+      assert.include(
+        linksOf(settled),
+        `/verify?proof=${encodeURIComponent(`/api/v1/log/proof/${world.right.commit}`)}`
+      )
+    })
+  )
+
+  it.effect("leads through many predictions page by page, each once", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline })
+      const agents = yield* Effect.forEach(
+        Array.from({ length: 51 }, (_, index) => `agent ${index}`),
+        (name) => claimedAgent(name),
+        { concurrency: 8 }
+      )
+      yield* Effect.forEach(agents, (agent) => predict(agent, challenge), { concurrency: 8 })
+      yield* moveTo(deadline)
+      const first = yield* get(`/challenges/${challenge.id}`)
+      const next = linksOf(first).find((link) => link.includes("cursor=")) ?? ""
+      const second = yield* get(next)
+      const shown = [first, second].flatMap(linksOf).filter((link) => link.startsWith("/agents/"))
+      assert.deepStrictEqual(shown.toSorted(), agents.map((agent) => `/agents/${agent}`).toSorted())
+      assert.isUndefined(linksOf(second).find((link) => link.includes("cursor=")))
+    })
+  )
+
+  it.effect(
+    "says so when there is no such challenge, or the cursor is none of ours, and keeps no cookie",
+    () =>
+      Effect.gen(function* () {
+        const { challenge } = yield* openWorld()
+        for (const path of [
+          "/challenges/nothing",
+          "/challenges/0190f000-0000-7000-8000-000000000000",
+          "/agents/x"
+        ]) {
+          const page = yield* get(path)
+          assert.strictEqual(page.status, 404, path)
+          assert.match(page.headers.get("content-type") ?? "", /^text\/html/)
+        }
+        assert.strictEqual((yield* get(`/challenges/${challenge.id}?cursor=x`)).status, 400)
+        const { headers } = yield* get(`/challenges/${challenge.id}`)
+        assert.deepStrictEqual(headers.getSetCookie(), [])
+        assert.notInclude(headers.get("content-security-policy") ?? "", "script-src")
+      })
+  )
+})
+
+/** A macro challenge that Ada and Grace have forecast, and the means to go on. */
+const macroWorld = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const macro = yield* newMacro({
+    deadline,
+    release_at: plus(deadline, "30 minutes"),
+    question: "What will CPI be?",
+    unit: "%"
+  })
+  const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+  const { answer } = yield* forecast(ada, macro, {
+    predicted_value: 3.15,
+    predicted_std: 0.05,
+    rationale: "Rents <rise>."
+  })
+  yield* forecast(grace, macro, { predicted_value: 2.9, predicted_std: 0.2 })
+  yield* keepLog
+  const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
+  return { macro, deadline, ada, grace, receipt: answer.receipt, keys, path: `/challenges/${macro.id}` }
+})
+
+layer(testServer())("The page of a macro challenge", (it) => {
+  it.effect("before the deadline shows terms, bins and the number of forecasts, and none of them", () =>
+    Effect.gen(function* () {
+      const { ada, macro, path, receipt } = yield* macroWorld
+      const page = yield* get(path)
+      assert.strictEqual(page.status, 200)
+      const shown = textOf(page)
+      for (const said of [
+        "Challenge on CPI, 2026-03 What will CPI be?",
+        "So far 2 forecasts.",
+        "Reference scale 0.12",
+        "below 3",
+        "3.1 to below 3.2",
+        "3.2 and above",
+        macro.resolution_criteria,
+        macro.resolution_criteria_zh
+      ]) {
+        assert.include(shown, said)
+      }
+      assert.match(shown, /Deadline .* 01:00 UTC Release expected .* 01:30 UTC/)
+      for (const secret of [ada, receipt.commit, "Ada", "3.15", "0.05", "Rents"]) {
+        assert.notInclude(page.text, secret)
+      }
+      assert.notInclude(page.headers.get("content-security-policy") ?? "", "script-src")
+    })
+  )
+
+  it.effect("after it shows forecasts with their places, then value, bin, scores and proofs", () =>
+    Effect.gen(function* () {
+      const { deadline, keys, macro, path, ada } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      const closed = textOf(yield* get(path))
+      assert.match(closed, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 entry \d+ Proof file/)
+      assert.notInclude(closed, "points")
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* keepLog
+      const settled = yield* get(path)
+      const shown = textOf(settled)
+      assert.match(shown, /Published value 3\.1 % , in the bin 3\.1 to below 3\.2/)
+      assert.match(
+        shown,
+        /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/
+      )
+      assert.include(shown, "Rents <rise>.")
+      assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
+      const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 5)
+      for (const proof of proofs) {
+        const { text } = yield* get(proof)
+        const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+        assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      }
+      const card = yield* get(`/agents/${ada}`)
+      assert.include(linksOf(card), path)
+      assert.match(textOf(card), /3\.15 ± 0\.05; it was 3\.1 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points/)
+      const { json } = yield* get(`/api/v1/eval${path}/results`)
+      assert.strictEqual(json["resolution_criteria"], macro.resolution_criteria)
+      assert.strictEqual(json["resolution_criteria_zh"], macro.resolution_criteria_zh)
+      assert.strictEqual(json["question"], macro.question)
+    })
+  )
+
+  it.effect("shows its credit pool: what stands on which bin, and after it who won what", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const macro = yield* newMacro({ deadline, reward_pool: 1000, unit: "%" })
+      const [winner, loser] = [yield* staker(100), yield* staker(100)]
+      for (const agent of [winner, loser, yield* claimedAgent("Joan")]) yield* forecast(agent, macro)
+      const path = `/challenges/${macro.id}`
+      const empty = textOf(yield* get(path))
+      assert.include(empty, "Reward pool 1000 credits Staked 0 credits by 0 agents The bins")
+      assert.include(empty, "Every stake returns in full")
+
+      yield* stake(winner, macro, 75, 3.15)
+      yield* stake(loser, macro, 50, 2.9)
+      const page = yield* get(path)
+      const open = textOf(page)
+      assert.include(open, "Staked 125 credits by 2 agents")
+      assert.match(open, /below 3 40\.0 % 50 1 3 to below 3\.1 0\.0 % 0 0 3\.1 to below 3\.2 60\.0 % 75 1 /)
+      assert.notInclude(page.text, winner)
+      assert.notInclude(open, "Outcome")
+
+      yield* moveTo(plus(deadline, "1 hour"))
+      const closed = textOf(yield* get(path))
+      assert.match(closed, /agent [0-9a-f]{8} 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
+      assert.notInclude(closed, "reward 1000 credits")
+
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      const shown = textOf(yield* get(path))
+      assert.match(
+        shown,
+        /Outcome Paid to those who had staked on the winning bin Winning bin 3\.1 to below 3\.2 Paid 1000 credits in rewards; all stakes have returned/
+      )
+      assert.match(shown, /3\.1 to below 3\.2 It came here Won the pool 60\.0 % 75 1 /)
+      assert.include(shown, "Staked 75 credits on 3.1 to below 3.2; reward 1000 credits")
+      assert.include(shown, "Staked 50 credits on below 3; reward 0 credits")
+      assert.strictEqual(shown.split("Staked ").length, 4)
+    })
+  )
+
+  it.effect("says why nobody is paid: nobody on the bin that holds the value, or no value", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+      yield* moveTo(deadline)
+      yield* Arenas.use(({ macro }) => macro.resolve(missed.id, 3.1))
+      yield* Arenas.use(({ macro }) => macro.void(ended.id, "the office was closed"))
+      assert.include(
+        textOf(yield* get(`/challenges/${missed.id}`)),
+        "Outcome Void, for nobody had staked on the bin that holds the value: nobody gets a reward Paid 0 credits"
+      )
+      assert.include(
+        textOf(yield* get(`/challenges/${ended.id}`)),
+        "Outcome Void, for there is no value: nobody gets a reward Paid 0 credits"
+      )
+    })
+  )
+
+  it.effect("that is amended says so, shows every version, and proves the newest end", () =>
+    Effect.gen(function* () {
+      const { ada, deadline, keys, macro, path } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* keepLog
+      yield* Amendments.use((amendments) =>
+        amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
+      )
+      const results = () => Effect.map(get(`/api/v1/eval${path}/results`), ({ json }) => json)
+      assert.isNull(member(yield* results(), "log", "settlement_proof"))
+      yield* keepLog
+      const proof = String(member(yield* results(), "log", "settlement_proof"))
+      assert.match(proof, new RegExp(`/api/v1/log/settlement/${macro.id}$`))
+
+      const page = yield* get(path)
+      const shown = textOf(page)
+      assert.include(shown, "Amended: an administrator has corrected what it was decided by.")
+      assert.include(shown, "The credit pool stays as it was settled, by version 1.")
+      assert.match(shown, /Published value 3\.2 % , in the bin 3\.2 and above/)
+      assert.match(shown, /Amended .* First settled .* UTC , by version 1/)
+      assert.notMatch(shown, / Settled \d/)
+      assert.match(shown, /Version 2 3\.2 .* this one counts The office <corrected> it\. Version 1 3\.1 /)
+      assert.match(shown, /Settled entry \d+ .*Amended, version 2 entry \d+/)
+      const proofs = linksOf(page).filter((link) => link.startsWith("/api/v1/log/"))
+      assert.strictEqual(proofs.length, 6)
+      assert.strictEqual(proofs.at(-1), `/api/v1/log/settlement/${macro.id}`)
+      const { text } = yield* get(proofs.at(-1) ?? "none")
+      const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+      assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+      assert.deepInclude(Object.fromEntries(verification.statement?.facts ?? []), {
+        "Published value": "3.2",
+        Version: "2"
+      })
+      assert.match(textOf(yield* get(`/agents/${ada}`)), /it was 3\.2 CRPS .* points Amended/)
+    })
+  )
+
+  it.effect("that is void says why, and scores nobody", () =>
+    Effect.gen(function* () {
+      const { deadline, macro, path } = yield* macroWorld
+      yield* moveTo(plus(deadline, "1 hour"))
+      yield* Arenas.use(({ macro: arena }) => arena.void(macro.id, "the office was closed"))
+      yield* keepLog
+      const shown = textOf(yield* get(path))
+      assert.match(shown, /Void: nobody is scored by it\. the office was closed/)
+      assert.match(shown, /Void entry \d+/)
+      assert.notInclude(shown, "points")
+    })
+  )
+})
+
+layer(testServer())("The page of a price event", (it) => {
+  it.effect(
+    "shows the question and no answer before the deadline, and then answers, outcome and proofs",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+        const threshold = yield* newPriceEvent({ kind: "threshold", level: 1999.5 })
+        const close = yield* newPriceEvent({ kind: "numeric_close" })
+        const { answer: sent } = yield* answer(ada, threshold, {
+          confidence: 0.875,
+          reasoning: "Flows <in>."
+        })
+        yield* answer(grace, threshold, { direction: "bearish" })
+        yield* answer(ada, close, { predicted_value: 1990, predicted_std: 12.5 })
+        yield* keepLog
+        const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
+        const path = `/challenges/${threshold.id}`
+        const open = yield* get(path)
+        const shown = textOf(open)
+        for (const said of [
+          "Price event on ETH",
+          "Level 1999.5",
+          "So far 2 answers.",
+          threshold.resolution_criteria,
+          threshold.resolution_criteria_zh
+        ]) {
+          assert.include(shown, said)
+        }
+        for (const secret of [ada, sent.receipt.commit, "Ada", "0.875", "Flows"]) {
+          assert.notInclude(open.text, secret)
+        }
+
+        yield* moveTo(plus(monday, "1 day"))
+        yield* importCandles("ETH", "1h", [[plus(monday, "23 hours"), 2000]])
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* keepLog
+        const settled = yield* get(path)
+        assert.match(textOf(settled), /Result Yes \(bullish\) Close 2000 Level 1999\.5/)
+        assert.match(textOf(settled), /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points entry \d+/)
+        assert.include(textOf(settled), "Flows <in>.")
+        const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
+        assert.strictEqual(proofs.length, 5)
+        for (const proof of proofs) {
+          const { text } = yield* get(proof)
+          const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+          assert.isTrue(verification.holds, JSON.stringify(verification.checks))
+        }
+        const numeric = textOf(yield* get(`/challenges/${close.id}`))
+        assert.match(numeric, /Close 2000 .*Reference scale 10 /)
+        assert.match(numeric, /Ada [0-9a-f]{8} 1990 ± 12\.5 CRPS \d/)
+        assert.match(textOf(yield* get(`/agents/${ada}`)), /1990 ± 12\.5; it was 2000 CRPS/)
+      })
+  )
+
+  it.effect("that is void says why, and scores nobody", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const barrier = yield* newPriceEvent({ kind: "barrier" })
+      yield* answer(yield* claimedAgent("Ada"), barrier)
+      yield* moveTo(plus(monday, "96 hours"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* keepLog
+      const shown = textOf(yield* get(`/challenges/${barrier.id}`))
+      assert.match(shown, /Void: nobody is scored by it\. The candles that decide it were not all known by/)
+      assert.match(shown, /Void entry \d+/)
+      assert.notInclude(shown, "points")
+    })
+  )
+})
+
+layer(testServer())("While the log has a fault", (it) => {
+  it.effect("pages say that it stands still, and not that it is about to go on", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
+      assert.include(textOf(yield* get(`/challenges/${id}`)), "about to be entered")
+      yield* sql`update log_state set fault = 'found'`
+      const shown = textOf(yield* get(`/challenges/${id}`))
+      assert.include(shown, "The public log stands still at the moment")
+      assert.notInclude(shown, "about to be entered")
+      yield* sql`update log_state set fault = null`
+    })
+  )
+})
+
+layer(testServer())("The page of an agent", (it) => {
+  it.effect("shows figures, and settled predictions with links to challenge and proof", () =>
+    Effect.gen(function* () {
+      const { ada, challenge, right } = yield* settledWorld(["<b>Ada</b>", "Grace"])
+      const page = yield* get(`/agents/${ada}`)
+      const shown = textOf(page)
+      assert.include(shown, "<b>Ada</b>")
+      assert.notInclude(page.text, "<b>Ada</b>")
+      assert.include(shown, "Verified An operator answers for it.")
+      assert.match(shown, /Average score 93\.75 of 100/)
+      assert.match(shown, /Right 1 of 1, 100\.0 %/)
+      assert.match(shown, /bullish at 0\.875; it was bullish Right 93\.75 points/)
+      assert.include(linksOf(page), `/challenges/${challenge.id}`)
+      assert.include(linksOf(page), `/api/v1/log/proof/${right.commit}`)
+      assert.notInclude(page.text, 'name="robots"')
+    })
+  )
+
+  it.effect("of one that nobody claimed and nothing settled says so", () =>
+    Effect.gen(function* () {
+      const shown = textOf(yield* get(`/agents/${yield* provisionalAgent("New")}`))
+      assert.include(shown, "Unverified")
+      assert.include(shown, "None of its predictions is settled yet.")
+    })
+  )
+})
+
+/** Keys and proofs of a world that has come to its end. */
+const provenWorld = Effect.gen(function* () {
+  const { challenge, keys, right, wrong } = yield* settledWorld()
+  const proofs = yield* Effect.forEach(
+    [
+      `/api/v1/log/proof/${right.commit}`,
+      `/api/v1/log/proof/${wrong.commit}`,
+      `/api/v1/log/settlement/${challenge.id}`,
+      "/api/v1/log/proof/entry/0"
+    ],
+    (path) => Effect.map(get(path), ({ text }) => text)
+  )
+  return { key: keys[0] ?? "", proofs }
+})
+
+layer(testServer())("What the server gives out", (it) => {
+  it.effect("satisfies a verifier that others wrote: every proof", () =>
+    Effect.gen(function* () {
+      const { key, proofs } = yield* provenWorld
+      for (const proof of proofs) assert.doesNotThrow(() => checkWithSigstore(key, proof))
+    })
+  )
+
+  it.effect.skipIf("missing" in go)(
+    `satisfies Go's, too: every proof, and the whole log with its tiles${"missing" in go ? ` (skipped: ${go.missing})` : ""}`,
+    () =>
+      Effect.gen(function* () {
+        assert("proof" in go)
+        const { url } = yield* TestServer
+        const { key, proofs } = yield* provenWorld
+        for (const proof of proofs) {
+          assert.include(yield* Effect.promise(() => go.proof(key, proof)), "entry")
+        }
+        assert.match(yield* Effect.promise(() => go.log(key, url)), /^\d+ entries, root /)
+      })
+  )
+
+  it.effect("an entry that is not there has no proof", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      for (const place of ["1000000", "-1", "00", "x", "9".repeat(30)]) {
+        assert.strictEqual((yield* get(`/api/v1/log/proof/entry/${place}`)).status, 404, place)
+      }
+    })
+  )
+})

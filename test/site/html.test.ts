@@ -1,0 +1,71 @@
+/** Markup: whatever stands in it stays text. */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { html, render } from "../../src/http/site/views/html.ts"
+import { unescaped } from "../support/visitor.ts"
+
+const doctype = "<!doctype html>"
+const body = (text: string) => text.slice(doctype.length)
+
+/** What browsers read as the beginning of markup, or as the end of where they are. */
+const Hostile = Schema.Array(
+  Schema.Literals([
+    "<",
+    ">",
+    '"',
+    "'",
+    "&",
+    "</p>",
+    "<!--",
+    "-->",
+    "&lt;",
+    "\u0000",
+    "\u2028",
+    "=",
+    "`",
+    "a",
+    " ",
+    "\n"
+  ])
+).pipe((pieces) => pieces.check(Schema.isMinLength(1), Schema.isMaxLength(12)))
+
+describe("html", () => {
+  it.prop("a value is text, as text and in an attribute, whatever it holds", [Hostile], ([pieces]) => {
+    const value = pieces.join("")
+    const page = body(render(html`<p title=${value}>${value}</p>`))
+    const parts = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page)
+    assert.isNotNull(parts, page)
+    assert.strictEqual(unescaped(parts?.[1] ?? ""), value)
+    assert.strictEqual(unescaped(parts?.[2] ?? ""), value)
+  })
+
+  it.prop("no value adds an element or an attribute where it stands within others", [Hostile], ([pieces]) => {
+    const value = pieces.join("")
+    const page = render(
+      html`<div class="a ${value} b"><input value=${value} />${[html`<b>${value}</b>`]}</div>`
+    )
+    assert.deepStrictEqual(page.match(/<[a-z!/]+/g), ["<!doctype", "<div", "<input", "<b", "</b", "</div"])
+    assert.strictEqual(page.match(/"/g)?.length, 4)
+  })
+
+  it("null, undefined and false leave nothing; 0 is a number", () => {
+    assert.strictEqual(body(render(html`<p id=${undefined}>${null}${undefined}${false}${0}</p>`)), "<p>0</p>")
+  })
+
+  it("white space means what it means in HTML", () => {
+    const page = render(
+      html`<p>
+        one <b>two</b>
+        ${"three"}
+      </p>`
+    )
+    assert.strictEqual(body(page).trim(), "<p> one <b>two</b> three </p>")
+  })
+
+  it("answers the same when it is asked again", () => {
+    const once = html`<b>static</b>`
+    const page = () => render(html`<p>${once}${once}</p>`)
+    assert.strictEqual(page(), page())
+    assert.strictEqual(body(page()), "<p><b>static</b><b>static</b></p>")
+  })
+})

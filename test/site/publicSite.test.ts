@@ -1,0 +1,378 @@
+/** The pages for everybody: what they show, to whom, of what size, and that whatever stands in them stays text. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { comment, newEvent, reply } from "../support/discussion.ts"
+import {
+  claimedAgent,
+  freshWeek,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/builders.ts"
+import { keptPosts } from "../support/hostilePosts.ts"
+import { hostileNames, maxSummary, publicWorld } from "../support/publicFixture.ts"
+import { get, testServer } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+import { settledWorld } from "../support/settledFixture.ts"
+import { textOf, unescaped } from "../support/visitor.ts"
+
+const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
+  [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = ""]) => unescaped(link))
+
+const chosenIn = ({ text }: Answer): ReadonlyArray<string> =>
+  [...text.matchAll(/aria-current="page">([^<]*)</g)].map(([, name = ""]) => name)
+
+/** What is told of the drawings, to those who do not see them. */
+const drawingsOf = ({ text }: Answer): ReadonlyArray<string> =>
+  [...text.matchAll(/role="img" aria-label="([^"]*)"/g)].map(([, label = ""]) => unescaped(label))
+
+layer(testServer())("A site where nothing has happened yet", (it) => {
+  it.effect("says so on every page", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      for (const [path, said] of [
+        ["/", "Nothing is open at the moment."],
+        ["/", "Nothing is scored yet."],
+        ["/", "Nothing has been reported today (UTC)."],
+        ["/leaderboard", "Nothing is scored here yet."],
+        ["/leaderboard?category=crypto", "Nothing is scored here yet."],
+        ["/challenges", "Nothing is open at the moment."],
+        ["/challenges?status=closed", "Nothing waits for its result."],
+        ["/challenges?status=resolved", "Nothing is settled yet."],
+        ["/challenges?status=ended", "Every challenge so far could be scored."],
+        ["/events", "There are no events here yet."],
+        ["/archive", "There are none."]
+      ] as const) {
+        const page = yield* get(path)
+        assert.strictEqual(page.status, 200, path)
+        assert.include(textOf(page), said, path)
+      }
+      const agent = yield* claimedAgent("Ada")
+      assert.include(textOf(yield* get(`/agents/${agent}`)), "None of its predictions is settled yet.")
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public site", (it) => {
+  it.effect("begins with what is open and for how long, who is ahead, and what happened today", () =>
+    Effect.gen(function* () {
+      yield* settledWorld()
+      const now = yield* DateTime.now
+      yield* newChallenge({ question: "Will gold shine?", deadline: plus(now, { hours: 50, minutes: 10 }) })
+      yield* newMacro({ question: "What will CPI be?", deadline: plus(now, "5 minutes") })
+      yield* newEvent({ title: "OPEC+ meets" })
+      const home = yield* get("/")
+      const shown = textOf(home)
+      assert.match(
+        shown,
+        /What will CPI be\? closes in 5 minutes .* Will gold shine\? closes in 2 days 2 hours/
+      )
+      assert.match(shown, /1 Ada [0-9a-f]{8} 93\.8 no interval yet 2 Grace [0-9a-f]{8} 37\.5/)
+      assert.include(shown, "OPEC+ meets")
+      assert.match(shown, /Will gold rise\? bullish Settled/)
+      assert.match(home.text, /<time class="countdown" datetime="[^"]+Z" title="[^"]+ UTC"/)
+      for (const link of ["/skill.md", "/docs", "/verify", "/leaderboard", "/api/v1/events/today"]) {
+        assert.include(linksOf(home), link)
+      }
+    })
+  )
+
+  it.effect("leads to every page by its menu, and shows where one is", () =>
+    Effect.gen(function* () {
+      for (const [path, name] of [
+        ["/challenges", "Challenges"],
+        ["/leaderboard", "Leaderboard"],
+        ["/events", "Events"],
+        ["/archive", "Archive"]
+      ] as const) {
+        assert.include(linksOf(yield* get("/")), path)
+        assert.include(chosenIn(yield* get(path)), name)
+      }
+      assert.deepStrictEqual(chosenIn(yield* get("/")), [])
+    })
+  )
+
+  it.effect("has a leaderboard for each category, and refuses what is none", () =>
+    Effect.gen(function* () {
+      yield* settledWorld(["Edsger", "Barbara"])
+      const gold = yield* get("/leaderboard?category=commodities")
+      assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Commodities"])
+      assert.match(textOf(gold), /Edsger [0-9a-f]{8} 93\.8 no interval yet 100\.0 % 93\.8 – 1/)
+      assert.include(linksOf(gold), "/api/v1/eval/leaderboard?category=commodities")
+      assert.notInclude(textOf(yield* get("/leaderboard?category=crypto")), "Edsger")
+      for (const path of [
+        "/leaderboard?category=x",
+        "/challenges?status=x",
+        "/challenges?type=x",
+        "/events?space=x"
+      ]) {
+        const page = yield* get(path)
+        assert.strictEqual(page.status, 400, path)
+        assert.include(textOf(page), "Expected one of ")
+      }
+    })
+  )
+
+  it.effect("keeps what a list is filtered by from page to page", () =>
+    Effect.gen(function* () {
+      for (let made = 0; made < 51; made++) {
+        yield* newEvent({ title: `Filtered ${made}.`, spaces: ["technology"] })
+      }
+      const first = yield* get("/events?space=technology")
+      const next = linksOf(first).find((link) => link.includes("cursor=")) ?? ""
+      const second = yield* get(next)
+      assert.strictEqual(second.status, 200, next)
+      assert.deepStrictEqual(chosenIn(second), ["Events", "Technology"])
+      const titles = new Set((textOf(first) + textOf(second)).match(/Filtered \d+\./g))
+      assert.strictEqual(titles.size, 51)
+    })
+  )
+
+  it.effect("shows the events of an asset, also with a space, and no others", () =>
+    Effect.gen(function* () {
+      for (const [title, assets, spaces] of [
+        ["Gold falls.", ["GC"], ["finance"]],
+        ["Gold is taxed.", ["GC"], ["policy"]],
+        ["Gas rises.", ["NG"], ["finance"]]
+      ] as const) {
+        yield* newEvent({ title, assets, spaces })
+      }
+      const shown = (page: Answer) =>
+        textOf(page)
+          .match(/Gold falls|Gold is taxed|Gas rises/g)
+          ?.toSorted() ?? []
+      const gold = yield* get("/events?asset=GC")
+      assert.deepStrictEqual(shown(gold), ["Gold falls", "Gold is taxed"])
+      assert.includeMembers(
+        [...linksOf(gold)],
+        ["/events?asset=GC&space=policy", "/api/v1/events?asset=GC", "/events"]
+      )
+      assert.deepStrictEqual(shown(yield* get("/events?asset=GC&space=policy")), ["Gold is taxed"])
+      assert.deepStrictEqual(shown(yield* get("/events?asset=nothing")), [])
+      for (const asset of ["x".repeat(21), "%00", "%E2%80%AEx"]) {
+        assert.strictEqual((yield* get(`/events?asset=${asset}`)).status, 400, asset)
+      }
+    })
+  )
+
+  it.effect("draws the price with what decides it, and what agents said once it is closed", () =>
+    Effect.gen(function* () {
+      const world = yield* publicWorld
+      const settled = yield* get(`/challenges/${world.settled.id}`)
+      const [price = "", answers = ""] = drawingsOf(settled)
+      assert.match(
+        price,
+        /^The price of GC goes from \d.* to \d.*\. The open price is 2547\.91, the dead zone ± 0\.3 % around it\. Closing price: 2547\.49\.$/
+      )
+      assert.strictEqual(answers, "6 answers: 2 bearish, 0 neutral, 4 bullish.")
+      assert.match(
+        textOf(settled),
+        /The numbers Confidence bearish neutral bullish 0 to 0\.2 1 0 0 0\.2 to 0\.4 /
+      )
+
+      const open = yield* get(`/challenges/${world.open.id}`)
+      assert.lengthOf(drawingsOf(open), 1)
+      assert.match(drawingsOf(open)[0] ?? "", /^The price of GC .* ± 1 % around it\.$/)
+      assert.include(textOf(open), "Closes in 3 hours")
+      assert.include(linksOf(open), "/events/opec")
+
+      const pool = yield* get(`/challenges/${world.pool.id}`)
+      assert.deepStrictEqual(drawingsOf(pool), ["7 forecasts between 2.9 % and 3.24 %. It came to 3.15 %."])
+      assert.deepStrictEqual(drawingsOf(yield* get(`/challenges/${world.openMacro.id}`)), [])
+      const barrier = drawingsOf(yield* get(`/challenges/${world.barrier.id}`))
+      assert.match(barrier[0] ?? "", /The level is 3170\.$/)
+      assert.strictEqual(barrier[1], "5 answers: 2 No, 3 Yes.")
+
+      const agent = yield* get(`/agents/${world.first}`)
+      assert.lengthOf(drawingsOf(agent), 4)
+      assert.match(
+        drawingsOf(agent)[0] ?? "",
+        /^The average score of 11 predictions on 11 days is 49\.8 of 100; without skill it is 50\.$/
+      )
+      assert.include(textOf(agent), "openlab reasoner-2 large")
+      assert.include(textOf(agent), "Reads the tape.")
+      assert.deepStrictEqual(drawingsOf(yield* get(`/agents/${world.newcomer}`)).length, 2)
+
+      // Every page is under 100 KB, and made in under 50 ms: the best of some, because a machine has other work, too.
+      for (const path of [
+        "/",
+        "/leaderboard",
+        "/challenges?status=resolved",
+        `/challenges/${world.settled.id}`,
+        `/challenges/${world.pool.id}`,
+        `/agents/${world.first}`,
+        `/events/${world.event}`
+      ]) {
+        const times: Array<number> = []
+        for (let turn = 0; turn < 40 && Math.min(...times) >= 50; turn++) {
+          const from = performance.now()
+          const { text } = yield* get(path)
+          times.push(performance.now() - from)
+          assert.isBelow(Buffer.byteLength(text), 100_000, path)
+        }
+        assert.isBelow(Math.min(...times), 50, path)
+      }
+    })
+  )
+
+  it.effect("shows an event with what is asked about it and what agents say, and leads to all replies", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const event = yield* newEvent({
+        title: "Rates <rise>",
+        summary: maxSummary,
+        url: "https://example.org/rates",
+        source: "Example Wire",
+        spaces: ["policy"],
+        assets: ["ZN"]
+      })
+      const path = `/events/${event.event_id}`
+      assert.include(textOf(yield* get(path)), "No agent has said anything yet.")
+      const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+      yield* newChallenge({ question: "Will notes fall?", event_id: event.event_id })
+      const first = yield* comment(ada, event, { content: "As expected.\n\nMostly." })
+      for (const place of [1, 2, 3, 4]) yield* reply(grace, first, `Reply ${place}`)
+      yield* comment(grace, event, { content: "Not so." })
+
+      const page = yield* get(path)
+      const shown = textOf(page)
+      assert.include(shown, "Rates <rise>")
+      assert.match(
+        shown,
+        /Example Wire Policy ZN The committee met .* The rest of the summary .*Read it at its source/
+      )
+      assert.match(shown, /Will notes fall\? closes in 1 hour/)
+      assert.match(
+        shown,
+        /6 comments and replies, the newest first\. .* Not so\. .* As expected\. Mostly\. .* Reply 1 /
+      )
+      assert.include(shown, "Reply 3")
+      assert.notInclude(shown, "Reply 4")
+      assert.match(
+        page.text,
+        /href="https:\/\/example\.org\/rates" rel="nofollow noopener noreferrer external"/
+      )
+      assert.include(linksOf(page), `/agents/${ada}`)
+      assert.include(linksOf(page), `/api/v1/public/comments/${event.event_id}`)
+
+      const replies = `${path}/comments/${first.comment_id}`
+      assert.include(linksOf(page), replies)
+      assert.match(textOf(yield* get(replies)), /Reply 1 .* Reply 2 .* Reply 3 .* Reply 4 /)
+      for (const unknown of [
+        "/events/nothing",
+        "/events/%00",
+        `${path}/comments/x`,
+        "/events/x/comments/y"
+      ]) {
+        assert.strictEqual((yield* get(unknown)).status, 404, unknown)
+      }
+      assert.strictEqual((yield* get(`${path}?cursor=x`)).status, 400)
+    })
+  )
+
+  it.effect("shows hostile texts as text, wherever they stand", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const start = (text: string, length: number) => [...text].slice(0, length).join("").trim()
+      const names = keptPosts.map((text) => start(text.replaceAll(/\s+/g, " "), 60))
+      const event = yield* newEvent({ summary: start(keptPosts.join("\n"), 9000) })
+      const challenge = yield* newChallenge({ question: keptPosts[0] ?? "", event_id: event.event_id })
+      const posts: Array<string> = []
+      for (const [place, content] of keptPosts.entries()) {
+        const agent = yield* claimedAgent(names[place] ?? "agent")
+        const stored = yield* comment(agent, event, { content })
+        posts.push(stored.content)
+        yield* predict(agent, challenge, { reasoning: start(content, 4000) })
+      }
+      yield* newEvent({ title: keptPosts[2] ?? "", source: keptPosts[4] ?? "" })
+      yield* moveTo(plus(yield* DateTime.now, "2 hours"))
+
+      const pages = [yield* get(`/events/${event.event_id}`)]
+      const next = linksOf(pages[0] ?? (yield* get("/"))).find((link) => link.includes("cursor="))
+      pages.push(yield* get(next ?? "none"))
+      const shown = pages.flatMap(({ text }) =>
+        [...text.matchAll(/<div class="said">(.*?)<\/div>\s*<\/li>/gs)].map(([, said = ""]) =>
+          [...said.matchAll(/<div class="long-text" dir="auto">([^<]*)<\/div>/g)]
+            .map(([, part = ""]) => unescaped(part))
+            .join("")
+        )
+      )
+      assert.deepStrictEqual(shown.toReversed(), posts)
+      for (const path of ["/", "/events", `/challenges/${challenge.id}`, "/challenges?status=closed"]) {
+        pages.push(yield* get(path))
+      }
+      for (const { text } of pages) {
+        assert.notMatch(text, /<script|<style|<iframe|<svg[ /]*on|<img|<base|<form|<plaintext|<math/i)
+        assert.notMatch(text.replaceAll(/="[^"]*"/g, '=""'), /<[^>]*\son[a-z]+\s*=/i)
+        assert.notMatch(text, /(href|src)="(javascript|data):/i)
+      }
+    })
+  )
+
+  it.effect("keeps names of any script apart from what stands beside them", () =>
+    Effect.gen(function* () {
+      yield* settledWorld([hostileNames.rightToLeft, hostileNames.emoji])
+      const { text } = yield* get("/leaderboard")
+      for (const name of [hostileNames.rightToLeft, hostileNames.emoji]) {
+        assert.include(text, `<bdi>${name}</bdi>`)
+      }
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages for everybody", (it) => {
+  it.effect("are made once for all who ask meanwhile, and known by a tag", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const before = yield* get("/events")
+      assert.strictEqual(before.headers.get("cache-control"), "public, max-age=2")
+      assert.deepStrictEqual(before.headers.getSetCookie(), [])
+      yield* newEvent({ title: "OPEC+ meets" })
+      const same = yield* get("/events", { headers: { cookie: "session=x" } })
+      assert.strictEqual(same.text, before.text)
+      const etag = before.headers.get("etag") ?? ""
+      const known = yield* get("/events", { headers: { "if-none-match": etag } })
+      assert.deepStrictEqual([known.status, known.text], [304, ""])
+      assert.strictEqual(
+        known.headers.get("content-security-policy"),
+        before.headers.get("content-security-policy")
+      )
+      yield* TestClock.adjust("3 seconds")
+      const after = yield* get("/events", { headers: { "if-none-match": etag } })
+      assert.include(textOf(after), "OPEC+ meets")
+    })
+  )
+
+  it.effect.each(["/verify", "/challenges", "/leaderboard"])(
+    "%s that is known already has the headers of the page, whose scripts run by them",
+    (path) =>
+      Effect.gen(function* () {
+        const before = yield* get(path)
+        assert.strictEqual(before.status, 200)
+        const known = yield* get(path, { headers: { "if-none-match": before.headers.get("etag") ?? "" } })
+        assert.strictEqual(known.status, 304)
+        const own = new Set(["content-type", "content-length", "date", "x-request-id"])
+        const headersOf = ({ headers }: typeof before) => [...headers].filter(([name]) => !own.has(name))
+        assert.deepStrictEqual(headersOf(known), headersOf(before))
+      })
+  )
+
+  it.effect("that do not exist are not kept, and what is added to an address makes no other page", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      assert.strictEqual((yield* get("/events/soon")).headers.get("cache-control"), "no-store")
+      const { event_id } = yield* newEvent()
+      assert.strictEqual((yield* get(`/events/${event_id}`)).status, 200)
+      yield* get("/events?noise=1")
+      yield* newEvent({ title: "Later" })
+      for (const path of ["/events?noise=1", "/events", "/events?noise=2&status=open"]) {
+        assert.notInclude(textOf(yield* get(path)), "Later")
+      }
+      yield* TestClock.adjust("3 seconds")
+      assert.include(textOf(yield* get("/events?noise=1")), "Later")
+    })
+  )
+})

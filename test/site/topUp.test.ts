@@ -1,0 +1,235 @@
+/** The account page's credit, and the page that moves it to an agent, as a person with a browser meets them. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Credits } from "../../src/services/Credits.ts"
+import { OperatorId } from "../../src/services/identifiers.ts"
+import { topUpPage } from "../../src/http/site/paths.ts"
+import { times } from "../support/concurrently.ts"
+import { firstPage } from "../support/builders.ts"
+import { ownerVisitor } from "../support/claimJourney.ts"
+import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { get, testServer } from "../support/server.ts"
+import { agentOf, fundOwnerOf } from "../support/topUps.ts"
+import { formsOf, makeVisitor, sameOrigin, textOf } from "../support/visitor.ts"
+import type { Visitor } from "../support/visitor.ts"
+
+const balanceOf = (agentId: string) =>
+  Effect.map(
+    Credits.use((credits) => credits.balance(agentId)),
+    ({ available_balance }) => Number(available_balance) / 1e6
+  )
+
+/** An owner with credit, and what the claim granted to the agent. */
+const fundedOwner = Effect.fnUntraced(function* (amount: number) {
+  const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
+  yield* fundOwnerOf(agent.agentId, amount)
+  return { agentId: agent.agentId, path: topUpPage(agent.agentId), visitor }
+})
+
+const move = (visitor: Visitor, path: string, amount: string) =>
+  Effect.flatMap(visitor.open(path), (page) => visitor.fill(page, "amount", { amount }))
+
+layer(testServer())("The account page", (it) => {
+  it.effect("shows what the owner has, what each agent has, and leads to moving it", () =>
+    Effect.gen(function* () {
+      const { path, visitor } = yield* fundedOwner(70)
+      const page = yield* visitor.open("/account")
+      assert.match(textOf(page), /Your credit 70 credits/)
+      assert.match(textOf(page), /Credit 500 credits/)
+      assert.include(page.text, `href="${path}"`)
+    })
+  )
+})
+
+layer(testServer())("The top-up page", (it) => {
+  it.effect("shows both balances, moves an amount and says so", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const page = yield* visitor.open(path)
+      assert.match(textOf(page), /Your account 70 credits First Light 500 credits/)
+      const sent = yield* visitor.fill(page, "amount", { amount: " 12.5 " })
+      assert.strictEqual(sent.status, 303)
+      const location = sent.headers.get("location") ?? ""
+      const after = yield* visitor.open(location)
+      assert.strictEqual(after.status, 200)
+      assert.match(textOf(after), /12\.5 credits moved to First Light/)
+      assert.match(textOf(after), /Your account 57\.5 credits First Light 512\.5 credits/)
+      assert.strictEqual(yield* balanceOf(agentId), 512.5)
+      const { items } = yield* Credits.use((credits) => credits.transactions(agentId, firstPage))
+      assert.strictEqual(items[0]?.reason, "top-up by the owner")
+    })
+  )
+
+  it.effect("a form sent twice, or ten times at once, moves credit once", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const page = yield* visitor.open(path)
+      const answers = yield* Effect.all(
+        times(10, () => visitor.fill(page, "amount", { amount: "10" })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        new Set(answers.map(({ headers, status }) => `${status} ${headers.get("location")}`)).size,
+        1
+      )
+      assert.strictEqual(yield* balanceOf(agentId), 510)
+      // Another page is another form.
+      yield* move(visitor, path, "10")
+      assert.strictEqual(yield* balanceOf(agentId), 520)
+    })
+  )
+
+  it.effect("a form that moved one amount is refused with another (409), and offers a new one", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const page = yield* visitor.open(path)
+      yield* visitor.fill(page, "amount", { amount: "10" })
+      const other = yield* visitor.fill(page, "amount", { amount: "11" })
+      assert.strictEqual(other.status, 409)
+      assert.include(textOf(other), "nothing was moved now")
+      assert.strictEqual(yield* balanceOf(agentId), 510)
+      assert.strictEqual((yield* visitor.fill(other, "amount", { amount: "11" })).status, 303)
+      assert.strictEqual(yield* balanceOf(agentId), 521)
+    })
+  )
+
+  it.effect("more than there is is refused (400), and says what there is", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const refused = yield* move(visitor, path, "70.000001")
+      assert.strictEqual(refused.status, 400)
+      assert.include(textOf(refused), "Enter at most 70: your account has no more.")
+      assert.include(refused.text, 'aria-invalid="true"')
+      assert.include(refused.text, 'value="70.000001"')
+      assert.strictEqual(yield* balanceOf(agentId), 500)
+    })
+  )
+
+  it.effect("an empty account has nothing to move, and no form for it", () =>
+    Effect.gen(function* () {
+      const { path, visitor } = yield* fundedOwner(5)
+      const form = formsOf(yield* visitor.open(path)).find((each) => "amount" in each.fields)
+      yield* move(visitor, path, "5")
+      const page = yield* visitor.open(path)
+      assert.include(textOf(page), "Your account is empty")
+      assert.isUndefined(formsOf(page).find((each) => "amount" in each.fields))
+      const late = yield* visitor.submit(form, { amount: "1" })
+      assert.strictEqual(late.status, 400)
+      assert.include(textOf(late), "there is nothing to move")
+    })
+  )
+
+  it.effect("what is no amount is refused (400) with an example of one", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const hostile = [
+        "",
+        "0",
+        "-5",
+        "+5",
+        "1e1",
+        "0x10",
+        "5,5",
+        "1_0",
+        "5.",
+        ".5",
+        "0.0000001",
+        "NaN",
+        "∞",
+        "５"
+      ]
+      for (const amount of [...hostile, "10000000.5", "9".repeat(400), "5 5", "<script>", "\u0000"]) {
+        const refused = yield* move(visitor, path, amount)
+        assert.strictEqual(refused.status, 400, amount)
+        assert.include(textOf(refused), "Enter an amount such as 25 or 12.5", amount)
+        assert.notInclude(refused.text, "<script>")
+      }
+      const form = formsOf(yield* visitor.open(path)).find((each) => "amount" in each.fields)
+      for (const idempotency_key of ["", "a b", "x".repeat(129), "\u0000"]) {
+        assert.strictEqual((yield* visitor.submit(form, { amount: "5", idempotency_key })).status, 400)
+      }
+      assert.strictEqual(yield* balanceOf(agentId), 500)
+    })
+  )
+
+  it.effect(
+    "is the owner's only: anybody else's agent is unknown (404), and strangers are asked to sign in",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* fundedOwner(70)
+        const other = yield* fundedOwner(70)
+        for (const path of [other.path, topUpPage("x"), topUpPage("0190f000-0000-7000-8000-000000000000")]) {
+          assert.strictEqual((yield* owner.visitor.open(path)).status, 404)
+          const own = formsOf(yield* owner.visitor.open(owner.path)).find((each) => "amount" in each.fields)
+          assert(own !== undefined)
+          const sent = yield* owner.visitor.submit({ ...own, action: path }, { amount: "5" })
+          assert.strictEqual(sent.status, 404)
+        }
+        assert.strictEqual(yield* balanceOf(other.agentId), 500)
+        const stranger = yield* get(owner.path)
+        assert.deepStrictEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"])
+        const visitor = makeVisitor()
+        const [signIn] = formsOf(yield* visitor.open("/sign-in"))
+        assert(signIn !== undefined)
+        const sent = yield* visitor.submit(
+          { ...signIn, action: owner.path },
+          { amount: "5", idempotency_key: "k" }
+        )
+        assert.deepStrictEqual([sent.status, sent.headers.get("location")], [303, "/sign-in"])
+      })
+  )
+
+  it.effect("says of nothing but what was moved that it was", () =>
+    Effect.gen(function* () {
+      const owner = yield* fundedOwner(70)
+      const other = yield* fundedOwner(70)
+      const sent = yield* move(other.visitor, other.path, "7")
+      const key = new URL(sent.headers.get("location") ?? "", "http://x").searchParams.get("moved") ?? ""
+      for (const moved of [key, "nothing", "a b", "%00", ""]) {
+        const page = yield* owner.visitor.open(`${owner.path}?moved=${moved}`)
+        assert.strictEqual(page.status, 200)
+        assert.notInclude(textOf(page), "moved to")
+      }
+    })
+  )
+})
+
+/** Statements of the request that has this id. */
+const statementsOf = (id: string) =>
+  Effect.map(
+    Observed,
+    ({ spans }) =>
+      spans.filter(
+        ({ attributes, kind }) =>
+          kind === "client" && attributes.get("request.id") === id && attributes.has("db.query.text")
+      ).length
+  )
+
+layer(testServer().pipe(Layer.provideMerge(observed)))("An owner's page", (it) => {
+  it.effect("sends as many statements for eight agents as for one", () =>
+    Effect.gen(function* () {
+      const { agent, visitor } = yield* ownerVisitor()
+      const owner = yield* fundOwnerOf(agent.agentId, 50)
+      const path = topUpPage(agent.agentId)
+      const opened = Effect.fnUntraced(function* (round: string) {
+        const counts: Array<number> = []
+        for (const [index, page] of ["/account", path].entries()) {
+          const id = `${round}-${index}`
+          yield* visitor.ask("GET", page, { headers: { "x-request-id": id } })
+          counts.push(yield* statementsOf(id))
+        }
+        const form = formsOf(yield* visitor.open(path)).find((each) => "amount" in each.fields)
+        assert(form !== undefined)
+        const id = `${round}-post`
+        yield* visitor.submit(form, { amount: "1" }, { ...sameOrigin, "x-request-id": id })
+        counts.push(yield* statementsOf(id))
+        return counts
+      })
+      // The limit, the session, then the account and its agents; to move: the agent, the transfer, and what it was.
+      const expected = [4, 4, 5]
+      assert.deepStrictEqual(yield* opened("one"), expected)
+      yield* Effect.replicateEffect(agentOf(OperatorId.make(owner)), 7)
+      assert.deepStrictEqual(yield* opened("eight"), expected)
+    })
+  )
+})

@@ -1,0 +1,272 @@
+/** Checking a proof in a real browser: what the page says is what the verifier finds. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { BrowserContextOptions, Page } from "playwright-core"
+import * as chromium from "../support/chromium.ts"
+import { noteKey } from "../support/provenLog.ts"
+import { get, testServer, TestServer } from "../support/server.ts"
+import { keepLog } from "../support/log/keeping.ts"
+import { settledWorld } from "../support/settledFixture.ts"
+
+const everything = Layer.merge(testServer(), chromium.layer)
+
+/** A reader with a browser; whatever it complains of fails the test. */
+const reader = Effect.fnUntraced(function* (options: BrowserContextOptions = {}) {
+  const browser = yield* chromium.Chromium
+  const { url } = yield* TestServer
+  const complaints: Array<string> = []
+  const context = yield* Effect.acquireRelease(
+    Effect.promise(() => browser.newContext({ baseURL: url, ...options })),
+    (opened) => Effect.promise(() => opened.close())
+  )
+  const page = yield* Effect.promise(() => context.newPage())
+  page.on("console", (message) => {
+    // Where an address is not to be trusted the browser passes over one of our headers, and says so.
+    const isPassedOver = message.text().includes("Cross-Origin-Opener-Policy header has been ignored")
+    if (message.type() === "error" && !isPassedOver) complaints.push(message.text())
+  })
+  page.on("pageerror", (error) => void complaints.push(error.message))
+  const does = (steps: (page: Page) => Promise<unknown>) =>
+    Effect.andThen(
+      Effect.promise(() => steps(page)),
+      Effect.sync(() => assert.deepStrictEqual(complaints, []))
+    )
+  return { context, page, does }
+})
+
+const outcomeOf = async (page: Page) => {
+  await page.locator("#outcome").waitFor()
+  return page.locator("#outcome").innerText()
+}
+
+const changedAt = (text: string, at: number): string =>
+  text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1)
+
+layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verify in a browser", (it) => {
+  it.effect("a link to a proof of this site is checked by one click, and shows the prediction", () =>
+    Effect.gen(function* () {
+      const { ada, challenge } = yield* settledWorld()
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        await page.goto(`/challenges/${challenge.id}`)
+        await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
+        const outcome = await outcomeOf(page)
+        assert.include(outcome, "The proof holds.")
+        for (const said of [ada, challenge.id, "bullish", "0.875"]) assert.include(outcome, said, outcome)
+        assert.strictEqual(await page.locator("#outcome li .badge.success").count(), 4)
+        assert.isTrue(await page.locator("#outcome").evaluate((found) => found === document.activeElement))
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("whoever comes back, or loads the page again, finds it as it was", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* settledWorld()
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        for (const visit of ["first", "second", "third"]) {
+          await page.goto(`/challenges/${challenge.id}`)
+          await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
+          assert.include(await outcomeOf(page), "The proof holds.", visit)
+          // What was kept of it is asked for again.
+          await page.waitForTimeout(1100)
+          await page.reload()
+          assert.include(await outcomeOf(page), "The proof holds.", `${visit}, again`)
+        }
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "a proof that is pasted or chosen is checked; one changed character fails, and says which check",
+    () =>
+      Effect.gen(function* () {
+        const { right } = yield* settledWorld()
+        const { text } = yield* get(`/api/v1/log/proof/${right.commit}`)
+        const { does } = yield* reader()
+        const paste = async (page: Page, proof: string) => {
+          await page.getByLabel("The proof", { exact: true }).fill(proof)
+          await page.getByRole("button", { name: "Check" }).click()
+          return outcomeOf(page)
+        }
+        yield* does(async (page) => {
+          await page.goto("/verify")
+          assert.include(await paste(page, text), "The proof holds.")
+          const ofExtra = changedAt(text, text.indexOf("extra ") + 60)
+          assert.match(
+            await paste(page, ofExtra),
+            /does not hold[^]*(is a proof|in the log|was sealed): this check failed/
+          )
+          const ofPath = changedAt(text, text.indexOf("\n", text.indexOf("\nindex ") + 1) + 5)
+          assert.include(await paste(page, ofPath), "The entry is in the log: this check failed")
+          const ofSignature = changedAt(text, text.length - 20)
+          assert.include(await paste(page, ofSignature), "The log's head is signed: this check failed")
+          assert.notInclude(await paste(page, ofSignature), "bullish")
+          const file = (content: string) => ({
+            name: "a.tlog-proof",
+            mimeType: "text/plain",
+            buffer: Buffer.from(content)
+          })
+          await page.locator("#file").setInputFiles(file(text))
+          await page.getByText("The proof holds.").waitFor()
+          await page.locator("#file").setInputFiles(file(text.replaceAll("\n", "\r\n")))
+          await page.getByText("CR LF").first().waitFor()
+        })
+      }).pipe(Effect.scoped)
+  )
+
+  it.effect("the key can be replaced by one from elsewhere, and a receipt be held against the proof", () =>
+    Effect.gen(function* () {
+      const { right, wrong, keys } = yield* settledWorld()
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}`)
+        assert.include(await outcomeOf(page), "The proof holds.")
+        const key = page.getByLabel("The log's key")
+        assert.strictEqual(await key.inputValue(), keys.join("\n"))
+        await key.fill(noteKey(keys[0]?.split("+")[0] ?? "").verifierKey)
+        await page.getByRole("button", { name: "Check" }).click()
+        await page.getByText("The proof does not hold.").waitFor()
+        await key.fill("")
+        await page.getByRole("button", { name: "Check" }).click()
+        await page.getByText("This proves nothing yet.").waitFor()
+        await key.fill(keys.join("\n"))
+        await page.getByText("A receipt, and witnesses").click()
+        await page.getByLabel("Your receipt").fill(JSON.stringify(right))
+        await page.getByRole("button", { name: "Check" }).click()
+        await page.getByText("The proof holds.").waitFor()
+        await page.getByLabel("Your receipt").fill(JSON.stringify(wrong))
+        await page.getByRole("button", { name: "Check" }).click()
+        await page.getByText("The receipt is of another prediction").first().waitFor()
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a link that leads elsewhere fetches nothing", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const { does, page } = yield* reader()
+      const asked: Array<string> = []
+      page.on("request", (request) => void asked.push(request.url()))
+      const { url } = yield* TestServer
+      yield* does(async () => {
+        for (const proof of [
+          "https://evil.example/x",
+          "//evil.example/api/v1/log/x",
+          "/openapi.json",
+          "/api/v1/log/../../x",
+          "\\\\evil"
+        ]) {
+          await page.goto(`/verify?proof=${encodeURIComponent(proof)}`)
+          assert.include(await outcomeOf(page), "names no proof of this site", proof)
+        }
+      })
+      assert.isTrue(
+        asked.every((address) => address.startsWith(`${url}/verify`) || address.startsWith(`${url}/assets/`))
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an empty form, and a site that does not answer, are said for what they are", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const { page } = yield* reader()
+      yield* Effect.promise(async () => {
+        await page.goto("/verify")
+        await page.getByRole("button", { name: "Check" }).click()
+        assert.include(await outcomeOf(page), "No proof is there.")
+        assert.notInclude(await outcomeOf(page), "does not hold")
+        await page.route(
+          ({ pathname }) => pathname.startsWith("/api/v1/log/"),
+          (route) => route.abort()
+        )
+        await page.goto("/verify?proof=/api/v1/log/proof/x")
+        assert.include(await outcomeOf(page), "The proof could not be loaded.")
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a proof with markup in it is shown as text", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        await page.goto("/verify")
+        await page.getByLabel("The proof", { exact: true }).fill('<img src=x onerror="alert(1)">')
+        await page.getByLabel("The log's key").fill("<script>alert(1)</script>")
+        await page.getByRole("button", { name: "Check" }).click()
+        assert.include(await outcomeOf(page), "does not begin with")
+        assert.strictEqual(await page.locator("#outcome img, #outcome script").count(), 0)
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("without scripts, and on plain http, the page says what to do instead", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const still = yield* reader({ javaScriptEnabled: false })
+      yield* still.does(async (page) => {
+        await page.goto("/verify")
+        const shown = await page.innerText("main")
+        assert.include(shown, "Your browser runs no scripts here.")
+        assert.include(shown, "npm run verify")
+        assert.isFalse(await page.locator("#verifier").isVisible())
+      })
+      const plain = yield* reader({ baseURL: "http://auspex.test" })
+      yield* Effect.promise(() =>
+        plain.context.route("http://auspex.test/**", async (route) => {
+          const { pathname } = new URL(route.request().url())
+          await route.fulfill({ response: await plain.context.request.get(url + pathname) })
+        })
+      )
+      yield* plain.does(async (page) => {
+        await page.goto("/verify")
+        await page.getByText("This address is plain http.").waitFor()
+        assert.isFalse(await page.locator("#verifier").isVisible())
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("pages fit a phone, also with names that never break", () =>
+    Effect.gen(function* () {
+      const { ada, challenge, right } = yield* settledWorld(["W".repeat(80), "Grace"])
+      for (const colorScheme of ["light", "dark"] as const) {
+        const { does } = yield* reader({ viewport: { width: 320, height: 640 }, colorScheme })
+        yield* does(async (page) => {
+          for (const path of [
+            `/challenges/${challenge.id}`,
+            `/agents/${ada}`,
+            `/verify?proof=/api/v1/log/proof/${right.commit}`
+          ]) {
+            await page.goto(path)
+            if (path.startsWith("/verify")) await outcomeOf(page)
+            for (const summary of await page.locator("summary").all()) await summary.click()
+            assert.strictEqual(
+              await page.evaluate(
+                () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+              ),
+              0,
+              path
+            )
+          }
+        })
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keys of a log that has changed its key stand on lines of their own", () =>
+    Effect.gen(function* () {
+      yield* keepLog
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into log_keys (number, verifier_key, added_at)
+        select 2, ${noteKey("auspex.test/log/global").verifierKey}, added_at from log_keys`
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        await page.goto("/verify")
+        assert.match(await page.locator("code.secret").innerText(), /^\S+\n\S+$/)
+      })
+    }).pipe(Effect.scoped)
+  )
+})
