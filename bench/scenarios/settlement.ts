@@ -33,12 +33,12 @@ const bareTables = Effect.gen(function* () {
     Result: Schema.Struct({ options: Schema.String }),
     execute: () =>
       sql`select coalesce('with (' || array_to_string(reloptions, ', ') || ')', '') as options
-            from pg_class where oid = 'agent_figures'::regclass`
+            from pg_class where oid = 'agent_stats'::regclass`
   })
   const { options } = yield* storage()
   yield* sql`create schema bare`
   yield* sql`create table bare.prediction_scores (like prediction_scores including all)`
-  yield* sql`create table bare.agent_figures (like agent_figures including all) ${sql.literal(options)}`
+  yield* sql`create table bare.agent_stats (like agent_stats including all) ${sql.literal(options)}`
 })
 
 const timed = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
@@ -59,7 +59,7 @@ const bareSettlement = Effect.gen(function* () {
                case when direction = 'bullish' then 50 + 50 * confidence else 50 - 50 * confidence end
           from predictions where challenge_id = ${id}::uuid order by agent_id`
       yield* sql`
-        insert into bare.agent_figures as f
+        insert into bare.agent_stats as f
           (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
         select b.board, s.agent_id, true, 1, s.score, 1, s.is_correct::int,
                (1 - s.score * 0.01) * (1 - s.score * 0.01), current_date, 1, s.score

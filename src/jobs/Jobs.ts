@@ -10,7 +10,7 @@ import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogKeeper, maxPerPass } from "../services/LogKeeper.ts"
-import { Limits } from "../services/RateLimiter.ts"
+import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
 import { Pools } from "../services/Pools.ts"
@@ -19,7 +19,7 @@ import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
 import { logInterval, pauseAfter, minPause } from "./logPace.ts"
-import { everyTick, repeatedly } from "./schedule.ts"
+import { singletonCron, poll } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
@@ -35,7 +35,7 @@ const start = Effect.gen(function* () {
   const scoring = yield* Scoring
   const arenas = yield* Arenas
   const pools = yield* Pools
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const credentials = yield* AgentCredentials
   const runs = yield* JobRuns
   const claims = yield* Claims
@@ -59,26 +59,26 @@ const start = Effect.gen(function* () {
     const gathered = Duration.millis(now - (yield* Ref.getAndSet(lastPass, now)))
     yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), minPause))
   })
-  yield* Effect.forkScoped(everyTick("settlement", settings.jobInterval, scoring.settleDue))
+  yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
-    yield* Effect.forkScoped(everyTick("schedules", settings.jobInterval, schedules.makeDue))
+    yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
   }
   if (Option.isSome(settings.countsEvery)) {
     const publishDue = Effect.all([arenas.publishDue, pools.publishDue])
-    yield* Effect.forkScoped(everyTick("counts", settings.jobInterval, publishDue))
+    yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }
-  yield* Effect.forkScoped(repeatedly("mail", mailInterval, mailer.drain))
-  yield* Effect.forkScoped(repeatedly("log", minPause, sequence))
-  yield* Effect.forkScoped(repeatedly("checkpoints", logInterval, keeper.publish))
+  yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
+  yield* Effect.forkScoped(poll("log", minPause, sequence))
+  yield* Effect.forkScoped(poll("checkpoints", logInterval, keeper.publish))
   yield* Effect.forkScoped(
-    repeatedly("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))
+    poll("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))
   )
-  yield* Effect.forkScoped(repeatedly("log gauges", measureInterval, keeper.measure))
-  yield* Effect.forkScoped(everyTick("grace", settings.jobInterval, claims.remindDue))
-  yield* Effect.forkScoped(everyTick("audit head", anHour, audit.logHead))
+  yield* Effect.forkScoped(poll("log gauges", measureInterval, keeper.measure))
+  yield* Effect.forkScoped(singletonCron("grace", settings.jobInterval, claims.remindDue))
+  yield* Effect.forkScoped(singletonCron("audit head", anHour, audit.logHead))
   yield* attestations
   yield* Effect.forkScoped(
-    everyTick(
+    singletonCron(
       "housekeeping",
       aMinute,
       Effect.all([

@@ -2,7 +2,7 @@
 import { Duration, Effect } from "effect"
 import { LogTimeStamps } from "../services/LogTimeStamps.ts"
 import { LogWitnesses } from "../services/LogWitnesses.ts"
-import { repeatedly } from "./schedule.ts"
+import { poll } from "./schedule.ts"
 
 /** While the log grows there is a checkpoint every second: the newest should have its cosignatures most of that time. */
 const witnessInterval = Duration.millis(250)
@@ -12,7 +12,7 @@ export const attestations = Effect.gen(function* () {
   const witnesses = yield* LogWitnesses
   const timeStamps = yield* LogTimeStamps
   for (const { ask, name } of witnesses.all) {
-    yield* Effect.forkScoped(repeatedly(`log witness ${name}`, witnessInterval, ask))
+    yield* Effect.forkScoped(poll(`log witness ${name}`, witnessInterval, ask))
   }
-  yield* Effect.forkScoped(repeatedly("log time stamps", timeStampInterval, timeStamps.stamp))
+  yield* Effect.forkScoped(poll("log time stamps", timeStampInterval, timeStamps.stamp))
 })

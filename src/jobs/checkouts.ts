@@ -2,12 +2,12 @@
 import { Effect, Layer } from "effect"
 import { Payments } from "../services/Payments.ts"
 import { Settings } from "../services/Settings.ts"
-import { everyTick } from "./schedule.ts"
+import { singletonCron } from "./schedule.ts"
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
   const payments = yield* Payments
-  yield* Effect.forkScoped(everyTick("checkouts", settings.checkoutInterval, payments.followUp))
+  yield* Effect.forkScoped(singletonCron("checkouts", settings.checkoutInterval, payments.followUp))
 })
 
 /** For instances with the role `jobs`, if something is sold. */

@@ -4,7 +4,7 @@ import { Arenas } from "../services/Arenas.ts"
 import { MacroProposals } from "../services/MacroProposals.ts"
 import { MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
-import { everyTick } from "./schedule.ts"
+import { singletonCron } from "./schedule.ts"
 
 /** Figures are published at a known minute, and are there within an hour or so. */
 const interval = Duration.minutes(15)
@@ -54,7 +54,7 @@ export const proposeAndResolve = Effect.gen(function* () {
 const start = Effect.gen(function* () {
   const context = yield* Effect.context<Settings | MacroSource | MacroProposals | Arenas>()
   yield* Effect.forkScoped(
-    everyTick("macro values", interval, Effect.provideContext(proposeAndResolve, context))
+    singletonCron("macro values", interval, Effect.provideContext(proposeAndResolve, context))
   )
 })
 

@@ -2,7 +2,7 @@
 import { Duration, Effect, Layer } from "effect"
 import { PriceIngestion } from "../services/PriceIngestion.ts"
 import { Settings } from "../services/Settings.ts"
-import { everyTick, repeatedly } from "./schedule.ts"
+import { singletonCron, poll } from "./schedule.ts"
 
 const measureInterval = Duration.minutes(1)
 
@@ -12,10 +12,10 @@ const start = Effect.gen(function* () {
   // Each in ticks of its own: three attempts at one that hangs take longer than from tick to tick.
   for (const place of ingestion.places) {
     yield* Effect.forkScoped(
-      everyTick(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))
+      singletonCron(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))
     )
   }
-  yield* Effect.forkScoped(repeatedly("price gauges", measureInterval, ingestion.measure))
+  yield* Effect.forkScoped(poll("price gauges", measureInterval, ingestion.measure))
 })
 
 /** For instances with the role `jobs`, if there is a price source. */

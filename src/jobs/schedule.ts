@@ -10,7 +10,7 @@ const runsTotal = Metric.counter("job_runs_total", {
   incremental: true
 })
 
-export const everyTick = Effect.fnUntraced(function* (
+export const singletonCron = Effect.fnUntraced(function* (
   job: string,
   interval: Duration.Duration,
   work: Effect.Effect<unknown>
@@ -41,7 +41,7 @@ export const everyTick = Effect.fnUntraced(function* (
 const pauseAfterFailure = Duration.seconds(10)
 
 /** Work that any number of replicas may do at once, because its rows say who does which: no tick is claimed. */
-export const repeatedly = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
+export const poll = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
   work.pipe(
     Effect.catchCause((cause) =>
       Effect.andThen(

@@ -24,14 +24,14 @@ export const countedAddress = (text: string): string => {
     : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
 }
 
-export class Limits extends Context.Service<
-  Limits,
+export class RateLimiter extends Context.Service<
+  RateLimiter,
   {
     /** Counts one use by `subject` (an agent or an address) and fails when a window is full. */
-    readonly take: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
+    readonly consume: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
     readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** Removes the windows that can no longer refuse anything. */
     readonly trim: Effect.Effect<void>
   }
->()("auspex/services/Limits") {}
+>()("auspex/services/RateLimiter") {}

@@ -128,7 +128,7 @@ export class Settings extends Context.Service<
     readonly gatewayKeyMaxTtl: Duration.Duration
     readonly gatewayKeysPerAgent: number
     readonly limits: RateLimits
-    /** What none of those counts, per address. Each process counts for itself, so it is no limit of the service `Limits`. */
+    /** What none of those counts, per address. Each process counts for itself, so it is no limit of the service `RateLimiter`. */
     readonly unidentifiedLimit: ReadonlyArray<RateLimit>
     /** Who is asked to cosign the log's checkpoints; each key has another name. */
     readonly logWitnesses: ReadonlyArray<WitnessSetting>

@@ -249,16 +249,16 @@ layer(testServices())("What a claim changes", (it) => {
       const ada = yield* claimable()
       const operator = yield* anOperator
       yield* sql`
-        insert into agent_figures (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum,
+        insert into agent_stats (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum,
                                    last_day, day_count, day_sum)
         values ('global', ${ada.agentId}::uuid, false, 1, 50, 1, 0, 0.25, '2026-01-01', 1, 50)`
       const verified = countOf(
         (sql) => sql`
-          select count(*)::int as count from agent_figures where agent_id = ${ada.agentId}::uuid and verified`
+          select count(*)::int as count from agent_stats where agent_id = ${ada.agentId}::uuid and verified`
       )
       const [held, ended] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const settlement = yield* sql`
-        update agent_figures set scored = scored + 1 where agent_id = ${ada.agentId}::uuid`.pipe(
+        update agent_stats set scored = scored + 1 where agent_id = ${ada.agentId}::uuid`.pipe(
         Effect.andThen(Deferred.succeed(held, undefined)),
         Effect.andThen(Deferred.await(ended)),
         sql.withTransaction,
@@ -288,7 +288,7 @@ layer(testServices())("What a claim changes", (it) => {
       yield* scoring.settleDue
       const unverified = countOf(
         (sql) => sql`
-          select count(*)::int as count from agent_figures where agent_id = ${ada.agentId}::uuid and not verified`
+          select count(*)::int as count from agent_stats where agent_id = ${ada.agentId}::uuid and not verified`
       )
       assert.strictEqual(yield* unverified, 5)
       yield* claimWithCode(ada.token, ada.code, yield* anOperator)
@@ -308,9 +308,9 @@ layer(testServices())("What a claim changes", (it) => {
       yield* moveTo(plus(now, "1 hour"))
       yield* claimWithCode(ada.token, ada.code, yield* anOperator)
       yield* scoring.settleDue
-      yield* sql`update agent_figures set verified = false`
+      yield* sql`update agent_stats set verified = false`
       yield* Claims.use((claims) => claims.confirmRanks)
-      const verified = yield* sql`select distinct agent_id::text from agent_figures where verified`
+      const verified = yield* sql`select distinct agent_id::text from agent_stats where verified`
       assert.deepStrictEqual(verified, [{ agent_id: ada.agentId }])
     })
   )
@@ -330,11 +330,11 @@ layer(testServices())("What a claim changes", (it) => {
       yield* moveTo(plus(now, "1 hour"))
       yield* scoring.settleDue
       // As a settlement sees it whose snapshot is older than the claim: the agent unclaimed, its row claimed.
-      yield* sql`update agent_figures set verified = true where agent_id = ${ada.agentId}::uuid`
+      yield* sql`update agent_stats set verified = true where agent_id = ${ada.agentId}::uuid`
       yield* moveTo(plus(now, "2 hours"))
       yield* scoring.settleDue
       const shown = yield* sql`
-        select distinct verified from agent_figures where agent_id = ${ada.agentId}::uuid`
+        select distinct verified from agent_stats where agent_id = ${ada.agentId}::uuid`
       assert.deepStrictEqual(shown, [{ verified: true }])
     })
   )

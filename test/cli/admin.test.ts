@@ -477,7 +477,7 @@ layer(testServer())("npm run admin", (it) => {
       assert.include(wrong.err, "actual_value: Expected no value")
 
       const sql = yield* SqlClient.SqlClient
-      yield* sql`update agent_figures set score_sum = score_sum + 1`
+      yield* sql`update agent_stats set score_sum = score_sum + 1`
       const tampered = yield* run("figures", "check")
       assert.isFalse(tampered.ok)
       assert.notInclude(tampered.out, " 0 differences.")
@@ -485,7 +485,7 @@ layer(testServer())("npm run admin", (it) => {
         tampered.err,
         "admin: The kept figures differ from the scores they are made of: see above."
       )
-      yield* sql`update agent_figures set score_sum = score_sum - 1`
+      yield* sql`update agent_stats set score_sum = score_sum - 1`
     })
   )
 

@@ -460,7 +460,7 @@ layer(testServices())("figures", (it) => {
         assert.deepStrictEqual(codesOf(results), [])
         const wrong = yield* countOf(
           (sql) => sql`
-            select (select count(*) from comments c full join comment_figures f on f.comment_id = c.id
+            select (select count(*) from comments c full join comment_counts f on f.comment_id = c.id
                      where f.like_count is distinct from
                              (select count(*) from comment_likes l where l.comment_id = c.id)
                         or f.reply_count is distinct from

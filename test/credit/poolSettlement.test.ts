@@ -74,7 +74,7 @@ const staked = Effect.fnUntraced(function* (terms: Partial<NewMacroChallenge> = 
 const Hash = Schema.Struct({ hash: Schema.String })
 const recorded = [
   "accounts",
-  "agent_figures",
+  "agent_stats",
   "challenges",
   "log_pending",
   "pool_bins",

@@ -231,8 +231,8 @@ const scores = [
     "the sum of an agent's scores",
     [
       [
-        "agent_figures",
-        `update agent_figures set score_sum = score_sum + 10 where board = 'global' and agent_id = ${agent("agent 1")}`
+        "agent_stats",
+        `update agent_stats set score_sum = score_sum + 10 where board = 'global' and agent_id = ${agent("agent 1")}`
       ]
     ],
     "figures check",
@@ -242,8 +242,8 @@ const scores = [
     "how many scores an agent has",
     [
       [
-        "agent_figures",
-        `update agent_figures set scored = scored + 30 where board = 'global' and agent_id = ${agent("agent 1")}`
+        "agent_stats",
+        `update agent_stats set scored = scored + 30 where board = 'global' and agent_id = ${agent("agent 1")}`
       ]
     ],
     "figures check",
@@ -251,19 +251,19 @@ const scores = [
   ),
   row(
     "that an agent is on the leaderboard",
-    [["agent_figures", `delete from agent_figures where agent_id = ${agent("agent 1")}`]],
+    [["agent_stats", `delete from agent_stats where agent_id = ${agent("agent 1")}`]],
     "figures check",
     /^global: /
   ),
   row(
     "that an agent which nobody claimed is verified",
-    [["agent_figures", `update agent_figures set verified = true where agent_id = ${agent("unclaimed")}`]],
+    [["agent_stats", `update agent_stats set verified = true where agent_id = ${agent("unclaimed")}`]],
     "figures check",
     /^global: .* is verified, and nobody claimed it$/
   ),
   row(
     "that a claimed agent is verified",
-    [["agent_figures", `update agent_figures set verified = false where agent_id = ${agent("agent 1")}`]],
+    [["agent_stats", `update agent_stats set verified = false where agent_id = ${agent("agent 1")}`]],
     "figures check",
     /^global: .* is not verified, and was claimed$/
   )
@@ -858,7 +858,7 @@ const ownWork: ReadonlyArray<readonly [table: string, why: string, what: Readonl
     ["a prediction of an agent that made none"]
   ],
   [
-    "agent_figures",
+    "agent_stats",
     "Figures are sums of scores, kept up to date with each settlement and claim.",
     [
       "the sum of an agent's scores",

@@ -1,14 +1,14 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { Limits } from "../../src/services/RateLimiter.ts"
+import { RateLimiter } from "../../src/services/RateLimiter.ts"
 import { testServices } from "../support/services.ts"
 
 const fiveAMinute = testServices({ AUSPEX_LIMIT_PREDICTIONS: "5/minute,8/hour" })
 
 layer(fiveAMinute)("Limits", (it) => {
   const take = (subject: string) =>
-    Limits.use((limits) => limits.take("predictions", subject)).pipe(Effect.result)
+    RateLimiter.use((limits) => limits.consume("predictions", subject)).pipe(Effect.result)
 
   it.effect("lets through exactly the limit of a burst of 40", () =>
     Effect.gen(function* () {
@@ -25,7 +25,9 @@ layer(fiveAMinute)("Limits", (it) => {
       yield* TestClock.adjust("10 minutes")
       yield* TestClock.adjust("7 seconds")
       for (let used = 0; used < 5; used++) assert.isTrue(Result.isSuccess(yield* take("patient")))
-      const refused = yield* Effect.flip(Limits.use((limits) => limits.take("predictions", "patient")))
+      const refused = yield* Effect.flip(
+        RateLimiter.use((limits) => limits.consume("predictions", "patient"))
+      )
       yield* TestClock.adjust(`${refused.retry_after - 1} seconds`)
       assert.isTrue(Result.isFailure(yield* take("patient")))
       yield* TestClock.adjust("1 second")

@@ -123,12 +123,12 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         "prediction_scores",
         "challenges",
         "price_points",
-        "agent_figures",
+        "agent_stats",
         "settlements",
         "log_entries",
         "pool_bins",
         "comments",
-        "comment_figures",
+        "comment_counts",
         "comment_likes",
         "gateway_calls"
       ]) {

@@ -228,13 +228,13 @@ layer(testServices())("the audit of figures", (it) => {
       for (const column of changes) {
         const named = yield* auditAfter(
           (sql) => sql`
-            update agent_figures set ${sql(column)} = ${sql(column)} + 1
+            update agent_stats set ${sql(column)} = ${sql(column)} + 1
              where board = 'NG' and agent_id = ${other}::uuid`
         )
         assert.deepStrictEqual(named, [`NG: ${other}`], column)
       }
       const removed = yield* auditAfter(
-        (sql) => sql`delete from agent_figures where board = 'commodities' and agent_id = ${agent}::uuid`
+        (sql) => sql`delete from agent_stats where board = 'commodities' and agent_id = ${agent}::uuid`
       )
       assert.deepStrictEqual(removed, [`commodities: ${agent}`])
       const unfounded = yield* auditAfter(

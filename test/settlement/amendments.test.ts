@@ -449,8 +449,8 @@ layer(testServices())("An amendment", (it) => {
       for (const table of [
         "settlements",
         "prediction_scores",
-        "calibration_figures",
-        "agent_figures",
+        "calibration_stats",
+        "agent_stats",
         "boards",
         "log_pending"
       ]) {

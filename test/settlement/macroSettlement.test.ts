@@ -353,9 +353,9 @@ layer(testServices())("Calibration", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
-      yield* sql`update calibration_figures set within_50 = within_50 + 1 where agent_id is null`
+      yield* sql`update calibration_stats set within_50 = within_50 + 1 where agent_id is null`
       assert.deepStrictEqual((yield* scoring.audit).differences, ["calibration: over all"])
-      yield* sql`update calibration_figures set within_50 = within_50 - 1 where agent_id is null`
+      yield* sql`update calibration_stats set within_50 = within_50 - 1 where agent_id is null`
     })
   )
 })

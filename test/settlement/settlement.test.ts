@@ -44,7 +44,7 @@ const statusOf = (challenge: { readonly id: string }) =>
 
 const thrice = Effect.all([settle, settle, settle], { concurrency: "unbounded" })
 
-const tables = ["settlements", "prediction_scores", "agent_figures", "boards", "challenges"]
+const tables = ["settlements", "prediction_scores", "agent_stats", "boards", "challenges"]
 
 /** A hash of every row that a settlement writes. */
 const fingerprints = Effect.forEach(tables, (table) =>

@@ -30,7 +30,7 @@ export const keptFigures = Effect.fnUntraced(function* (agents: ReadonlyArray<st
       select board, agent_id::text, scored, score_sum::text, binary_scored, correct, brier_sum::text, skill_count,
              skill_sum::text, last_day::text, day_count, day_sum::text, days, sum_day_sq::text, sum_day_cross::text,
              sum_day_count_sq::float8
-        from agent_figures
+        from agent_stats
        where agent_id = any(${agents}::uuid[])`
   )
   return new Map(

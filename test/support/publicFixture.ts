@@ -179,7 +179,7 @@ export const publicWorld = Effect.gen(function* () {
   yield* scoring.settleDue
   yield* macro.resolve(pool.id, 3.15)
   yield* sql`
-    insert into calibration_figures
+    insert into calibration_stats
       (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
     values (${first}::uuid, 60, '{9,5,4,5,6,5,4,6,7,9}', 26, 44, 54, 52.5, 48)
     on conflict (agent_id) do update set

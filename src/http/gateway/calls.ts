@@ -8,7 +8,7 @@ import { BadCall, Gateway } from "../../services/Gateway.ts"
 import type { CallError, Style } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../services/GatewayKeys.ts"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { untakenBody } from "../middleware/requestBody.ts"
 import { requiredCredential } from "./credential.ts"
@@ -71,10 +71,10 @@ const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set(["BadCall", "Unknow
 const makeAdmission = Effect.gen(function* () {
   const gateway = yield* Gateway
   const keys = yield* GatewayKeys
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
 
   const count = ({ agentId, keyId }: KeyHolder) =>
-    Effect.andThen(limits.take("gateway_calls", keyId), limits.take("gateway_agent_calls", agentId))
+    Effect.andThen(limits.consume("gateway_calls", keyId), limits.consume("gateway_agent_calls", agentId))
 
   /** Whose request it is, which counts. One with a key that is refused counts by its address, at the edge. */
   const identify = Effect.fnUntraced(function* (credential: string) {

@@ -4,7 +4,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Gateway, UnknownModel } from "../../services/Gateway.ts"
 import type { ModelOffer } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { isGatewayKey, neitherDetail, requiredCredential } from "./credential.ts"
@@ -16,7 +16,7 @@ export const layer = HttpRouter.use(
     const gateway = yield* Gateway
     const keys = yield* GatewayKeys
     const tokens = yield* Tokens
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
 
     /** A gateway key or an access token. */
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
@@ -28,7 +28,7 @@ export const layer = HttpRouter.use(
           .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neitherDetail(detail) })))
       }
       const { address } = yield* countedRequest
-      yield* limits.take("reads", address)
+      yield* limits.consume("reads", address)
     })
 
     const reading = (

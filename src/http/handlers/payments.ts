@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Payments } from "../../services/Payments.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
@@ -22,7 +22,7 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
     const payments = yield* Payments
     if (payments.packages.length === 0) {
       yield* router.add("POST", webhookPath, nothingThere)
@@ -34,7 +34,7 @@ export const layer = HttpRouter.use(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const { address } = yield* countedRequest
-        yield* limits.take("reads", address)
+        yield* limits.consume("reads", address)
         const body = yield* bodyText(request, ["application/json"], yield* MaxBody)
         yield* payments.receive({ body, signature: request.headers["stripe-signature"] })
         return HttpServerResponse.jsonUnsafe({ received: true })

@@ -8,7 +8,7 @@ import {
   HttpServerResponse
 } from "effect/http"
 import type { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
 import { countedRequest } from "../CurrentRequest.ts"
@@ -53,10 +53,10 @@ export const answered = <R>(
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
     const log = yield* TransparencyLog
 
-    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.take("log_reads", address))
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.consume("log_reads", address))
 
     yield* router.add(
       "GET",

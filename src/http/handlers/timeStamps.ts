@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { LogTimeStamps } from "../../services/LogTimeStamps.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { logPaths } from "../routes.ts"
@@ -24,10 +24,10 @@ const beforeOf = Effect.fnUntraced(function* (search: URLSearchParams) {
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
     const timeStamps = yield* LogTimeStamps
 
-    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.take("log_reads", address))
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.consume("log_reads", address))
 
     const list = Effect.gen(function* () {
       const { url } = yield* HttpServerRequest.HttpServerRequest

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { ByteSize } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
@@ -14,16 +14,16 @@ const badBody: ReadonlySet<number> = new Set([400, 413, 415])
 export const byAddress = Layer.effect(
   AddressLimit,
   Effect.gen(function* () {
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
     return AddressLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
         const { address } = yield* countedRequest
-        if (counts !== null) yield* limits.take(counts.limit, address)
+        if (counts !== null) yield* limits.consume(counts.limit, address)
         const bad = Context.get(endpoint.annotations, BadBodiesCountTowards)
         if (bad === null) return yield* httpEffect
         return yield* Effect.tapError(httpEffect, (error) =>
-          badBody.has(errorStatus(error)) ? limits.take(bad, address) : Effect.void
+          badBody.has(errorStatus(error)) ? limits.consume(bad, address) : Effect.void
         )
       })
     )
@@ -40,7 +40,7 @@ const sentBody = (largest: ByteSize.ByteSize) =>
 export const byAgent = Layer.effect(
   AgentLimit,
   Effect.gen(function* () {
-    const limits = yield* Limits
+    const limits = yield* RateLimiter
     return AgentLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
@@ -50,12 +50,12 @@ export const byAgent = Layer.effect(
           const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
           if (allows(scopes, scope)) {
             yield* countedRequest
-            yield* limits.take(limit, agentId)
+            yield* limits.consume(limit, agentId)
           }
         }
         if (counts !== null) {
           const { address } = yield* countedRequest
-          yield* limits.take(counts.limit, counts.of === "agent" ? agentId : address)
+          yield* limits.consume(counts.limit, counts.of === "agent" ? agentId : address)
         }
         return yield* httpEffect
       })

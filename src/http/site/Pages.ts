@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import { apiError } from "../../services/errors.ts"
 import { IdentityProvider } from "../../services/IdentityProvider.ts"
-import { Limits } from "../../services/RateLimiter.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Operators } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
@@ -80,7 +80,7 @@ const formSecretShape = /^[\w-]{43}$/
 const make = Effect.gen(function* () {
   const { baseUrl, publicCache } = yield* Settings
   const cache = yield* PublicCache
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const operators = yield* Operators
   const provider = yield* IdentityProvider
   const site = siteOf(baseUrl)
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
       )
       return Effect.gen(function* () {
         const { address } = yield* countedRequest
-        yield* limits.take("reads", address)
+        yield* limits.consume("reads", address)
         return yield* work(identifyVisitor)
       }).pipe(
         Effect.catch((error) =>

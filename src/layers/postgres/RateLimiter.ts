@@ -5,7 +5,7 @@
  */
 import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Limits, TooManyRequests } from "../../services/RateLimiter.ts"
+import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
@@ -121,16 +121,16 @@ const make = Effect.gen(function* () {
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )
 
-  const take = Effect.fnUntraced(function* (name: LimitName, subject: string) {
+  const consume = Effect.fnUntraced(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
       const use = { name, subject, limit, now }
       const taken = yield* takeOne(use)
       if (!taken.isGranted) return yield* refuse(use, taken)
     }
-  }, cheapSpan("Limits.take"))
+  }, cheapSpan("RateLimiter.consume"))
 
-  const check = Effect.fn("Limits.check")(function* (name: LimitName, subject: string) {
+  const check = Effect.fn("RateLimiter.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
     for (const limit of settings.limits[name]) {
       const use = { name, subject, limit, now }
@@ -145,9 +145,9 @@ const make = Effect.gen(function* () {
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* execute(sql`delete from rate_limits where expires_at < ${timestamp(now)}`)
-  }).pipe(Effect.withSpan("Limits.trim"))
+  }).pipe(Effect.withSpan("RateLimiter.trim"))
 
-  return Limits.of({ take, check, trim })
+  return RateLimiter.of({ consume, check, trim })
 })
 
-export const layer = Layer.effect(Limits, make)
+export const layer = Layer.effect(RateLimiter, make)

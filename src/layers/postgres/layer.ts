@@ -22,7 +22,7 @@ import * as Health from "./Health.ts"
 import * as Idempotency from "./Idempotency.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogKeeper from "./log/LogKeeper.ts"
-import * as Limits from "./RateLimiter.ts"
+import * as RateLimiter from "./RateLimiter.ts"
 import * as LogTimeStamps from "./log/LogTimeStamps.ts"
 import * as LogWitnesses from "./log/LogWitnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
@@ -57,7 +57,7 @@ const foundations = Layer.mergeAll(
   Idempotency.layer,
   JobRuns.layer,
   KeySets.layer,
-  Limits.layer,
+  RateLimiter.layer,
   LogAudit.layer,
   MacroProposals.layer,
   Mailer.layer,

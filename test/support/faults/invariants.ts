@@ -149,7 +149,7 @@ export const fingerprint = Effect.gen(function* () {
       union all select md5(string_agg(t::text, '' order by t::text)) from prediction_counts t
       union all select md5(string_agg(t::text, '' order by t::text)) from settlements t
       union all select md5(string_agg(t::text, '' order by t::text)) from prediction_scores t
-      union all select md5(string_agg(t::text, '' order by t::text)) from agent_figures t
+      union all select md5(string_agg(t::text, '' order by t::text)) from agent_stats t
       union all select md5(string_agg(t::text, '' order by t::text)) from boards t) as each (h)`)
   return hash
 })

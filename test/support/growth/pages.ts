@@ -41,5 +41,5 @@ export const standing = (board: string, order: string, offset: number): Item => 
   which: board,
   key: `
   select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
-    from agent_figures where board = '${board}' order by ${order} offset ${offset} limit 1`
+    from agent_stats where board = '${board}' order by ${order} offset ${offset} limit 1`
 })

@@ -252,7 +252,7 @@ const log = Effect.gen(function* () {
 const figures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
-    insert into agent_figures
+    insert into agent_stats
       (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
     select b.board, s.agent_id, true, count(*), sum(s.score), count(*), count(*) filter (where s.is_correct),
            sum((1 - s.score * 0.01) * (1 - s.score * 0.01)), current_date, count(*), sum(s.score)
@@ -262,7 +262,7 @@ const figures = Effect.gen(function* () {
      cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
      group by b.board, s.agent_id`
   yield* sql`
-    insert into boards (board, agents, updated_at) select board, count(*), now() from agent_figures group by board`
+    insert into boards (board, agents, updated_at) select board, count(*), now() from agent_stats group by board`
 })
 
 /** What the busiest agent subscribes to and sends too late. */

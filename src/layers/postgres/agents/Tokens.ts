@@ -6,7 +6,7 @@ import { SignJWT } from "jose"
 import { AgentCredentials } from "../../../services/AgentCredentials.ts"
 import type { Proof } from "../../../services/AgentCredentials.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { Limits } from "../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Scope, effectiveScopes } from "../../../services/Scopes.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
@@ -72,7 +72,7 @@ const invalid = (detail: string) => new InvalidToken({ detail })
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const credentials = yield* AgentCredentials
   const random = yield* SecureRandom.SecureRandom
   const agentRow = findOption(Agent)
@@ -177,7 +177,7 @@ const make = Effect.gen(function* () {
 
   const issue: Tokens["Service"]["issue"] = Effect.fn("Tokens.issue")(function* (presented) {
     const proof = yield* credentials.proveForToken(presented)
-    const admitted = Effect.andThen(limits.take("tokens", proof.agentId), admit(proof))
+    const admitted = Effect.andThen(limits.consume("tokens", proof.agentId), admit(proof))
     const { agent, status } = yield* proof.once(admitted)
     const scopes = effectiveScopes(
       agent.requested_scopes,

@@ -6,13 +6,13 @@
 import { Effect } from "effect"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
-import { Limits } from "../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
 
 /** Addresses hold no space, so this is none. */
 const agentAtAddress = (address: string, agentId: string) => `${address} ${agentId.toLowerCase()}`
 
 export const makeTokenFailures = Effect.gen(function* () {
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
 
   /** Whether this agent may be tried at this address. */
   const checkAgent = (address: string, agentId: string) =>
@@ -23,8 +23,8 @@ export const makeTokenFailures = Effect.gen(function* () {
 
   /** Counts one. An agent that does not exist cannot be guessed at, and gets no window of its own. */
   const count = Effect.fnUntraced(function* (address: string, agentId: AgentId | undefined) {
-    if (agentId !== undefined) yield* limits.take("token_failures", agentAtAddress(address, agentId))
-    yield* limits.take("token_failures", address)
+    if (agentId !== undefined) yield* limits.consume("token_failures", agentAtAddress(address, agentId))
+    yield* limits.consume("token_failures", address)
   })
 
   return { checkAgent, checkAddress, count }

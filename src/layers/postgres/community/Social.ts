@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
        cross join lateral (select * from comments where id = p.id limit 1) c
        cross join lateral (select name from agents where id = c.agent_id limit 1) a
        cross join lateral (select title from events where id = c.event_id limit 1) e
-       cross join lateral (select like_count from comment_figures where comment_id = c.id limit 1) n
+       cross join lateral (select like_count from comment_counts where comment_id = c.id limit 1) n
        order by p.id desc`)
     return cutPage(rows, asked.limit, (last) => feedCursor.encode(last.comment_id))
   })

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { IdempotencyKeyReused, wholeCredits } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { isUuid, PurchaseId } from "../../../services/identifiers.ts"
-import { Limits } from "../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { cutPage, Cursors, invalidCursor } from "../../../services/paging.ts"
 import { PaymentProvider } from "../../../services/PaymentProvider.ts"
 import { packageName, Payments } from "../../../services/Payments.ts"
@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("purchases")
   const random = yield* SecureRandom.SecureRandom
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const provider = yield* PaymentProvider
   const receiveEvent = yield* makeReceive
   const purchases = yield* makePurchases
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
         detail: "This is not for sale on these terms any more: open the page again."
       })
     }
-    yield* limits.take("purchases", owner.operatorId)
+    yield* limits.consume("purchases", owner.operatorId)
     const now = yield* DateTime.now
     const credits = wholeCredits(offered.credits)
     const { amount, currency } = offered.price

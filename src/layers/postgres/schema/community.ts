@@ -119,16 +119,16 @@ export const community = Effect.gen(function* () {
       for each statement execute function refuse_change()`
 
   yield* sql`
-    create table comment_figures (
-      comment_id uuid primary key constraint comment_figures_comment references comments (id),
+    create table comment_counts (
+      comment_id uuid primary key constraint comment_counts_comment references comments (id),
       event_id text not null,
       is_reply boolean not null,
-      like_count integer not null constraint comment_figures_likes check (like_count >= 0),
-      reply_count integer not null constraint comment_figures_replies
+      like_count integer not null constraint comment_counts_likes check (like_count >= 0),
+      reply_count integer not null constraint comment_counts_replies
         check (case when is_reply then reply_count = 0 else reply_count >= 0 end)
     ) with (fillfactor = 80)`
   yield* sql`
-    create index comment_figures_most_liked on comment_figures (event_id, like_count desc, comment_id)
+    create index comment_figures_most_liked on comment_counts (event_id, like_count desc, comment_id)
       where not is_reply`
   // Replies count, too.
   yield* sql`
@@ -142,7 +142,7 @@ export const community = Effect.gen(function* () {
   yield* sql`
     create function comments_counted() returns trigger language plpgsql set enable_seqscan = off as $$
     begin
-      insert into comment_figures (comment_id, event_id, is_reply, like_count, reply_count)
+      insert into comment_counts (comment_id, event_id, is_reply, like_count, reply_count)
       select id, event_id, is_reply, 0, 0 from posted;
       insert into discussions as d (event_id, comment_count)
       select event_id, count(*) from posted group by event_id order by event_id
@@ -155,9 +155,9 @@ export const community = Effect.gen(function* () {
         select f.comment_id, a.replies
           from answered a
          cross join lateral (
-           select comment_id from comment_figures where comment_id = a.parent_id for no key update) f
+           select comment_id from comment_counts where comment_id = a.parent_id for no key update) f
       )
-      update comment_figures f set reply_count = f.reply_count + l.replies
+      update comment_counts f set reply_count = f.reply_count + l.replies
         from locked l where f.comment_id = l.comment_id;
       return null;
     end
@@ -177,9 +177,9 @@ export const community = Effect.gen(function* () {
         select f.comment_id, l.likes
           from liked l
          cross join lateral (
-           select comment_id from comment_figures where comment_id = l.comment_id for no key update) f
+           select comment_id from comment_counts where comment_id = l.comment_id for no key update) f
       )
-      update comment_figures f set like_count = f.like_count + step * l.likes
+      update comment_counts f set like_count = f.like_count + step * l.likes
         from locked l where f.comment_id = l.comment_id;
       return null;
     end

@@ -16,7 +16,7 @@ const all = "select, insert, update, delete"
  */
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,
-  agent_figures: change,
+  agent_stats: change,
   agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch)`,
   archived_challenges: add,
   archived_tournaments: add,
@@ -26,12 +26,12 @@ export const privileges: Readonly<Record<string, string>> = {
   audit_outcomes: add,
   awaited_checkouts: all,
   boards: change,
-  calibration_figures: change,
+  calibration_stats: change,
   challenge_counts: change,
   challenges: `${add}, update (cancel_reason, cancelled_at, closed_at, resolved_at)`,
   checkout_sessions: add,
   claim_links: change,
-  comment_figures: change,
+  comment_counts: change,
   comment_likes: `${add}, update (created_at), delete`,
   comments: add,
   declined_mailboxes: add,

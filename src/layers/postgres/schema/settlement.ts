@@ -69,11 +69,11 @@ export const settlement = Effect.gen(function* () {
 
   // A board is 'global', a category, or a target key. No foreign keys, as above; the audit compares the rows with scores.
   yield* sql`
-    create table agent_figures (
+    create table agent_stats (
       board text not null,
       agent_id uuid not null,
       verified boolean not null,
-      scored integer not null constraint agent_figures_scored check (scored > 0),
+      scored integer not null constraint agent_stats_scored check (scored > 0),
       score_sum numeric not null,
       binary_scored integer not null,
       correct integer not null,
@@ -93,7 +93,7 @@ export const settlement = Effect.gen(function* () {
     ) with (fillfactor = 70)`
   // Pages of a board, and ranks by counting: both read this index alone.
   yield* sql`
-    create index agent_figures_standing on agent_figures (board, avg_score desc, scored desc, agent_id)
+    create index agent_stats_standing on agent_stats (board, avg_score desc, scored desc, agent_id)
       include (verified)`
 
   yield* sql`
@@ -105,10 +105,10 @@ export const settlement = Effect.gen(function* () {
 
   // Of numeric forecasts whose challenge has a frozen scale: a row for each agent, and one, without an agent, over all.
   yield* sql`
-    create table calibration_figures (
-      agent_id uuid constraint calibration_figures_one unique nulls not distinct,
-      count integer not null constraint calibration_figures_count check (count > 0),
-      pit numeric[] not null constraint calibration_figures_pit check (cardinality(pit) = 10),
+    create table calibration_stats (
+      agent_id uuid constraint calibration_stats_one unique nulls not distinct,
+      count integer not null constraint calibration_stats_count check (count > 0),
+      pit numeric[] not null constraint calibration_stats_pit check (cardinality(pit) = 10),
       within_50 integer not null,
       within_80 integer not null,
       within_95 integer not null,

@@ -69,7 +69,7 @@ const make = Effect.gen(function* () {
       : yield* before(sql`
       select count(*)::int as ahead,
              (count(*) filter (where (avg_score, scored) <> (${first.sort_score}::float8, ${first.scored})))::int as better
-        from agent_figures
+        from agent_stats
        where board = ${board} and verified and scored >= ${settings.rankMinCount}
          and avg_score >= ${first.sort_score}::float8
          and (avg_score > ${first.sort_score}::float8
@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
       select ${keptSums(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
-        from agent_figures f join agents a on a.id = f.agent_id
+        from agent_stats f join agents a on a.id = f.agent_id
        where f.board = ${board}
          ${rankedOnly === undefined ? sql`` : sql`and f.verified and f.scored >= ${settings.rankMinCount}`}
          ${
@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const boards = yield* boardFigures(sql`
-      select ${keptSums(sql)}, f.board from agent_figures f where f.agent_id = ${agentId}::uuid order by f.board`)
+      select ${keptSums(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
@@ -194,7 +194,7 @@ const make = Effect.gen(function* () {
   )
 
   const calibration: Scoring["Service"]["calibration"] = calibrationRow(sql`
-    select ${calibrationColumns(sql)} from calibration_figures where agent_id is null`).pipe(
+    select ${calibrationColumns(sql)} from calibration_stats where agent_id is null`).pipe(
     Effect.map((found) => publishedCalibration(Option.getOrUndefined(found))),
     Effect.withSpan("Scoring.calibration")
   )
@@ -207,7 +207,7 @@ const make = Effect.gen(function* () {
         select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const found = yield* calibrationRow(sql`
-        select ${calibrationColumns(sql)} from calibration_figures where agent_id = ${agentId}::uuid`)
+        select ${calibrationColumns(sql)} from calibration_stats where agent_id = ${agentId}::uuid`)
       return publishedCalibration(Option.getOrUndefined(found))
     }
   )

@@ -6,7 +6,7 @@ import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../
 import type { Figures } from "../../../scoring/agentStats.ts"
 import { findOne, timestamp } from "../sql.ts"
 
-/** The sums that are kept of an agent on a board, as columns of a row of `agent_figures f`. */
+/** The sums that are kept of an agent on a board, as columns of a row of `agent_stats f`. */
 export const keptSums = (sql: SqlClient.SqlClient) =>
   sql.literal(`
     f.last_day, f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.day_count,
@@ -100,7 +100,7 @@ export const addScores = (
   // An agent's rows are written in the order of their key.
   const boards = settlement.boards.toSorted()
   const insertInto = sql.literal(`
-        insert into agent_figures as f
+        insert into agent_stats as f
           (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, skill_count, skill_sum,
            last_day, day_count, day_sum)
         select b.board, i.agent_id, i.verified, 1, i.score, i.binary_scored, i.correct, i.brier, i.skill_count, i.skill,
@@ -121,7 +121,7 @@ export const addScores = (
                coalesce(s.is_correct, false)::int as correct,
                case when s.is_correct is null then 0 else (1 - s.score * 0.01) * (1 - s.score * 0.01) end as brier,
                (s.skill is not null)::int as skill_count, coalesce(s.skill, 0) as skill, t.day,
-               array(select f.board from agent_figures f
+               array(select f.board from agent_stats f
                       where f.agent_id = s.agent_id and f.board = any(${boards}::text[]) order by f.board) as held
           from scored s
          cross join (

@@ -49,7 +49,7 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
       held as (
         select f.agent_id, f.board, f.last_day > t.day as is_over, c.score, c.correct, c.brier, c.skill
           from changed c
-          join agent_figures f on f.agent_id = c.agent_id and f.board = any(${amended.boards}::text[])
+          join agent_stats f on f.agent_id = c.agent_id and f.board = any(${amended.boards}::text[])
           join settlements t on t.challenge_id = ${id}::uuid and t.version = ${amended.version}
          order by f.agent_id, f.board
            for no key update of f
@@ -84,7 +84,7 @@ export const amendFigures = (sql: SqlClient.SqlClient, amended: AmendedScores) =
         having bool_or(is_over) is not null
       ),
       corrected as (
-        update agent_figures f set
+        update agent_stats f set
           score_sum = f.score_sum + d.score,
           correct = f.correct + d.correct,
           brier_sum = f.brier_sum + d.brier,

@@ -59,7 +59,7 @@ export const addCalibration = (
         sharpness: decimal(row.sharpness)
       }))
     )}
-    insert into calibration_figures as f
+    insert into calibration_stats as f
       (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
     select * from scored
      union all
@@ -103,7 +103,7 @@ export const replaceCalibration = (
         sharpness: difference(after.sharpness, before.sharpness)
       }))
     )}
-    update calibration_figures f set
+    update calibration_stats f set
       pit = (select array_agg(u.kept + u.added order by u.bucket)
                from unnest(f.pit, c.pit) with ordinality as u (kept, added, bucket)),
       within_50 = f.within_50 + c.within_50,

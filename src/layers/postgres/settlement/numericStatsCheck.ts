@@ -98,7 +98,7 @@ export const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.Sq
   const stored = yield* kept(sql`
     select agent_id::text, (count::numeric || pit || array[within_50, within_80, within_95]::numeric[]
                             || array[abs_z_sum, sharpness_sum])::text[] as figures
-      from calibration_figures`)
+      from calibration_stats`)
   const figures = new Map(stored.map((row) => [row.agent_id, row.figures]))
   for (const agent of new Set([...figures.keys(), ...sums.keys()])) {
     if (!isSame(sums.get(agent) ?? noFigures, figures.get(agent) ?? noFigures)) {

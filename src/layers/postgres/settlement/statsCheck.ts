@@ -57,7 +57,7 @@ export const differences = Effect.gen(function* () {
               from marked group by board, agent_id
           )
           select coalesce(f.board, r.board) as board, coalesce(f.agent_id, r.agent_id)::text as agent_id
-            from agent_figures f full join recomputed r on r.board = f.board and r.agent_id = f.agent_id
+            from agent_stats f full join recomputed r on r.board = f.board and r.agent_id = f.agent_id
            where (f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.last_day, f.day_count, f.day_sum,
                   f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq)
                  is distinct from
@@ -88,12 +88,12 @@ export const differences = Effect.gen(function* () {
            limit ${maxReported}`)
       const ranks = yield* misranked(sql`
           select f.board, f.agent_id::text, f.verified
-            from agent_figures f left join agents a on a.id = f.agent_id
+            from agent_stats f left join agents a on a.id = f.agent_id
            where case when f.verified then a.claimed_at is null else a.claimed_at < ${claimedBefore} end
            order by 1, 2
            limit ${maxReported}`)
       const { agents } = yield* counted(
-        sql`select count(*)::int as agents from agent_figures where board = 'global'`
+        sql`select count(*)::int as agents from agent_stats where board = 'global'`
       )
       return {
         agents,

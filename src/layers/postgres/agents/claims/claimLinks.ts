@@ -10,7 +10,7 @@ import {
 } from "../../../../services/Claims.ts"
 import type { Claims, ClaimView } from "../../../../services/Claims.ts"
 import { AgentId } from "../../../../services/identifiers.ts"
-import { Limits } from "../../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../../services/RateLimiter.ts"
 import { Settings } from "../../../../services/Settings.ts"
 import {
   isToken,
@@ -51,7 +51,7 @@ const locked = () =>
 export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const hmac = pairingCodeHmac(settings.tokenSecret)
   const linkRow = findOption(LinkRow)
   const tryRow = findOption(Try)
@@ -77,7 +77,7 @@ export const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   })
 
   const refresh: Claims["Service"]["refresh"] = Effect.fn("Claims.refresh")(function* (agentId) {
-    yield* limits.take("claim_refresh", agentId)
+    yield* limits.consume("claim_refresh", agentId)
     const refreshed = Effect.gen(function* () {
       // Held until the new link is there, so that neither a claim nor another refresh slips in between.
       const found = yield* refreshedRow(sql`

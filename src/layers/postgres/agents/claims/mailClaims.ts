@@ -5,7 +5,7 @@ import { mailClaimPage, notMinePage, ClaimLinkEnded } from "../../../../services
 import type { Claims, MailClaimView } from "../../../../services/Claims.ts"
 import { EmailAddress, emailAddressOf, mailboxOf } from "../../../../services/emails.ts"
 import type { AgentId } from "../../../../services/identifiers.ts"
-import { Limits } from "../../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../../services/RateLimiter.ts"
 import { Mailer } from "../../../../services/Mailer.ts"
 import type { MailKind } from "../../../../services/Mailer.ts"
 import { Settings } from "../../../../services/Settings.ts"
@@ -39,7 +39,7 @@ const reasons: Record<ClaimLinkEnded["reason"], string> = {
 export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const mailer = yield* Mailer
   const accounts = yield* makeAccounts
   const linkRow = findOption(LinkRow)
@@ -58,7 +58,7 @@ export const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     const mailbox = mailboxOf(address.value)
     const declined = yield* sql`select 1 from declined_mailboxes where mailbox = ${mailbox}`.pipe(orDie)
     if (declined.length > 0) return Option.none<EmailAddress>()
-    const room = yield* Effect.option(limits.take(limit, mailbox))
+    const room = yield* Effect.option(limits.consume(limit, mailbox))
     return Option.isSome(room) ? Option.some(yield* accounts.ownAddress(address.value)) : Option.none()
   })
 

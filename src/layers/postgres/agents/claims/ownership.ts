@@ -28,12 +28,12 @@ export const makeOwnership = Effect.gen(function* () {
   const takeRanks = (agents: Statement.Fragment) =>
     execute(sql`
       with held as (
-        select f.board, f.agent_id from agent_figures f
+        select f.board, f.agent_id from agent_stats f
          where not f.verified and ${agents}
          order by f.agent_id, f.board
            for update skip locked
       )
-      update agent_figures f set verified = true
+      update agent_stats f set verified = true
         from held where f.board = held.board and f.agent_id = held.agent_id`)
 
   /**

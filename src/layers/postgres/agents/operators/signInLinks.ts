@@ -3,7 +3,7 @@ import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { DisposableAddress, EmailAddress, mailboxOf } from "../../../../services/emails.ts"
 import { NotFound } from "../../../../services/errors.ts"
-import { Limits } from "../../../../services/RateLimiter.ts"
+import { RateLimiter } from "../../../../services/RateLimiter.ts"
 import { Mailer } from "../../../../services/Mailer.ts"
 import { signInPage, toAccount, ReturnTo, SignInLinkEnded } from "../../../../services/Operators.ts"
 import type { Operators, SignInView } from "../../../../services/Operators.ts"
@@ -40,7 +40,7 @@ const ended = (reason: SignInLinkEnded["reason"]) =>
 export const makeSignInLinks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const limits = yield* Limits
+  const limits = yield* RateLimiter
   const mailer = yield* Mailer
   const accounts = yield* makeAccounts
   const { seal, open } = sealing(settings.tokenSecret, "return path")
@@ -53,11 +53,11 @@ export const makeSignInLinks = Effect.gen(function* () {
 
   const requestSignIn: Operators["Service"]["requestSignIn"] = Effect.fn("Operators.requestSignIn")(
     function* ({ email, returnTo, address }) {
-      yield* limits.take("sign_ins", address)
+      yield* limits.consume("sign_ins", address)
       if (!accounts.mayBeNew(email) && Option.isNone(yield* accounts.find(email))) {
         return yield* DisposableAddress.of(email)
       }
-      yield* limits.take("sign_in_mails", mailboxOf(email))
+      yield* limits.consume("sign_in_mails", mailboxOf(email))
       const to = yield* accounts.ownAddress(email)
       const now = yield* DateTime.now
       const expiresAt = DateTime.addDuration(now, settings.signInLinkTtl)

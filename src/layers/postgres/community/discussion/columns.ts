@@ -12,7 +12,7 @@ const author = (sql: SqlClient.SqlClient) => sql`
 /** The figures and the author of the comment `c`, found by their keys. */
 export const figuresAndAuthor = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
-    select like_count, reply_count from comment_figures where comment_id = c.id limit 1) f
+    select like_count, reply_count from comment_counts where comment_id = c.id limit 1) f
   cross join lateral (
     select id, name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a`
 
@@ -39,7 +39,7 @@ export const social = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
     select coalesce(jsonb_agg(to_jsonb(m) order by m.like_count desc, m.comment_id), '[]') as top_comments
       from (select ${postColumns(sql)}, f.reply_count
-              from (select comment_id, like_count, reply_count from comment_figures
+              from (select comment_id, like_count, reply_count from comment_counts
                      where event_id = e.id and not is_reply
                      order by like_count desc, comment_id limit ${topCommentCount}) f
              cross join lateral (

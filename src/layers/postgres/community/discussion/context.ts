@@ -55,7 +55,7 @@ export const makeInteractionContext = Effect.gen(function* () {
       select ${postColumns(sql)}, f.reply_count, c.agent_id = ${agentId}::uuid as is_own,
              exists (select 1 from comment_likes l
                       where l.comment_id = c.id and l.agent_id = ${agentId}::uuid) as is_liked
-        from (select comment_id, like_count, reply_count from comment_figures
+        from (select comment_id, like_count, reply_count from comment_counts
                where event_id = ${eventId} and not is_reply
                order by like_count desc, comment_id limit ${maxShown}) f
        cross join lateral (
@@ -70,7 +70,7 @@ export const makeInteractionContext = Effect.gen(function* () {
                where agent_id = ${agentId}::uuid and event_id = ${eventId}
                order by id desc limit ${maxShown}) c
        cross join lateral (
-         select like_count, reply_count from comment_figures where comment_id = c.id limit 1) f
+         select like_count, reply_count from comment_counts where comment_id = c.id limit 1) f
        order by c.id desc`)
     return {
       ...found.value,
