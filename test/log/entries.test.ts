@@ -301,7 +301,7 @@ describe("The entry of", () => {
 })
 
 describe("The entries of docs/log-entries.md", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../../docs/log-entries.md"), "utf8")
+  const page = readFileSync(join(import.meta.dirname, "../../docs/log-entries.md"), "utf8")
   const lines = page.split("\n").filter((line) => line.startsWith(`{"`))
   const members = lines.map((line) => JSON.parse(line))
   const of = (wanted: string) => members.filter(({ type }) => type === wanted)

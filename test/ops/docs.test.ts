@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { configurationPage } from "../../scripts/configurationPage.ts"
 import { migrations } from "../../src/layers/postgres/schema/index.ts"
 
-const root = join(import.meta.dirname, "..")
+const root = join(import.meta.dirname, "../..")
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)].filter((path) =>
   path.endsWith(".md")
