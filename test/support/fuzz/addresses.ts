@@ -59,7 +59,7 @@ export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: 
   for (const name of names) {
     yield* Effect.forEach(
       // What is strange for most may be the very thing that is right here.
-      strangeSegments.filter((segment) => segment !== sample.params[name]),
+      session.sampled(strangeSegments.filter((segment) => segment !== sample.params[name])),
       (segment) =>
         session.exchange(
           operation,
@@ -136,7 +136,7 @@ export const wrongCredentials = Effect.fnUntraced(function* (
   const refused = status([401])
   yield* send("no credential", [], refused)
   yield* Effect.forEach(
-    bad,
+    session.sampled(bad),
     (value) => send(`authorization: ${value.slice(0, 40)}`, [["authorization", value]], refused),
     { concurrency, discard: true }
   )

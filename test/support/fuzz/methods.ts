@@ -34,7 +34,7 @@ export const otherMethods = Effect.fnUntraced(function* (
     const sample = yield* world.waysOf(operation)[0]
     const target = pathOf(operation, sample.params)
     yield* Effect.forEach(
-      methods.filter((method) => !taken.has(method)),
+      session.sampled(methods.filter((method) => !taken.has(method))),
       (method) =>
         session.exchange(
           undefined,
@@ -129,7 +129,7 @@ export const otherHeaders = Effect.fnUntraced(function* (
 ) {
   const [first] = world.waysOf(operation)
   yield* Effect.forEach(
-    strangeHeaders,
+    session.sampled(strangeHeaders),
     ([name, value]) =>
       Effect.gen(function* () {
         const right = rightRequest(session.document, operation, yield* first)

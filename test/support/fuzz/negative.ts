@@ -1,6 +1,6 @@
 /** What the document forbids is refused, and the answer says where it is wrong. One thing at a time is. */
 import { Effect } from "effect"
-import type { Answer } from "./client.ts"
+import type { Answer, Header } from "./client.ts"
 import type { Operation } from "./document.ts"
 import { fieldMutations, malformedBodies } from "./mutate.ts"
 import type { Mutation } from "./mutate.ts"
@@ -45,7 +45,10 @@ export const wrongBodies = Effect.fnUntraced(function* (
   for (const schema of schemas) {
     const sample = yield* first
     const base = bodyOf(document, schema, sample)
-    const mutations = [...fieldMutations(document, schema, base), ...malformedBodies(base)]
+    const mutations = [
+      ...session.sampled(fieldMutations(document, schema, base)),
+      ...session.sampled(malformedBodies(base))
+    ]
     // A body with nothing in it lacks what any of the alternatives needs.
     const placesOf = ({ label, wrongAt }: Mutation) =>
       schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
@@ -97,7 +100,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
     "application/json, text/plain"
   ].filter((type) => !content.includes(type))
   yield* Effect.forEach(
-    types,
+    session.sampled(types),
     (type) =>
       session.exchange(
         operation,
@@ -108,32 +111,47 @@ export const wrongTransport = Effect.fnUntraced(function* (
     { concurrency, discard: true }
   )
 
-  const largest = maxBody(operation)
-  const sized = (label: string, bytes: number, wanted: ReadonlyArray<number>) =>
-    session.exchange(operation, label, outgoing(world, right, { body: padded(body, bytes) }), status(wanted))
-  yield* sized("a body one byte too large", largest + 1, [413])
-  yield* sized("a body much too large", largest + kibibyte * kibibyte, [413])
+  const max = maxBody(operation)
   const chunked = [jsonType, ["transfer-encoding", "chunked"]] as const
-  const endless = padded(body, largest + kibibyte)
-  yield* session.exchange(
-    operation,
-    "too large, in chunks",
-    outgoing(world, right, { body: endless, headers: chunked }),
-    status([413])
+  const tooLarge = (label: string, bytes: number, headers: ReadonlyArray<Header> = [jsonType]) =>
+    session.exchange(
+      operation,
+      label,
+      outgoing(world, right, { body: padded(body, bytes), headers }),
+      status([413])
+    )
+  yield* Effect.all(
+    session.sampled(
+      [
+        Effect.suspend(() => tooLarge("a body one byte too large", max + 1)),
+        Effect.suspend(() => tooLarge("a body much too large", max + kibibyte * kibibyte)),
+        Effect.suspend(() => tooLarge("too large, in chunks", max + kibibyte, chunked))
+      ],
+      1
+    ),
+    { discard: true }
   )
 
-  const accepted = status([200, 201, 204])
-  const again = Effect.fnUntraced(function* (label: string, replaced: Parameters<typeof outgoing>[2]) {
-    const fresh = rightRequest(document, operation, yield* first)
-    yield* session.exchange(operation, label, outgoing(world, fresh, replaced), accepted)
-  })
-  yield* again("without a type", { headers: [] })
-  yield* again("with a charset", { headers: [["content-type", "Application/JSON; charset=utf-8"]] })
-  yield* again("in chunks", { headers: chunked })
-  yield* again("as it is, and said to be so", { headers: [jsonType, ["content-encoding", "identity"]] })
-  const fresh = rightRequest(document, operation, yield* first)
-  const full = padded(fresh.body ?? "", largest)
-  yield* session.exchange(operation, "as large as allowed", outgoing(world, fresh, { body: full }), accepted)
+  const accepted = (label: string, headers: ReadonlyArray<Header>, bytes?: number) =>
+    Effect.gen(function* () {
+      const fresh = rightRequest(document, operation, yield* first)
+      const body = bytes === undefined ? fresh.body : padded(fresh.body ?? "", bytes)
+      const sent = outgoing(world, fresh, { headers, ...(body !== undefined && { body }) })
+      yield* session.exchange(operation, label, sent, status([200, 201, 204]))
+    })
+  yield* Effect.all(
+    session.sampled(
+      [
+        accepted("without a type", []),
+        accepted("with a charset", [["content-type", "Application/JSON; charset=utf-8"]]),
+        accepted("in chunks", chunked),
+        accepted("as it is, and said to be so", [jsonType, ["content-encoding", "identity"]]),
+        accepted("as large as allowed", [jsonType], max)
+      ],
+      2
+    ),
+    { discard: true }
+  )
 })
 
 /** A form has its own ways to be wrong. */

@@ -63,7 +63,7 @@ export const rightBodies = Effect.fnUntraced(function* (
   for (const schema of bodySchemas(document, operation)) {
     const count = bodiesFor(document, schema, yield* first).length
     yield* Effect.forEach(
-      Array.from({ length: count }, (_, index) => index),
+      session.sampled(Array.from({ length: count }, (_, index) => index)),
       (index) =>
         Effect.gen(function* () {
           const sample = yield* first

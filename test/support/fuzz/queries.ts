@@ -156,7 +156,7 @@ export const wrongQueries = Effect.fnUntraced(function* (
     "?limit=1#x"
   ]
   yield* Effect.forEach(
-    [...cases, ...broken.map((query) => ask(query.slice(0, 30), query))],
+    session.sampled([...cases, ...broken.map((query) => ask(query.slice(0, 30), query))]),
     (each) => each,
     { concurrency, discard: true }
   )
@@ -178,5 +178,8 @@ export const wrongQueries = Effect.fnUntraced(function* (
       .filter((cursor) => cursor !== own)
       .map((cursor) => ask(named(cursor), of("cursor", cursor), at("cursor")))
   ]
-  yield* Effect.forEach([...garbage, ...forged], (each) => each, { concurrency, discard: true })
+  yield* Effect.forEach(session.sampled([...garbage, ...forged]), (each) => each, {
+    concurrency,
+    discard: true
+  })
 })

@@ -5,31 +5,13 @@ import type { Operation } from "./document.ts"
 import { replaceAt, places } from "./generate.ts"
 import { strangeHeaders } from "./methods.ts"
 import { hostileTexts } from "./mutate.ts"
+import { makeRandom } from "./prng.ts"
+import type { Draw, Random } from "./prng.ts"
 import { bodyOf, bodySchemas, jsonType, outgoing, pathOf } from "./requests.ts"
 import type { Session } from "./session.ts"
 import type { World } from "./world.ts"
 
 type Json = Schema.Json
-
-/** Each request has numbers of its own, so that it is the same whatever is sent beside it. */
-interface Draw {
-  readonly seed: number
-  readonly index: number
-}
-
-/** Marsaglia's xorshift32. */
-const makeRandom = ({ index, seed }: Draw) => {
-  let state = Math.imul(seed ^ Math.imul(index + 1, 0x9e3779b1), 0x85ebca6b) || 1
-  const below = (limit: number): number => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) % limit
-  }
-  const pick = <A>(from: readonly [A, ...ReadonlyArray<A>]): A => from[below(from.length)] ?? from[0]
-  return { below, pick, chance: (percent: number) => below(100) < percent }
-}
-type Random = ReturnType<typeof makeRandom>
 
 const numbers = [0, -0, 1, -1, 0.5, 1e-7, 1e15, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 53, 2 ** 63] as const
 

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { Answer, NoAnswer, Outgoing } from "./client.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
+import { makeRandom } from "./prng.ts"
 import { makeValidator, printed } from "./validate.ts"
 
 export interface Tally {
@@ -62,15 +63,22 @@ const errorShape: JsonSchema = {
   additionalProperties: {}
 }
 
+/** At least so many cases of a list are tried, however small the share. */
+const minCases = 7
+
 export const makeSession = (options: {
   readonly document: Document
   readonly secrets: ReadonlyArray<string>
   readonly send: (outgoing: Outgoing) => Effect.Effect<Answer, NoAnswer>
+  readonly seed: number
+  /** Of each list of cases, from 0 to 1. */
+  readonly share: number
 }) => {
   const { document } = options
   const problems = makeValidator(document, "wrong")
   const tallies = new Map<string, Tally>()
   const findings: Array<string> = []
+  let lists = 0
 
   const tallyOf = (name: string): Tally => {
     const kept = tallies.get(name) ?? {
@@ -199,6 +207,19 @@ export const makeSession = (options: {
   return {
     document,
     exchange,
+    seed: options.seed,
+    /** The cases of a list that this run tries, in their order; the seed chooses them. */
+    sampled: <A>(cases: ReadonlyArray<A>, min = minCases): ReadonlyArray<A> => {
+      lists += 1
+      const { below } = makeRandom({ seed: options.seed, index: lists })
+      const count = Math.max(min, Math.ceil(cases.length * options.share))
+      return cases
+        .map((value, index) => ({ index, value, rank: below(2 ** 31) }))
+        .toSorted((one, other) => one.rank - other.rank)
+        .slice(0, count)
+        .toSorted((one, other) => one.index - other.index)
+        .map(({ value }) => value)
+    },
     tallies,
     /** Says that something is wrong apart from any one answer. */
     fail: (what: string) => findings.push(what),
