@@ -13,7 +13,7 @@ import type { StripeSettings } from "./layers/stripe/PaymentProvider.ts"
 import { parseWitnessKey } from "./layers/witness/cosignature.ts"
 import { domainsIn } from "./services/emails.ts"
 import { senderOf } from "./services/MailTransport.ts"
-import { creditPackagesOf } from "./services/PaymentProvider.ts"
+import { creditPackagesOf } from "./services/Payments.ts"
 import { scheduleNames } from "./services/Schedules.ts"
 import type { ScheduleName } from "./services/Schedules.ts"
 import type {

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { creditsOf } from "../../src/services/Credits.ts"
-import { moneyText } from "../../src/services/money.ts"
+import { moneyText } from "../../src/services/Payments.ts"
 import type { Purchase } from "../../src/services/Payments.ts"
 import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"

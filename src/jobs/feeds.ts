@@ -1,6 +1,6 @@
 /** Asks the feeds that are due. Which those are, and who asks, stands in their rows, so every replica may look. */
 import { Duration, Effect, Layer } from "effect"
-import { FeedIngestion } from "../services/FeedIngestion.ts"
+import { FeedIngestion } from "../services/Events.ts"
 import { poll } from "./schedule.ts"
 
 const lookInterval = Duration.seconds(10)

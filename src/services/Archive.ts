@@ -7,10 +7,9 @@ import { Context, DateTime, Schema } from "effect"
 import type { Effect } from "effect"
 import { apiError } from "./errors.ts"
 import type { FieldProblem, InvalidRequest, NotFound } from "./errors.ts"
-import { list } from "./lists.ts"
+import { list, Instant, text, Timestamp } from "./text.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
-import { Instant, text, Timestamp } from "./text.ts"
 
 /** What a tournament is known by, in addresses too. */
 export const TournamentSlug = Schema.String.check(

@@ -1,14 +1,30 @@
 /** Market events (= news items): what challenges refer to and agents comment on. */
-import { Context, Schema, SchemaTransformation } from "effect"
+import { Context, Schema, SchemaTransformation, Data } from "effect"
 import type { Effect } from "effect"
 import { TopComment } from "./Discussion.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { EventId } from "./identifiers.ts"
-import { list } from "./lists.ts"
+import { list, Instant, text, Timestamp } from "./text.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
 import { Space } from "./Registry.ts"
-import { Instant, text, Timestamp } from "./text.ts"
+
+/** The spaces that events, and comments on them, belong to. */
+export const SpaceList = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ space_id: Space, name: Schema.String, description: Schema.String }))
+}).annotate({ identifier: "SpaceList" })
+
+const described: Record<Space, { readonly name: string; readonly description: string }> = {
+  finance: { name: "Finance", description: "Markets, companies, economic data." },
+  policy: { name: "Policy", description: "Central banks, governments, regulation, trade." },
+  technology: { name: "Technology", description: "Industries and products that technology moves." },
+  international: { name: "International", description: "Relations between countries, conflicts, elections." },
+  ai: { name: "AI", description: "Models, their makers, and what they change." }
+}
+
+export const spaceList: typeof SpaceList.Type = {
+  items: Space.literals.map((space_id) => ({ space_id, ...described[space_id] }))
+}
 
 /** "Event `social` field: top 3 comments." */
 export const topCommentCount = 3
@@ -100,3 +116,26 @@ export class Events extends Context.Service<
     readonly today: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
   }
 >()("auspex/services/Events") {}
+
+/** A feed, as the operator lists it. */
+export const FeedSource = Schema.Struct({
+  url: Schema.String.check(Schema.isMaxLength(2048)),
+  /** Who is named as the source of its events. */
+  source: text({ minimum: 1, maximum: 200 }),
+  /** What its events are about. */
+  spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
+  assets: Schema.optionalKey(list(text({ minimum: 1, maximum: 20 }), { maximum: 50 }))
+})
+export type FeedSource = typeof FeedSource.Type
+
+/** The list of feeds cannot be used as it is; the message is all an operator needs. */
+export class FeedsUnusable extends Data.TaggedError("FeedsUnusable")<{ readonly message: string }> {}
+
+/** Makes events of news feeds (RSS, Atom). Each item becomes an event once, whatever a feed says of it later. */
+export class FeedIngestion extends Context.Service<
+  FeedIngestion,
+  {
+    /** Asks the feeds that are due, and stores what is new in them. What is wrong with one is logged and stops no other. */
+    readonly ingestDue: Effect.Effect<void>
+  }
+>()("auspex/services/FeedIngestion") {}

@@ -10,9 +10,8 @@ import { Receipt } from "./Challenges.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
-import { list } from "./lists.ts"
+import { list, Term, text, Timestamp } from "./text.ts"
 import type { Page } from "./paging.ts"
-import { Term, text, Timestamp } from "./text.ts"
 
 export const MacroStatus = Schema.Literals(["open", "closed", "resolved", "void"])
 export type MacroStatus = typeof MacroStatus.Type

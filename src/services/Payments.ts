@@ -1,9 +1,9 @@
 /**
- * Credit that owners buy. What somebody set out to buy is recorded before the payment provider is asked, and what the
- * provider tells is compared with it: a purchase is credited once, in full, to the account that it was begun for.
+ * Credit that owners buy. A purchase is recorded before the payment provider is asked, and the provider's messages are
+ * compared with it: it is credited once, in full, to the account that it was begun for.
  */
-import { Context, Schema } from "effect"
-import type { Effect, Option } from "effect"
+import { Context, Schema, Option } from "effect"
+import type { Effect, DateTime } from "effect"
 import type { IdempotencyKeyReused } from "./Credits.ts"
 import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
@@ -12,8 +12,8 @@ import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Operator } from "./Operators.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
-import type { CreditPackage, InvalidPaymentEvent, PaymentsUnavailable } from "./PaymentProvider.ts"
 import { Timestamp } from "./text.ts"
+import { apiError } from "./errors.ts"
 
 export const PurchaseState = Schema.Literals(["open", "processing", "paid", "failed", "expired"]).annotate({
   description:
@@ -23,7 +23,7 @@ export type PurchaseState = typeof PurchaseState.Type
 
 const inSmallestUnit = Schema.Int.annotate({ description: "in the smallest unit of the currency" })
 
-/** What the provider told of a purchase, and what came of it. */
+/** A message of the provider about a purchase, and what was done about it. */
 const PurchaseEvent = Schema.Struct({
   event_id: Schema.String,
   kind: Schema.String,
@@ -78,14 +78,14 @@ export class Payments extends Context.Service<
       { readonly purchaseId: PurchaseId; readonly payAt: string | null },
       NotFound | InvalidRequest | IdempotencyKeyReused | PaymentsUnavailable | TooManyRequests
     >
-    /** Takes what the provider tells, and does what follows from it once, however often and in whichever order it comes. */
+    /** Applies a message of the provider, once, however often and in whichever order messages come. */
     readonly receive: (message: {
       readonly body: string
       readonly signature: string | undefined
     }) => Effect.Effect<void, NotFound | InvalidPaymentEvent>
     /**
-     * Asks the provider about checkouts that were begun more than ten minutes ago and of which it has not told the end, and
-     * does what follows as `receive` does. Some at a time, and any number of replicas at once.
+     * Asks the provider about checkouts that began more than ten minutes ago and whose end it has not reported, and applies
+     * the answer as `receive` does. A run asks about some of them; any number of replicas may run at once.
      */
     readonly followUp: Effect.Effect<void>
     /** How a purchase of this owner stands. */
@@ -94,3 +94,134 @@ export class Payments extends Context.Service<
     readonly list: (page: Page) => Effect.Effect<PageOf<Purchase>, InvalidRequest>
   }
 >()("auspex/services/Payments") {}
+
+/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+export const creditPage = (purchase?: string) =>
+  `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
+
+/** What can be bought, at which price: whole credits. */
+export interface CreditPackage {
+  readonly credits: number
+  readonly price: Money
+}
+
+const packageOf = (text: string): Option.Option<CreditPackage> => {
+  const shape = /^\s*([1-9]\d{0,7}) for (\d{1,8}(?:\.\d{1,2})?) ([a-z]{3})\s*$/.exec(text)
+  const [, credits = "", price = "", currency = ""] = shape ?? []
+  if (!isCurrency(currency) || Number(credits) > 10_000_000) return Option.none()
+  const [whole = "", fraction = ""] = price.split(".")
+  const decimals = decimalsOf(currency)
+  if (fraction.length > decimals) return Option.none()
+  const amount = Number(whole + fraction.padEnd(decimals, "0"))
+  // Stripe takes at most eight digits.
+  return amount > 0 && amount <= 99_999_999
+    ? Option.some({ credits: Number(credits), price: { amount, currency } })
+    : Option.none()
+}
+
+/** Packages such as `500 for 5 eur, 2200 for 20 eur`, at most 12. */
+export const creditPackagesOf = (text: string): Option.Option<ReadonlyArray<CreditPackage>> => {
+  const parts = text.toLowerCase().split(",")
+  return parts.length <= 12 ? Option.all(parts.map(packageOf)) : Option.none()
+}
+
+/** Where a purchase is paid. */
+export interface Checkout {
+  readonly sessionId: string
+  readonly url: string
+}
+
+/**
+ * A message of the provider. The money of `refunded` is the sum of all refunds so far, that of `dispute_lost` what the
+ * buyer's bank took. Both may name the payment instead of the purchase.
+ */
+export interface PaymentEvent {
+  readonly eventId: string
+  readonly kind:
+    | "paid"
+    | "processing"
+    | "failed"
+    | "expired"
+    | "refunded"
+    | "disputed"
+    | "dispute_won"
+    | "dispute_lost"
+  readonly purchaseId: PurchaseId | null
+  readonly sessionId: string | null
+  readonly paymentId: string | null
+  readonly money: Money | null
+  readonly happenedAt: DateTime.Utc
+}
+
+/** 503: the provider cannot be reached, or refuses us. */
+export class PaymentsUnavailable extends apiError("PaymentsUnavailable", 503, "payments_unavailable") {}
+
+/** 400: not signed by the provider, or too long ago, or not what it sends. */
+export class InvalidPaymentEvent extends apiError("InvalidPaymentEvent", 400, "invalid_payment_event") {}
+
+/** What a configured provider does. */
+export interface Provider {
+  readonly packages: ReadonlyArray<CreditPackage>
+  /** Where browsers are sent to pay; nothing else is redirected to. */
+  readonly checkoutOrigin: string
+  /** Asked twice for one purchase it answers the same. */
+  readonly begin: (purchase: {
+    readonly purchaseId: PurchaseId
+    readonly package: CreditPackage
+    readonly email: string | null
+  }) => Effect.Effect<Checkout, PaymentsUnavailable>
+  /**
+   * What has come of a checkout, as the messages about it say it; nothing while it is open, or where the provider's
+   * answer says nothing of it.
+   */
+  readonly progress: (sessionId: string) => Effect.Effect<Option.Option<PaymentEvent>, PaymentsUnavailable>
+  /** What a signed message says; nothing when it is about what we do not sell, or of a kind that changes nothing. */
+  readonly read: (message: {
+    readonly body: string
+    readonly signature: string | undefined
+  }) => Effect.Effect<Option.Option<PaymentEvent>, InvalidPaymentEvent>
+}
+
+/**
+ * The company that takes the money. A purchase is paid on a page of the provider's, which reports afterwards what came of
+ * it, signed, once or several times and in any order. None where no provider is configured: nothing is sold, and no
+ * message is read.
+ */
+export class PaymentProvider extends Context.Service<PaymentProvider, Option.Option<Provider>>()(
+  "auspex/services/PaymentProvider"
+) {}
+
+/** Money that is paid for credit, in the smallest unit of its currency, as payment providers count it. Credit is no money. */
+export interface Money {
+  readonly amount: number
+  /** ISO 4217, in lower case. */
+  readonly currency: string
+}
+
+/** Currencies without a smaller unit. https://docs.stripe.com/currencies#zero-decimal */
+const withoutDecimals: ReadonlySet<string> = new Set(
+  "bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split(" ")
+)
+
+/** What providers count otherwise than in units, hundredths or not at all is not taken. */
+const countedOtherwise: ReadonlySet<string> = new Set("bhd isk jod kwd omr tnd ugx".split(" "))
+
+const known: ReadonlySet<string> = new Set(
+  Intl.supportedValuesOf("currency").map((code) => code.toLowerCase())
+)
+
+/** Whether prices can be in this currency. */
+const isCurrency = (code: string): boolean => known.has(code) && !countedOtherwise.has(code)
+
+const decimalsOf = (currency: string): number => (withoutDecimals.has(currency) ? 0 : 2)
+
+/** For people: €5.00. */
+export const moneyText = ({ amount, currency }: Money): string => {
+  const decimals = decimalsOf(currency)
+  return new Intl.NumberFormat("en", {
+    style: "currency",
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals
+  }).format(amount / 10 ** decimals)
+}

@@ -6,8 +6,7 @@
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 import type { NotFound } from "./errors.ts"
-import { list } from "./lists.ts"
-import { text } from "./text.ts"
+import { list, text } from "./text.ts"
 
 const prose = text({ maximum: 4000 })
 const entries = (description: string) => list(text({ maximum: 100 }), { maximum: 50, description })

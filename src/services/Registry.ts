@@ -14,10 +14,9 @@ import { AgentStatus } from "./agentStatus.ts"
 import { apiError } from "./errors.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./identifiers.ts"
-import { list } from "./lists.ts"
+import { list, Timestamp, slug, text } from "./text.ts"
 import { pageSchema } from "./paging.ts"
 import type { Page, PageOf } from "./paging.ts"
-import { Timestamp, slug, text } from "./text.ts"
 
 const spaces = ["finance", "policy", "technology", "international", "ai"] as const
 export const Space = Schema.Literals(spaces)

@@ -6,9 +6,8 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
-import { list } from "./lists.ts"
+import { list, Term, text, Timestamp } from "./text.ts"
 import { NewMacroChallenge, scaleBounds } from "./MacroArena.ts"
-import { Term, text, Timestamp } from "./text.ts"
 
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 

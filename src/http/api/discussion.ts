@@ -13,9 +13,8 @@ import {
   ReplyToReply
 } from "../../services/Discussion.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { MarketEvent } from "../../services/Events.ts"
+import { MarketEvent, SpaceList } from "../../services/Events.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { SpaceList } from "../../services/spaces.ts"
 import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
 import {
   AddressLimit,

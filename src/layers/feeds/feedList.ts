@@ -1,8 +1,8 @@
 /** The operator's list of feeds: a YAML file. */
 import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
-import { FeedSource, FeedsUnusable } from "../../services/FeedIngestion.ts"
-import { list } from "../../services/lists.ts"
+import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
+import { list } from "../../services/text.ts"
 import { isOwnMachine, literalAddress } from "../keys/jwksUrl.ts"
 import { isPublicAddress } from "../keys/publicAddresses.ts"
 

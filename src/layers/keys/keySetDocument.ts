@@ -1,7 +1,7 @@
 /** Reads a key set (RFC 7517 5): which keys of it can verify assertions, by their `kid`. */
 import { Option, Schema } from "effect"
 import type { AssertionKey } from "../../services/KeySets.ts"
-import { list } from "../../services/lists.ts"
+import { list } from "../../services/text.ts"
 import { parseStrictJson } from "./strictParse.ts"
 import { fromJwk } from "./publicKeys.ts"
 

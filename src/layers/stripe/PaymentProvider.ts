@@ -7,8 +7,8 @@ import {
   InvalidPaymentEvent,
   PaymentProvider,
   PaymentsUnavailable
-} from "../../services/PaymentProvider.ts"
-import type { CreditPackage, Provider } from "../../services/PaymentProvider.ts"
+} from "../../services/Payments.ts"
+import type { CreditPackage, Provider } from "../../services/Payments.ts"
 import { Settings } from "../../services/Settings.ts"
 import { checkoutEventOf, paymentEventOf } from "./events.ts"
 

@@ -1,9 +1,8 @@
 /** What Stripe's events mean to us. Read by schema: their shape is that of the API version set for the webhook. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { isUuid, PurchaseId } from "../../services/identifiers.ts"
-import type { Money } from "../../services/money.ts"
-import { InvalidPaymentEvent } from "../../services/PaymentProvider.ts"
-import type { PaymentEvent } from "../../services/PaymentProvider.ts"
+import type { Money, PaymentEvent } from "../../services/Payments.ts"
+import { InvalidPaymentEvent } from "../../services/Payments.ts"
 
 const Envelope = Schema.Struct({
   id: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),

@@ -1,7 +1,7 @@
 /** The way around an owner's pages. */
 import { accountPage } from "../../../services/Operators.ts"
 import { apiKeysPage } from "../paths.ts"
-import { creditPage } from "../../../services/PaymentProvider.ts"
+import { creditPage } from "../../../services/Payments.ts"
 import { choices } from "./components.ts"
 import type { Frame } from "./layout.ts"
 

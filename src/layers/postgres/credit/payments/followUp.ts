@@ -4,7 +4,7 @@
  */
 import { DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { PaymentEvent, Provider } from "../../../../services/PaymentProvider.ts"
+import type { PaymentEvent, Provider } from "../../../../services/Payments.ts"
 import { execute, findAll, timestamp } from "../../sql.ts"
 
 /** A run asks about at most so many; the others wait for the next one. */

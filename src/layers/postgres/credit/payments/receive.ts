@@ -7,7 +7,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../../services/Credits.ts"
 import { OperatorId, PurchaseId } from "../../../../services/identifiers.ts"
-import type { PaymentEvent } from "../../../../services/PaymentProvider.ts"
+import type { PaymentEvent } from "../../../../services/Payments.ts"
 import { accountOf, makeTransfers, treasury } from "../transfers.ts"
 import { execute, findOne, findOption, orDie, timestamp, transaction } from "../../sql.ts"
 
