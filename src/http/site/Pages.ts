@@ -1,39 +1,35 @@
 /**
- * What every page passes: it counts towards the address's limit, knows who looks at it, takes no form that is not ours,
- * and shows what goes wrong as a page.
+ * What all pages share: the rate limit by address, the visitor, protection of forms, cookies, and failures shown as
+ * pages.
  */
-import { randomBytes } from "node:crypto"
-import { Context, Effect, Layer, Option, Predicate } from "effect"
-import { HttpServerRequest } from "effect/http"
-import type { HttpServerResponse } from "effect/http"
-import { apiError } from "../../services/errors.ts"
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { Context, DateTime, Duration, Effect, Layer, Option, Predicate } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IdentityProvider } from "../../services/IdentityProvider.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Operators } from "../../services/Operators.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
-import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
+import { InvalidRequest, apiError } from "../../services/errors.ts"
+import { CurrentRequest, countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errorStatus.ts"
-import { cacheControl, notModified, PublicCache, withEtag } from "../httpCaching.ts"
+import { PublicCache, cacheControl, notModified, withEtag } from "../httpCaching.ts"
+import { smallBody } from "../middleware/annotations.ts"
+import { bodyText } from "../middleware/requestBody.ts"
+import { showError, siteOf } from "./responses.ts"
+import type { Site } from "./responses.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
-import { cookiesOf } from "./cookies.ts"
-import type { Cookies } from "./cookies.ts"
-import { formTokenOf, isForeign, isFormToken } from "./crossSite.ts"
-import { readForm } from "./forms.ts"
-import { refuse, siteOf } from "./responses.ts"
-import type { Site } from "./responses.ts"
 
-/** 403: a form that is not one of ours, or no longer. */
-class FormRefused extends apiError("FormRefused", 403, "form_refused") {}
+/** 403: a form from another site, or one that is out of date. */
+class FormRejected extends apiError("FormRejected", 403, "form_refused") {}
 
-/** Who looks at a page. */
 export interface Visitor {
   readonly frame: Frame
-  /** The secret of the session that the operator is in. */
+  /** The secret of the operator's session. */
   readonly session: string | null
 }
 
-/** Whatever a page may fail with says in `detail` what is wrong and what would be right. */
+/** `detail` says what is wrong and what would be right. */
 interface Failure {
   readonly detail: string
 }
@@ -48,30 +44,30 @@ export class Pages extends Context.Service<
   {
     readonly site: Site
     readonly cookies: Cookies
-    /** Serves what answers a request without further ado. */
-    readonly shown: <E extends Failure, R>(
+    /** A page that depends on the visitor. */
+    readonly personalPage: <E extends Failure, R>(
       page: (visitor: Visitor) => Effect.Effect<Response, E, R>
     ) => Served<R>
     /**
-     * Serves what everybody sees alike: without a form or a cookie, and kept for a moment for all who ask. It depends on
-     * these parameters of the address and no others.
+     * A page that is the same for everybody, without forms and cookies, and cached briefly. Only these query
+     * parameters may change it.
      */
-    readonly published: <E extends Failure, R>(
+    readonly publicPage: <E extends Failure, R>(
       parameters: ReadonlyArray<string>,
       page: (frame: Frame) => Effect.Effect<Response, E, R>
     ) => Served<R>
-    /** Serves what acts on a form of ours. */
-    readonly submitted: <E extends Failure, R>(
+    /** Handles a form of ours. */
+    readonly formPost: <E extends Failure, R>(
       act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>
     ) => Served<R>
   }
 >()("auspex/http/Pages") {}
 
-/** A visitor, and the secret that the visitor's forms are bound to. */
+/** A visitor, with the secret that the visitor's form tokens are derived from. */
 interface Identified {
   readonly visitor: Visitor
   readonly formSecret: string
-  /** The browser does not keep it yet. */
+  /** The browser does not have its cookie yet. */
   readonly formSecretIsNew: boolean
 }
 
@@ -111,14 +107,14 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Within the address's limit, and with every failure as a page: with the operator's header once the work has identified
-   * one, with nobody's before, and where the edge answers.
+   * Applies the rate limit and shows failures as pages: with the operator's header once the operator is identified,
+   * with nobody's before.
    */
   const served = <E extends Failure, R>(
     work: (identifyVisitor: typeof identify) => Effect.Effect<Response, E, R>
   ) =>
     Effect.suspend(() => {
-      // Of this request: `served` is called once for all of them.
+      // `served` runs once, its result once a request: this belongs to the request.
       let operatorsFrame: Frame | undefined
       const identifyVisitor = Effect.tap(identify, ({ visitor: { frame } }) =>
         Effect.sync(() => {
@@ -133,7 +129,7 @@ const make = Effect.gen(function* () {
         Effect.catch((error) =>
           Effect.map(CurrentRequest, ({ requestId }) => {
             const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
-            return refuse(site, {
+            return showError(site, {
               status: errorStatus(error),
               detail: error.detail,
               requestId,
@@ -145,7 +141,7 @@ const make = Effect.gen(function* () {
       )
     })
 
-  const shown: Pages["Service"]["shown"] = (page) =>
+  const personalPage: Pages["Service"]["personalPage"] = (page) =>
     served((identifyVisitor) =>
       Effect.gen(function* () {
         const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
@@ -154,7 +150,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const published = <E extends Failure, R>(
+  const publicPage = <E extends Failure, R>(
     parameters: ReadonlyArray<string>,
     page: (frame: Frame) => Effect.Effect<Response, E, R>
   ) =>
@@ -166,19 +162,19 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const submitted: Pages["Service"]["submitted"] = (act) =>
+  const formPost: Pages["Service"]["formPost"] = (act) =>
     served((identifyVisitor) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         if (isForeign(request, baseUrl)) {
-          return yield* new FormRefused({
+          return yield* new FormRejected({
             detail: "This form came from another site, so nothing was done."
           })
         }
         const fields = yield* readForm
         const { formSecret, visitor } = yield* identifyVisitor
         if (!isFormToken(fields.get(formTokenField) ?? "", formSecret)) {
-          return yield* new FormRefused({
+          return yield* new FormRejected({
             detail:
               "This form is out of date, so nothing was done. Go back, reload the page, and send it again; your browser has to take cookies from this site."
           })
@@ -187,7 +183,76 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return Pages.of({ site, cookies, shown, published, submitted })
+  return Pages.of({ site, cookies, personalPage, publicPage, formPost })
 })
 
 export const layer = Layer.effect(Pages, make)
+
+/**
+ * Whether the browser reports another origin. Browsers send Sec-Fetch-Site only to trustworthy addresses (https,
+ * loopback); otherwise there is Origin, which is `null` from pages without a referrer, as ours are. When neither
+ * decides, the form token does.
+ */
+const isForeign = (request: HttpServerRequest.HttpServerRequest, baseUrl: string): boolean => {
+  const site = request.headers["sec-fetch-site"]
+  if (site !== undefined) return site !== "same-origin"
+  const origin = request.headers["origin"]
+  return origin !== undefined && origin !== "null" && origin !== new URL(baseUrl).origin
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest()
+
+/** The token in the forms of this secret's holder. It does not reveal the secret. */
+export const formTokenOf = (secret: string): string => digest(`auspex/form\0${secret}`).toString("base64url")
+
+const isFormToken = (sent: string, secret: string): boolean =>
+  timingSafeEqual(digest(sent), digest(formTokenOf(secret)))
+
+type CookieName = "session" | "form" | "provider"
+
+interface Cookies {
+  readonly read: (request: HttpServerRequest.HttpServerRequest, name: CookieName) => string | undefined
+  /** Until an instant, or until the browser closes. */
+  readonly set: (
+    name: CookieName,
+    value: string,
+    lasting: { readonly from: DateTime.Utc; readonly until: DateTime.Utc } | "browser"
+  ) => (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
+  readonly forget: (
+    name: CookieName
+  ) => (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
+}
+
+/**
+ * The __Host- prefix makes browsers enforce Secure, Path=/ and no Domain. Without TLS they would drop such a cookie.
+ * All are out of reach of scripts and not sent with other sites' forms.
+ */
+const cookiesOf = (baseUrl: string): Cookies => {
+  const secure = baseUrl.startsWith("https:")
+  const nameOf = (name: CookieName) => `${secure ? "__Host-" : ""}auspex_${name}`
+  const options = { path: "/", httpOnly: true, secure, sameSite: "lax" } as const
+  return {
+    read: (request, name) => request.cookies[nameOf(name)],
+    set: (name, value, lasting) =>
+      HttpServerResponse.setCookieUnsafe(nameOf(name), value, {
+        ...options,
+        ...(lasting !== "browser" && { maxAge: DateTime.distance(lasting.from, lasting.until) })
+      }),
+    forget: (name) =>
+      HttpServerResponse.setCookieUnsafe(nameOf(name), "", { ...options, maxAge: Duration.zero })
+  }
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+/** The fields of a posted form; each may occur once. */
+const readForm = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const fields = new URLSearchParams(yield* bodyText(request, [formType], smallBody))
+  const seen = new Set<string>()
+  for (const name of fields.keys()) {
+    if (seen.has(name)) return yield* InvalidRequest.of(name.slice(0, 200), "Expected this field once.")
+    seen.add(name)
+  }
+  return fields
+})

@@ -1,4 +1,4 @@
-/** The paths of the pages: as the router takes them, with their methods, and as links. */
+/** The paths of the pages: as routes, with their methods, and as links. */
 export const pagePaths = {
   claim: "/claim/:token",
   mailClaim: "/claim/mail/:token",
@@ -28,7 +28,6 @@ export const pagePaths = {
   verify: "/verify"
 } as const
 
-/** Which methods each takes. */
 export const pageMethods: Readonly<
   Record<(typeof pagePaths)[keyof typeof pagePaths], ReadonlyArray<string>>
 > = {
@@ -63,44 +62,35 @@ export const pageMethods: Readonly<
 const belowPages =
   /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify)(\/|$))/
 
-/** Whether a path is one of the pages' or would be: a person looks at what it answers. */
+/** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
 
-/** Those of a query that are there. */
+/** Leaves out parameters that are undefined. */
 const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
   const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   return known.length === 0 ? path : `${path}?${new URLSearchParams(known).toString()}`
 }
-/**
- * An owner's keys of the language-model gateway, and what they were used for: of one key, or one model. `cursor` is that of
- * the page of the list.
- */
+/** The API keys page; `key` and `model` filter the usage, `cursor` is that of the list. */
 export const apiKeysPage = (
   of: { readonly key?: string; readonly model?: string; readonly cursor?: string | undefined } = {}
 ) => withQuery("/account/api-keys", of)
-/** Where an owner moves credit to an agent; `moved` is the key of what was moved a moment ago. */
+/** `moved` is the idempotency key of the transfer to confirm. */
 export const topUpPage = (agentId: string, moved?: string) =>
   `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
 export const homePage = "/"
-/** Challenges of every type; open ones first, and of all types, unless others are asked for. */
+/** Open challenges of all types by default. */
 export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>
   withQuery("/challenges", query)
 export const leaderboardPage = (category?: string) => withQuery("/leaderboard", { category })
 export const eventsPage = (query: { readonly space?: string; readonly asset?: string } = {}) =>
   withQuery("/events", query)
-/** Of an event, for everybody: what happened, what is asked about it, and what agents say. */
 export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`
-/** Of a challenge, for everybody: its terms, its record, and from the deadline on what was predicted. */
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
-/** Of an agent, for everybody: its figures and its settled predictions. */
 export const agentPage = (agentId: string) => `/agents/${agentId}`
-/** Of a comment on it: all replies. */
 export const repliesPage = (eventId: string, commentId: string) =>
   `${eventPage(eventId)}/comments/${commentId}`
-/** Tournaments that are over, for everybody. */
 export const archivePage = "/archive"
-/** Of one of them, with its challenges. */
 export const tournamentPage = (slug: string) => `/archive/${slug}`
-/** Where a proof is checked in the browser; of a proof of this site it is enough to give the path. */
+/** `proof` is the path of a proof of this site. */
 export const verifyPage = (proof?: string) =>
   proof === undefined ? "/verify" : `/verify?${new URLSearchParams({ proof }).toString()}`

@@ -1,4 +1,4 @@
-/** Pages as responses. */
+/** Pages as responses, and the query parameters of lists. */
 import { Effect, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
@@ -7,9 +7,8 @@ import { text } from "../../services/text.ts"
 import { html, render } from "./views/html.ts"
 import { document } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"
-import { refusal } from "./views/errorPage.ts"
 
-/** No script, nothing from elsewhere, in nobody's frame; forms lead to us only. */
+/** No scripts, nothing from other origins, no framing; forms post to this site only. */
 const rules = [
   "default-src 'none'",
   "style-src 'self'",
@@ -19,7 +18,7 @@ const rules = [
   "base-uri 'none'"
 ]
 
-/** For a page with scripts of ours, in files of their own, which fetch nothing but from us and write no markup. */
+/** For a page with our own script files, which fetch from this site only and write no markup. */
 export const withScripts = {
   "content-security-policy": [
     ...rules,
@@ -30,7 +29,7 @@ export const withScripts = {
   ].join("; ")
 }
 
-/** For a page whose forms lead on to pages of another origin: browsers hold redirects to the rule, too. */
+/** For a page whose forms redirect to another origin: browsers apply `form-action` to redirects. */
 export const withFormsTo = (origin: string) => ({
   "content-security-policy": rules
     .map((rule) => (rule.startsWith("form-action") ? `${rule} ${origin}` : rule))
@@ -46,10 +45,10 @@ const headers = {
   "cache-control": "no-store"
 }
 
-/** How pages are linked and answered below a base URL. */
+/** Links and headers for a base URL. */
 export interface Site {
   readonly at: (path: string) => string
-  /** What goes with every answer, whether it shows something or leads on. */
+  /** Headers of every page and redirect. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -75,12 +74,12 @@ export const show = (
     headers: { ...site.headers, ...options.headers }
   })
 
-/** Leads on with a GET, also from a POST. */
+/** Redirects with a GET, also after a POST. */
 export const goTo = (site: Site, location: string) =>
   HttpServerResponse.empty({ status: 303, headers: { ...site.headers, location } })
 
-/** Says what is wrong; needs no session, so it can answer for any failure. `frame` is the operator's, once identified. */
-export const refuse = (
+/** The page of any failure. It needs no session and no database, so it cannot fail itself. */
+export const showError = (
   site: Site,
   options: {
     readonly status: number
@@ -91,22 +90,20 @@ export const refuse = (
   }
 ) => {
   const nobody: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
-  return show(site, options.frame ?? nobody, refusal(options), options)
+  return show(site, options.frame ?? nobody, errorView(options), options)
 }
 
-/** What stands behind the question mark of the address. */
 export const query = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
 )
 
-/** What stands there once, or not at all. */
 const parameter = Effect.fnUntraced(function* (name: string) {
   const [value, ...more] = (yield* query).getAll(name)
   return more.length > 0 ? yield* InvalidRequest.of(name, "Expected it once") : value
 })
 
-/** What a list is filtered by; nothing when it is left out. */
+/** A filter with known values; undefined when absent. */
 export const chosen = Effect.fnUntraced(function* <Value extends string>(
   name: string,
   values: Schema.Literals<ReadonlyArray<Value>>
@@ -121,7 +118,7 @@ const maxName = 20
 
 const readName = Schema.decodeEffect(text({ minimum: 1, maximum: maxName }))
 
-/** What a list is filtered by, of names that are not known beforehand; nothing when it is left out. */
+/** A filter by any name; undefined when absent. */
 export const named = Effect.fnUntraced(function* (name: string) {
   const value = yield* parameter(name)
   if (value === undefined || value === "") return undefined
@@ -132,11 +129,41 @@ export const named = Effect.fnUntraced(function* (name: string) {
   )
 })
 
-/** As many as a person looks through; the API has more in a page. */
-const shownAtOnce = 50
+/** For reading; the API has more a page. */
+const itemsPerPage = 50
 
-/** The page of a list that the address asks for. */
+/** The requested page of a list. */
 export const listPage: Effect.Effect<ListPage, InvalidRequest, Effect.Services<typeof query>> = Effect.map(
   parameter("cursor"),
-  (cursor) => ({ limit: shownAtOnce, cursor })
+  (cursor) => ({ limit: itemsPerPage, cursor })
 )
+
+const titles: Readonly<Record<number, string>> = {
+  400: "That did not work",
+  403: "That was refused",
+  404: "There is nothing here",
+  405: "That did not work",
+  410: "This has ended",
+  413: "That was too much",
+  415: "That did not work",
+  429: "Too many requests",
+  503: "Back in a moment"
+}
+
+const titleOf = (status: number): string => titles[status] ?? "Something went wrong"
+
+/** `detail` says what is wrong and what would be right. */
+const errorView = (options: {
+  readonly status: number
+  readonly detail: string
+  readonly requestId: string
+}): Page => ({
+  title: titleOf(options.status),
+  content: html`
+    <h1>${titleOf(options.status)}</h1>
+    <p class="lead">${options.detail}</p>
+    <p class="quiet small">
+      If you tell somebody about this, give them the request id: <code>${options.requestId}</code>
+    </p>
+  `
+})

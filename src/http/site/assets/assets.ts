@@ -1,4 +1,4 @@
-/** The files that pages refer to. Their names hold a hash of what is in them, so a browser may keep them for ever. */
+/** The files that pages refer to. Their names hold a hash of their content, so browsers may cache them for ever. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { scripts } from "./scripts.ts"
@@ -10,7 +10,6 @@ export interface Asset {
   readonly bytes: Uint8Array
 }
 
-/** `parts` are put together in their order, so that a browser asks once. */
 const asset = (file: string, contentType: string, parts: ReadonlyArray<string> = [file]): Asset => {
   const bytes = Buffer.concat(parts.map((part) => readFileSync(new URL(part, import.meta.url))))
   const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 12)
@@ -24,5 +23,4 @@ export const stylesheet = asset("style.css", "text/css; charset=utf-8", [
 ])
 export const icon = asset("icon.svg", "image/svg+xml")
 
-/** All of them, as the server answers them. */
 export const assets: ReadonlyArray<Asset> = [stylesheet, icon, ...scripts]

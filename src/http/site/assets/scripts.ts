@@ -1,7 +1,7 @@
 /**
- * What runs in browsers: the verifier of the track record, and the page around it. It is the source itself with its
- * types stripped, as Node runs it: no bundler, and whoever looks at what a browser got finds the lines of the project.
- * Modules keep their relative names below one folder, which is named by a hash of them all.
+ * The scripts for browsers: the verifier, and the page around it. They are the source with its types stripped,
+ * without a bundler, so readers find the lines of the project. Modules keep their relative names in one folder, which
+ * is named by a hash of them all.
  */
 import { createHash } from "node:crypto"
 import { readFileSync, readdirSync } from "node:fs"
@@ -11,7 +11,7 @@ const source = new URL("../../../", import.meta.url)
 const folders = ["scoring/verifier", "http/site/assets/inBrowser"]
 const entrance = "http/site/assets/inBrowser/verifyPage.ts"
 
-/** Node warns that the function is experimental, while it is how Node runs this program: nobody has to read that. */
+/** Suppresses Node's warning that the function is experimental. */
 const withoutTypes = (text: string): string => {
   const { emitWarning } = process
   process.emitWarning = () => {}
@@ -40,5 +40,5 @@ export const scripts = modules.map(({ path, text }) => ({
   bytes: Buffer.from(text)
 }))
 
-/** The module that a page names; it imports the others. */
+/** The entry module. */
 export const verifyScript = pathOf(entrance)

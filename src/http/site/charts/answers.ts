@@ -1,28 +1,24 @@
-/** What agents answered, from the deadline on: how many said what, and how sure they were. */
+/** Charts of the answers, from the deadline on: how many gave which, and their confidence. */
 import { scaleLinear } from "d3-scale"
-import type { Answers } from "../../../services/Charts.ts"
 import type { Direction } from "../../../services/Challenges.ts"
+import type { Answers } from "../../../services/Charts.ts"
+import { counted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { plainNumber } from "./axes.ts"
-import { bars, markedSample } from "./bars.ts"
-import type { Bar } from "./bars.ts"
-import { across, chart, down, plotOf } from "./chart.ts"
-import type { Key } from "./chart.ts"
-
-const answers = (count: number): string => (count === 1 ? "1 answer" : `${count} answers`)
+import { across, bars, chart, down, markedSample, plainNumber, plotOf } from "./chart.ts"
+import type { Bar, Key } from "./chart.ts"
 
 const ofSome = ({ isAll, values }: Answers): string | undefined =>
   isAll ? undefined : `Of the ${values.length} agents that have been here longest.`
 
-/** What a direction is called where it answers a question. */
+/** Names of directions where they answer a question. */
 export type Names = Readonly<Partial<Record<Direction, string>>>
 
 const directions = ["bearish", "neutral", "bullish"] as const
 const levels = [0, 1, 2, 3, 4] as const
 const levelOf = (confidence: number): number => Math.min(4, Math.floor(confidence * 5))
 
-/** Side by side for each direction: from hardly sure to quite sure. */
+/** A histogram of confidences for each direction. */
 export const directionChart = (said: Answers, names: Names, result: Direction | null): Html => {
   const shown = directions.filter((direction) => direction in names)
   const groups = shown.map((direction, place) => {
@@ -60,7 +56,7 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
   return chart({
     id: "answers",
     title: "What agents said, and how sure they were",
-    summary: `${answers(total)}: ${groups.map(({ count, name }) => `${count} ${name}`).join(", ")}.`,
+    summary: `${counted(total, "answer")}: ${groups.map(({ count, name }) => `${count} ${name}`).join(", ")}.`,
     height: plot.height,
     drawing: html`${bars(plot, all, { id: "answers" })}
     ${groups.map(({ count, name, place }) => {
@@ -85,7 +81,7 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
   })
 }
 
-/** Most forecasts lie close together; a few far off would leave one bar of all others. */
+/** The range around the quartiles: a few outliers would squeeze all others into one bar. */
 const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0
@@ -94,7 +90,7 @@ const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
   return low < high ? [low, high] : [low - reach / 2, high + reach / 2]
 }
 
-/** How many forecasts lie where, and what came. */
+/** A histogram of forecasts with the published value. */
 export const forecastChart = (
   said: Answers,
   options: { readonly unit: string | null; readonly actual: number | null }
@@ -127,11 +123,11 @@ export const forecastChart = (
   ]
   const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
   const width = plot.right - plot.left
-  const outside = fewer + more === 0 ? "" : `${answers(fewer + more)} lie outside of what is drawn.`
+  const outside = fewer + more === 0 ? "" : `${counted(fewer + more, "answer")} lie outside of what is drawn.`
   return chart({
     id: "answers",
     title: "Where forecasts lie",
-    summary: `${values.length === 1 ? "1 forecast" : `${values.length} forecasts`} between ${named(Math.min(...values))} and ${named(Math.max(...values))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
+    summary: `${counted(values.length, "forecast")} between ${named(Math.min(...values))} and ${named(Math.max(...values))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
     height: plot.height,
     drawing: html`${bars(
       plot,

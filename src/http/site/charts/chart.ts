@@ -1,22 +1,23 @@
 /**
- * A chart: a drawing with its title, what it shows in a sentence, and its numbers as a table. It is as wide as there is
- * room, and its texts keep their size: across, places are percentages; down, pixels.
+ * A chart: an SVG drawing with a title, a summary sentence and its numbers as a table. It fills the available width
+ * while its texts keep their size, so x is in percent and y in pixels.
  */
+import { scaleLinear } from "d3-scale"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 
-/** Where the plot lies in its drawing. */
+/** The plot area within the drawing. */
 export interface Plot {
-  /** Percent of the width. */
+  /** In percent of the width. */
   readonly left: number
   readonly right: number
-  /** Pixels. */
+  /** In pixels. */
   readonly top: number
   readonly bottom: number
   readonly height: number
 }
 
-/** Room for the numbers of the axis on the left, and for one line of texts below. */
+/** Leaves room for the y axis on the left and one line of labels below. */
 export const plotOf = (height: number): Plot => ({
   left: 13,
   right: 98.5,
@@ -28,13 +29,13 @@ export const plotOf = (height: number): Plot => ({
 export const rangeX = ({ left, right }: Plot): [number, number] => [left, right]
 export const rangeY = ({ bottom, top }: Plot): [number, number] => [bottom, top]
 
-/** Two decimals of a percent, or of a pixel, are finer than any screen. */
+/** Two decimals of a percent or a pixel are finer than any screen. */
 const shortened = (place: number): number => Math.round(place * 100) / 100
 
 export const across = (place: number): string => `${shortened(place)}%`
 export const down = (place: number): string => String(shortened(place))
 
-/** In a drawing that is stretched to the width: paths know no percentages. */
+/** Paths take no percentages, so they are drawn in a viewBox that is stretched to the width. */
 export const stretched = (plot: Plot, content: Html) =>
   html`<svg
     width="100%"
@@ -46,15 +47,14 @@ export const stretched = (plot: Plot, content: Html) =>
     ${content}
   </svg>`
 
-export interface Column {
+interface Column {
   readonly title: string
   readonly isNumber?: true
 }
 
-export interface Numbers {
+interface Numbers {
   readonly columns: ReadonlyArray<Column>
   readonly rows: ReadonlyArray<ReadonlyArray<Html>>
-  /** What of the numbers is left out. */
   readonly note?: string
 }
 
@@ -85,19 +85,19 @@ const numbersTable = (title: string, { columns, note, rows }: Numbers) =>
     </div>
   </details>`
 
-/** A sign of the drawing, and what it stands for. */
+/** A legend entry: a sample and its meaning. */
 export type Key = readonly [sign: Html, meaning: string]
 
-export const sample = (content: Html) =>
+const sample = (content: Html) =>
   html`<svg class="sample" width="28" height="14" viewBox="0 0 28 14" aria-hidden="true" focusable="false">
     ${content}
   </svg>`
 
 export const chart = (options: {
-  /** Unlike any other of its page. */
+  /** Unique within its page. */
   readonly id: string
   readonly title: string
-  /** What those learn who do not see it. */
+  /** For readers who cannot see the drawing. */
   readonly summary: string
   readonly height: number
   readonly drawing: Html
@@ -119,3 +119,148 @@ export const chart = (options: {
     ${note === undefined ? null : html`<p class="small quiet">${note}</p>`} ${numbersTable(title, numbers)}
   </figure>`
 }
+
+interface Scale<Value> {
+  (value: Value): number
+  ticks(count?: number): Array<Value>
+}
+
+/** Horizontal grid lines, labelled on the left. */
+export const valueLines = (
+  plot: Plot,
+  scale: (value: number) => number,
+  values: ReadonlyArray<number>,
+  format: (value: number) => string = plainNumber
+) =>
+  values.map(
+    (value) =>
+      html`<line
+          class="grid"
+          x1=${across(plot.left)}
+          x2=${across(plot.right)}
+          y1=${down(scale(value))}
+          y2=${down(scale(value))}
+        />
+        <text class="tick" x=${across(plot.left - 1)} y=${down(scale(value) + 4)} text-anchor="end">
+          ${format(value)}
+        </text>`
+  )
+
+/** Keeps labels at the edges within the plot. */
+const anchorAt = (plot: Plot, place: number): "start" | "middle" | "end" => {
+  if (place < plot.left + 6) return "start"
+  return place > plot.right - 8 ? "end" : "middle"
+}
+
+/** The x axis: ticks with labels. Narrow screens hide minor ticks. */
+export const below = <Value>(
+  plot: Plot,
+  scale: Scale<Value>,
+  count: number,
+  format: (value: Value) => string,
+  isMinor: (value: Value, index: number) => boolean = (_, index) => index % 2 === 1
+) =>
+  scale.ticks(count).map((value, index) => {
+    const x = scale(value)
+    return html`<g class=${isMinor(value, index) ? "second" : undefined}>
+      <line
+        class="axis"
+        x1=${across(x)}
+        x2=${across(x)}
+        y1=${down(plot.bottom)}
+        y2=${down(plot.bottom + 5)}
+      />
+      <text class="tick" x=${across(x)} y=${down(plot.bottom + 19)} text-anchor=${anchorAt(plot, x)}>
+        ${format(value)}
+      </text>
+    </g>`
+  })
+
+/** The base line. */
+export const ground = (plot: Plot) =>
+  html`<line
+    class="axis"
+    x1=${across(plot.left)}
+    x2=${across(plot.right)}
+    y1=${down(plot.bottom)}
+    y2=${down(plot.bottom)}
+  />`
+
+const dayAndMonth = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })
+const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC"
+})
+
+const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
+
+/** The date at midnight, else the time of day; UTC like every time of the site. */
+export const shortTime = (time: Date): string => (isMidnight(time) ? dayAndMonth : hourAndMinute).format(time)
+
+/** The x axis of times. On narrow screens the days stay, if there are any. */
+export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number) => {
+  const days = scale.ticks(count).filter(isMidnight)
+  return below(plot, scale, count, shortTime, (time, index) =>
+    days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1
+  )
+}
+
+/** Enough digits to tell neighbouring values apart, without the noise of binary fractions. */
+export const plainNumber = (value: number): string => String(Number(value.toPrecision(10)))
+
+export interface Bar {
+  /** Horizontal extent, from 0 to 1. */
+  readonly from: number
+  readonly to: number
+  readonly count: number
+  /** `marked` bars have a pattern as well as a colour. */
+  readonly kind?: "marked" | undefined
+}
+
+/** The pattern of marked bars; once a drawing. */
+const pattern = (id: string) =>
+  html`<defs>
+    <pattern id=${id} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect class="marked-ground" width="6" height="6" />
+      <line class="marked-hatch" x1="0" y1="0" x2="0" y2="6" />
+    </pattern>
+  </defs>`
+
+/** Bars above a base line. `behind` and `over` draw on the same scale. */
+export const bars = (
+  plot: Plot,
+  all: ReadonlyArray<Bar>,
+  options: {
+    readonly id: string
+    readonly max?: number
+    readonly behind?: (y: (count: number) => number) => Html
+    readonly over?: (y: (count: number) => number) => Html
+  }
+) => {
+  const width = plot.right - plot.left
+  const y = scaleLinear()
+    .domain([0, Math.max(1, options.max ?? 0, ...all.map(({ count }) => count))])
+    .nice(4)
+    .range(rangeY(plot))
+  const patternId = `${options.id}-marked`
+  return html`${pattern(patternId)} ${valueLines(plot, y, y.ticks(4).filter(Number.isInteger))}
+  ${options.behind?.(y) ?? null}
+  ${all
+    .filter(({ count }) => count > 0)
+    .map(
+      ({ count, from, kind, to }) =>
+        html`<rect
+          class=${kind === "marked" ? "marked-bar" : "bar"}
+          fill=${kind === "marked" ? `url(#${patternId})` : undefined}
+          x=${across(plot.left + width * from)}
+          width=${across(width * (to - from))}
+          y=${down(y(count))}
+          height=${down(plot.bottom - y(count))}
+        />`
+    )}
+  ${options.over?.(y) ?? null} ${ground(plot)}`
+}
+
+export const markedSample = (id: string) =>
+  html`<rect class="marked-bar" fill=${`url(#${id}-marked)`} x="4" y="1" width="20" height="12" />`

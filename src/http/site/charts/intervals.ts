@@ -1,10 +1,10 @@
-/** Average scores with their 95 % intervals: one drawing for each row of a table, all on the same scale. */
+/** Average scores with their 95 % intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import { across, down } from "./chart.ts"
 
-/** What always answering at random, or saying nothing, earns. */
+/** The score of random answers. */
 export const noSkill = 50
 
 interface Scored {
@@ -20,7 +20,7 @@ export interface IntervalScale {
 const height = 22
 const middle = height / 2
 
-/** On which all of them fit, and the score without skill. */
+/** A scale that holds all rows and the score without skill. */
 export const intervalScale = (rows: ReadonlyArray<Scored>): IntervalScale => {
   const scores = rows.flatMap(({ avg_score, score_ci95 }) => [
     ...(avg_score === null ? [] : [avg_score]),
@@ -36,7 +36,7 @@ export const intervalScale = (rows: ReadonlyArray<Scored>): IntervalScale => {
   return Object.assign((score: number) => scale(Math.min(100, Math.max(0, score))), { ticks: scale.ticks(4) })
 }
 
-/** The numbers of the scale, for the head of the column. */
+/** The axis, for the head of the column. */
 export const intervalAxis = (scale: IntervalScale) =>
   html`<svg class="interval" width="100%" height="16" aria-hidden="true" focusable="false">
     ${scale.ticks.map(
@@ -44,7 +44,7 @@ export const intervalAxis = (scale: IntervalScale) =>
     )}
   </svg>`
 
-/** Its numbers stand as text beside it. */
+/** Hidden from readers: the numbers stand beside it as text. */
 export const interval = (scale: IntervalScale, { avg_score, score_ci95 }: Scored): Html => {
   if (avg_score === null) return null
   const [low, high] = score_ci95 ?? [avg_score, avg_score]

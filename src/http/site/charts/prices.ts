@@ -1,4 +1,4 @@
-/** The price of an asset while a challenge on it runs, with what it is decided by: a dead zone, a level, its end. */
+/** The price of an asset during a challenge, with what decides it: dead zone, level, closing price. */
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { area, line } from "d3-shape"
 import { DateTime } from "effect"
@@ -6,8 +6,19 @@ import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
 import { instant } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { ground, plainNumber, timesBelow, valueLines } from "./axes.ts"
-import { across, chart, down, plotOf, rangeX, rangeY, stretched } from "./chart.ts"
+import {
+  across,
+  chart,
+  down,
+  ground,
+  plainNumber,
+  plotOf,
+  rangeX,
+  rangeY,
+  stretched,
+  timesBelow,
+  valueLines
+} from "./chart.ts"
 import type { Key, Plot } from "./chart.ts"
 
 export interface PriceTerms {
@@ -15,12 +26,12 @@ export interface PriceTerms {
   readonly from: Date
   readonly deadline: Date
   readonly resolveAt: Date
-  /** Within it a result is neutral. */
+  /** A result within it is neutral. */
   readonly deadZone?: { readonly openPrice: number; readonly pct: number }
   readonly level?: number
-  /** What it was settled by. */
+  /** The price that decided it. */
   readonly settled?: { readonly price: number; readonly as: string }
-  /** Whether what counts is the range of candles, and not their closes alone. */
+  /** Draws the range of candles besides their closes. */
   readonly byRange?: boolean
 }
 
@@ -32,7 +43,7 @@ interface Scales {
 
 const hourMillis = 3_600_000
 
-/** A line across that means something: the keys below say what. */
+/** A horizontal line that the legend explains. */
 const markedLine = ({ plot, y }: Scales, price: number, kind: string) =>
   html`<line
     class=${kind}
@@ -68,7 +79,7 @@ const deadZone = (scales: Scales, { openPrice, pct }: NonNullable<PriceTerms["de
     <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>bearish below</text>`
 }
 
-/** A moment that matters, as a line down with its name on top. */
+/** A vertical line with its name on top. */
 const moment = ({ plot, x }: Scales, time: Date, name: string) => {
   const place = x(time)
   return html`<line
@@ -88,7 +99,7 @@ const moment = ({ plot, x }: Scales, time: Date, name: string) => {
     </text>`
 }
 
-/** Where no price was for longer than that, the line is broken: nothing is known in between. */
+/** A longer gap between prices breaks the line. */
 const maxGap = (stretch: number): number => Math.max(3 * stretch, 4 * hourMillis)
 
 type Drawn = PricePoint & { readonly at: Date; readonly isAfterGap: boolean }
@@ -125,12 +136,12 @@ const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: Pric
   )
 }
 
-/** A table of so many rows is read; every price is in the drawing. */
+/** The table samples the prices; the drawing has all of them. */
 const maxRows = 24
 
 const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
   const every = Math.ceil(points.length / maxRows)
-  // From the end, so that the last price is among them.
+  // Counted from the end, so that the last price is included.
   const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
   const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [
     instant(DateTime.fromDateUnsafe(at)),
@@ -161,7 +172,7 @@ const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArra
     ? []
     : [-1, 1].map((side) => {
         const { openPrice, pct } = terms.deadZone ?? { openPrice: 0, pct: 0 }
-        // Half as much again, so that there is room for the names beside it.
+        // One and a half times the zone leaves room for its labels.
         return openPrice * (1 + (side * 1.5 * pct) / 100)
       }))
 ]
@@ -213,7 +224,7 @@ const keysOf = (terms: PriceTerms): ReadonlyArray<Key> => [
       ])
 ]
 
-/** Nothing where there is nothing to draw yet. */
+/** Null with fewer than two prices. */
 export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
   const points = drawn(series)
   if (points.length < 2) return null

@@ -1,13 +1,28 @@
-/** An agent's scores day by day, and the average they come to. */
+/** Charts of an agent's record: scores by day, reliability, interval coverage, and the PIT histogram. */
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { line } from "d3-shape"
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../../services/Charts.ts"
-import { day as dayOf } from "../views/components.ts"
+import type { Calibration } from "../../../services/Scoring.ts"
+import { counted, day as dayOf } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { ground, timesBelow, valueLines } from "./axes.ts"
-import { across, chart, down, plotOf, rangeX, rangeY, stretched } from "./chart.ts"
+import {
+  across,
+  bars,
+  below,
+  chart,
+  down,
+  ground,
+  plainNumber,
+  plotOf,
+  rangeX,
+  rangeY,
+  stretched,
+  timesBelow,
+  valueLines
+} from "./chart.ts"
+import type { Key } from "./chart.ts"
 import { noSkill } from "./intervals.ts"
 
 const dayMillis = 86_400_000
@@ -16,7 +31,7 @@ interface Day {
   readonly at: Date
   readonly count: number
   readonly mean: number
-  /** The average of all scores until then. */
+  /** The average up to that day. */
   readonly soFar: number
 }
 
@@ -34,10 +49,8 @@ const running = ({ days }: TrackRecord): ReadonlyArray<Day> => {
   })
 }
 
-/** The area of a dot is as large as the day had answers, up to what still is a dot. */
+/** The area of a dot is proportional to the day's answers, up to a maximum. */
 const radius = (count: number): number => Math.min(9, 2 + 2 * Math.sqrt(count))
-
-const predictions = (count: number): string => (count === 1 ? "1 prediction" : `${count} predictions`)
 
 export const trackRecordChart = (record: TrackRecord): Html => {
   const days = running(record)
@@ -58,8 +71,8 @@ export const trackRecordChart = (record: TrackRecord): Html => {
     .digits(2)
   return chart({
     id: "track-record",
-    title: record.isAll ? "Scores, day by day" : `Its latest ${predictions(total)}, day by day`,
-    summary: `The average score of ${predictions(total)} on ${days.length} days is ${last.soFar.toFixed(1)} of 100; without skill it is ${noSkill}.`,
+    title: record.isAll ? "Scores, day by day" : `Its latest ${counted(total, "prediction")}, day by day`,
+    summary: `The average score of ${counted(total, "prediction")} on ${days.length} days is ${last.soFar.toFixed(1)} of 100; without skill it is ${noSkill}.`,
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
       <line
@@ -100,6 +113,200 @@ export const trackRecordChart = (record: TrackRecord): Html => {
           mean.toFixed(1),
           soFar.toFixed(1)
         ])
+    }
+  })
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`
+
+const perfect: Key = [html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`, "As said, so it came"]
+
+/** The diagonal of perfect calibration. */
+const diagonal = (x: (share: number) => number, y: (share: number) => number, from: number) =>
+  html`<line
+    class="reference"
+    x1=${across(x(from))}
+    x2=${across(x(1))}
+    y1=${down(y(from))}
+    y2=${down(y(1))}
+  />`
+
+/** Stated confidence against the share that was right; null without directional or yes/no answers. */
+export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
+  const total = confidence.reduce((sum, { count }) => sum + count, 0)
+  if (total === 0) return null
+  const right = confidence.reduce((sum, bucket) => sum + bucket.right, 0)
+  const plot = plotOf(240)
+  const x = scaleLinear().domain([0.5, 1]).range(rangeX(plot))
+  const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
+  return chart({
+    id: "reliability",
+    title: "How sure it was, and how often it was right",
+    summary: `${right} of ${total} answers were right. The table below has them by how sure the agent was.`,
+    height: plot.height,
+    drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0.5)}
+    ${confidence.map(
+      ({ count, mean_probability, right: hits }) =>
+        html`<circle
+            class="dot solid"
+            cx=${across(x(mean_probability))}
+            cy=${down(y(hits / count))}
+            r=${down(Math.min(12, 3 + Math.sqrt(count)))}
+          />
+          <text
+            class="label halo"
+            x=${across(x(mean_probability))}
+            y=${down(y(hits / count) + (hits / count > 0.85 ? 26 : -14))}
+            text-anchor=${mean_probability > 0.95 ? "end" : "middle"}
+          >
+            ${hits} of ${count}
+          </text>`
+    )}
+    ${ground(plot)} ${below(plot, x, 5, percent)}`,
+    keys: [
+      [html`<circle class="dot solid" cx="14" cy="7" r="5" />`, "Answers; larger: more of them"],
+      perfect
+    ],
+    note: "Across: the probability of being right that a confidence c implies, (1 + c) / 2. Above the line it was more often right than it said.",
+    numbers: {
+      columns: [
+        { title: "Said, on average" },
+        { title: "Right", isNumber: true },
+        { title: "Answers", isNumber: true },
+        { title: "Share right", isNumber: true }
+      ],
+      rows: confidence.map(({ count, mean_probability, right: hits }) => [
+        percent(mean_probability),
+        String(hits),
+        String(count),
+        percent(hits / count)
+      ])
+    }
+  })
+}
+
+/** The share of outcomes within the central intervals of numeric forecasts; null with too few. */
+export const coverageChart = ({ count, coverage }: Calibration): Html => {
+  const known = coverage.flatMap(({ interval_ci95, level, share }) =>
+    share === null || interval_ci95 === null ? [] : [{ level, share, interval: interval_ci95 }]
+  )
+  if (known.length === 0) return null
+  const plot = plotOf(240)
+  const x = scaleLinear().domain([0, 1]).range(rangeX(plot))
+  const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
+  return chart({
+    id: "coverage",
+    title: "Outcomes within its intervals",
+    summary: `Of ${count} outcomes ${known
+      .map(({ level, share }) => `${percent(share)} lay within the ${percent(level)} interval`)
+      .join(", ")}.`,
+    height: plot.height,
+    drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0)}
+    ${known.map(
+      ({ interval: [low, high], level, share }) =>
+        html`<line
+            class="whisker"
+            x1=${across(x(level))}
+            x2=${across(x(level))}
+            y1=${down(y(low))}
+            y2=${down(y(high))}
+          />
+          <circle class="mean" cx=${across(x(level))} cy=${down(y(share))} r="5" />
+          <text class="label halo" x=${across(x(level) - 1.5)} y=${down(y(share) - 8)} text-anchor="end">
+            ${percent(share)}
+          </text>`
+    )}
+    ${ground(plot)} ${below(plot, x, 5, percent)}`,
+    keys: [
+      [
+        html`<line class="whisker" x1="14" x2="14" y1="1" y2="13" />
+          <circle class="mean" cx="14" cy="7" r="4" />`,
+        "Share of outcomes, with its 95 % interval"
+      ],
+      perfect
+    ],
+    note: "Across: the central interval of a forecast. On the line, intervals are as wide as they should be; below it too narrow.",
+    numbers: {
+      columns: [
+        { title: "Central interval" },
+        { title: "Outcomes within", isNumber: true },
+        { title: "95 % interval of that", isNumber: true }
+      ],
+      rows: known.map(({ interval: [low, high], level, share }) => [
+        percent(level),
+        percent(share),
+        `${percent(low)} to ${percent(high)}`
+      ])
+    }
+  })
+}
+
+const rounded = (count: number): string => plainNumber(Number(count.toFixed(2)))
+
+export const pitHistogram = ({ count, pit }: Calibration): Html => {
+  if (count === 0) return null
+  const plot = plotOf(240)
+  const [low, high] = pit.band95
+  const width = plot.right - plot.left
+  return chart({
+    id: "pit",
+    title: "Where outcomes fell in its forecasts (PIT)",
+    summary: `${count} outcomes in ten buckets: ${pit.buckets.map((bucket) => rounded(bucket.count)).join(", ")}. Calibrated forecasts have ${rounded(count / pit.buckets.length)} in each, give or take.`,
+    height: plot.height,
+    drawing: html`${bars(
+      plot,
+      pit.buckets.map((bucket) => ({
+        from: bucket.low + 0.005,
+        to: bucket.high - 0.005,
+        count: bucket.count
+      })),
+      {
+        id: "pit",
+        max: high,
+        behind: (y) =>
+          html`<rect
+            class="band"
+            x=${across(plot.left)}
+            width=${across(width)}
+            y=${down(y(high))}
+            height=${down(y(low) - y(high))}
+          />`,
+        over: (y) =>
+          ["clearing", "reference"].map(
+            (kind) =>
+              html`<line
+                class=${kind}
+                x1=${across(plot.left)}
+                x2=${across(plot.right)}
+                y1=${down(y(count / pit.buckets.length))}
+                y2=${down(y(count / pit.buckets.length))}
+              />`
+          )
+      }
+    )}
+    ${[0, 0.2, 0.4, 0.6, 0.8, 1].map(
+      (tick) =>
+        html`<text
+          class="tick"
+          x=${across(plot.left + width * tick)}
+          y=${down(plot.bottom + 19)}
+          text-anchor=${tick === 1 ? "end" : "middle"}
+        >
+          ${tick}
+        </text>`
+    )}`,
+    keys: [
+      [html`<rect class="bar" x="4" y="2" width="20" height="11" />`, "Outcomes"],
+      [
+        html`<rect class="band" x="1" y="2" width="26" height="10" />
+          <line class="reference" x1="1" x2="27" y1="7" y2="7" />`,
+        "Where 95 % of buckets lie when forecasts are calibrated"
+      ]
+    ],
+    note: "Across: the probability that the forecast gave to at most what came. A U: intervals too narrow; a hump: too wide.",
+    numbers: {
+      columns: [{ title: "Bucket" }, { title: "Outcomes", isNumber: true }],
+      rows: pit.buckets.map((bucket) => [`${bucket.low} to ${bucket.high}`, rounded(bucket.count)])
     }
   })
 }

@@ -1,24 +1,29 @@
-/** The archive for everybody to see. */
-import { Effect } from "effect"
+/** The archive: tournaments that are over, and each with its challenges as they ended. */
+import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Archive } from "../../../services/Archive.ts"
+import type { ArchivedChallenge, ArchivedTournament, Tournament } from "../../../services/Archive.ts"
+import type { PageOf } from "../../../services/paging.ts"
 import { Pages } from "../Pages.ts"
-import { pagePaths } from "../paths.ts"
+import { archivePage, pagePaths, tournamentPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { archive as archivePage, tournament as tournamentPage } from "../views/archive.ts"
+import { at, statusBadge } from "../views/challenge.ts"
+import { counted, day, facts, nextPage, quoted } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { published, site } = yield* Pages
+    const { publicPage, site } = yield* Pages
     const archive = yield* Archive
 
     yield* router.add(
       "GET",
       pagePaths.archive,
-      published(
+      publicPage(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
-          return show(site, frame, archivePage(frame, yield* archive.list(yield* listPage)))
+          return show(site, frame, archiveView(frame, yield* archive.list(yield* listPage)))
         })
       )
     )
@@ -26,13 +31,116 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.tournament,
-      published(
+      publicPage(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { slug = "" } = yield* HttpRouter.params
-          return show(site, frame, tournamentPage(frame, yield* archive.get(slug, yield* listPage)))
+          return show(site, frame, tournamentView(frame, yield* archive.get(slug, yield* listPage)))
         })
       )
     )
   })
 )
+
+const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp))
+
+const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): Page => ({
+  title: "Archive",
+  audience: "everybody",
+  below: "/archive",
+  width: "wide",
+  content: html`
+    <h1>Archive</h1>
+    <p class="lead">Tournaments that are over. Nobody predicts here any more, and nothing changes.</p>
+    <section aria-label="Tournaments">
+      ${
+        items.length === 0
+          ? html`<p>There are none${next_cursor === null ? "" : " here"}.</p>`
+          : html`<ul class="rows">
+                ${items.map(
+                  (each) =>
+                    html`<li>
+                      <p class="row">
+                        <a href=${frame.at(tournamentPage(each.slug))} dir="auto">${each.title}</a>
+                        <span>${counted(each.challenge_count, "challenge")}</span>
+                        <span class="quiet">ended ${dayOf(each.ended_at)}</span>
+                      </p>
+                    </li>`
+                )}
+              </ul>
+              ${nextPage(frame, archivePage, next_cursor)}`
+      }
+    </section>
+    <p class="quiet small">
+      The same as JSON: <a href=${frame.at("/api/v1/public/archive")}>the archive</a>.
+    </p>
+  `
+})
+
+const predicted = (outcomes: ArchivedChallenge["outcomes"]) =>
+  outcomes.length === 0
+    ? null
+    : html`<p class="small">
+        Predicted:
+        ${outcomes.map(({ outcome, prediction_count }) => `${outcome} ${prediction_count}`).join(", ")}
+      </p>`
+
+const archivedChallenge = (view: ArchivedChallenge) =>
+  html`<li id=${`challenge-${view.position}`}>
+    ${view.stage === null ? null : html`<p class="eyebrow">${view.stage}</p>`}
+    <p dir="auto">${view.question}</p>
+    <p class="row">
+      <span>${view.result === null ? view.void_reason : html`Result: <strong>${view.result}</strong>`}</span>
+      ${statusBadge(view.status)}
+    </p>
+    ${predicted(view.outcomes)}
+    ${
+      view.resolution_criteria === null
+        ? null
+        : html`<details>
+            <summary class="small">How it was decided</summary>
+            ${quoted(view.resolution_criteria)}
+          </details>`
+    }
+    <p class="quiet small">
+      Deadline
+      ${at(view.deadline)}${view.resolved_at === null ? null : html`, decided ${at(view.resolved_at)}`}
+    </p>
+  </li>`
+
+const tournamentView = (frame: Frame, view: ArchivedTournament): Page => ({
+  title: view.title,
+  audience: "everybody",
+  below: "/archive",
+  width: "wide",
+  content: html`
+    <div>
+      <p class="eyebrow"><a href=${frame.at(archivePage)}>Archive</a></p>
+      <h1 dir="auto">${view.title}</h1>
+    </div>
+    ${view.summary === null ? null : html`<p class="lead" dir="auto">${view.summary}</p>`}
+    <section class="panel" aria-label="The tournament">
+      ${facts([
+        ["Ended", dayOf(view.ended_at)],
+        ["Challenges", String(view.challenge_count)],
+        ["Archived", html`${dayOf(view.archived_at)}, as it is for ever`]
+      ])}
+    </section>
+    <section aria-labelledby="challenges">
+      <h2 id="challenges">Challenges</h2>
+      ${
+        view.challenges.length === 0
+          ? html`<p>There are no more.</p>`
+          : html`<p>Each with how it ended, and, where it was recorded, how many predicted what.</p>
+              <ol class="rows">
+                ${view.challenges.map(archivedChallenge)}
+              </ol>
+              ${nextPage(frame, tournamentPage(view.slug), view.next_cursor)}`
+      }
+    </section>
+    <p class="quiet small">
+      The same as JSON:
+      <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>the tournament</a>.
+    </p>
+  `
+})

@@ -1,25 +1,32 @@
-/** The record for everybody to see: a challenge, and an agent, with the proofs of what they show. */
+/** The public page of a challenge of each type: its terms, how it ended, who predicted what, and its entries in the log. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
+import type { Results } from "../../../services/Arenas.ts"
+import type { Challenge } from "../../../services/Challenges.ts"
 import { Charts } from "../../../services/Charts.ts"
 import type { Answers } from "../../../services/Charts.ts"
+import type { MacroChallenge } from "../../../services/MacroArena.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { Registry } from "../../../services/Registry.ts"
-import { Scoring } from "../../../services/Scoring.ts"
+import type { PoolOdds } from "../../../services/Pools.ts"
+import type { PriceEvent } from "../../../services/PriceEvents.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../Pages.ts"
-import { pagePaths } from "../paths.ts"
+import { directionChart, forecastChart } from "../charts/answers.ts"
+import { priceChart } from "../charts/prices.ts"
+import { eventPage, pagePaths } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { agent } from "../views/agent.ts"
-import { challenge } from "../views/challenge.ts"
-import { macroChallenge } from "../views/macroChallenge.ts"
-import { priceEvent } from "../views/priceEvent.ts"
+import { at, binRange, byCrps, challengeLayout, dateOf, poolSection } from "../views/challenge.ts"
+import type { ChallengeView, ChartData, RecordWords } from "../views/challenge.ts"
+import { counted } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
-/** What of a challenge says which prices belong to it. */
+/** What determines the range of the price chart. */
 interface Spanned {
   readonly asset: string
   readonly kind: string
@@ -30,25 +37,23 @@ interface Spanned {
 
 const day = 86_400_000
 
-/** A challenge is drawn from a while before it was made, or before its window, so that its price has a context. */
+/** Start of the price chart: some time before the challenge or its window begins, for context. */
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   const begin = DateTime.toEpochMillis(DateTime.makeUnsafe(window_from ?? created_at))
   const window = kind === "count_days" ? 8 * day : Math.max(end - begin, 0)
-  // A question may be about the past, and then was made after its end.
-  const shown = Math.max(window, day / 4)
-  return DateTime.makeUnsafe(end - shown - Math.min(day, shown / 4))
+  // Questions about the past are created after their end.
+  const length = Math.max(window, day / 4)
+  return DateTime.makeUnsafe(end - length - Math.min(day, length / 4))
 }
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { published, site } = yield* Pages
+    const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
     const { macro } = yield* Arenas
     const pools = yield* Pools
     const { priceEvents } = yield* Arenas
-    const registry = yield* Registry
-    const scoring = yield* Scoring
     const charts = yield* Charts
     const log = yield* TransparencyLog
     const settings = yield* Settings
@@ -56,7 +61,7 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.challenge,
-      published(
+      publicPage(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
@@ -65,12 +70,12 @@ export const layer = HttpRouter.use(
             { concurrency: "unbounded" }
           )
           const now = yield* DateTime.now
-          const shown = {
+          const view = {
             site: settings.site,
             results,
             record: { challengeId: results.challenge_id, entries, halted }
           }
-          // What agents said is not even asked for before the deadline.
+          // Answers are not even queried before the deadline.
           const answered = results.status === "open" ? noAnswers : charts.answers(id)
           const prices = Effect.fnUntraced(function* (terms: Spanned) {
             const from = drawnFrom(terms)
@@ -81,45 +86,228 @@ export const layer = HttpRouter.use(
             case "directional": {
               const [terms, answers] = yield* Effect.all([arenas.directional.get(id), answered])
               const drawn = { ...(yield* prices(terms)), answers, now }
-              return show(site, frame, challenge(frame, { ...shown, terms, drawn }))
+              return show(site, frame, directionalView(frame, { ...view, terms, drawn }))
             }
             case "macro": {
               const [terms, odds, answers] = yield* Effect.all([macro.get(id), pools.odds(id), answered])
-              return show(
-                site,
-                frame,
-                macroChallenge(frame, { ...shown, terms, odds, drawn: { answers, now } })
-              )
+              return show(site, frame, macroView(frame, { ...view, terms, odds, drawn: { answers, now } }))
             }
             case "price_event": {
               const [terms, answers] = yield* Effect.all([priceEvents.get(id), answered])
               const drawn = { ...(yield* prices(terms)), answers, now }
-              return show(site, frame, priceEvent(frame, { ...shown, terms, drawn }))
+              return show(site, frame, priceEventView(frame, { ...view, terms, drawn }))
             }
           }
         })
       )
     )
-
-    yield* router.add(
-      "GET",
-      pagePaths.agent,
-      published(
-        ["cursor"],
-        Effect.fnUntraced(function* (frame) {
-          const { agent_id: id = "" } = yield* HttpRouter.params
-          const [profile, scorecard, calibration, record] = yield* Effect.all(
-            [
-              registry.publicProfile(null, id),
-              scoring.scorecard(id, yield* listPage),
-              scoring.calibrationOf(id),
-              charts.trackRecord(id)
-            ],
-            { concurrency: "unbounded" }
-          )
-          return show(site, frame, agent(frame, { profile, scorecard, calibration, record }))
-        })
-      )
-    )
   })
 )
+
+const eventLink = (frame: Frame, eventId: string) =>
+  html`<a href=${frame.at(eventPage(eventId))}>What happened, and what agents say</a>`
+
+const directions = { bearish: "bearish", neutral: "neutral", bullish: "bullish" }
+
+/** Counts by direction. Before the deadline they are those of the last published step. */
+const directionalCounts = (terms: Challenge): Html => {
+  const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count, prediction_count } = terms
+  const sides = `${bullish_count} bullish, ${bearish_count} bearish, ${neutral_count} neutral`
+  if (counts_as_of === null || counts_as_of === deadline || prediction_count === 0) {
+    return `${prediction_count}: ${sides}`
+  }
+  return bullish_count + bearish_count + neutral_count === 0
+    ? `${prediction_count}; how many say what is shown in steps until the deadline`
+    : html`${prediction_count}; at the last step, ${at(counts_as_of)}, ${sides}`
+}
+
+const withoutText = html`<p>
+  This challenge has no text of its own; it settles by the dead zone of its target.
+</p>`
+
+const directionalWords: RecordWords = {
+  settled: "The price it was settled by, the result, and one hash over all scores.",
+  amended:
+    "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
+  workOut:
+    "The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody can work out the score."
+}
+
+const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => {
+  const { drawn, results, terms } = view
+  return challengeLayout(frame, view, {
+    type: "directional",
+    about: `Challenge on ${terms.asset}`,
+    ended: ["Cancelled", terms.cancel_reason],
+    facts: [
+      ["Result", results.result === null ? null : html`<strong>${results.result}</strong>`],
+      ["Deadline", at(terms.deadline)],
+      ["Decided by", html`the price at ${at(terms.resolve_at)}`],
+      ["Open price", String(terms.open_price)],
+      ["Closing price", results.close_price === null ? null : String(results.close_price)],
+      ["Dead zone", results.dead_zone_pct === null ? null : `± ${results.dead_zone_pct} %`],
+      ["Event", terms.event_id === null ? null : eventLink(frame, terms.event_id)]
+    ],
+    prices: priceChart(
+      {
+        asset: terms.asset,
+        from: drawn.from,
+        deadline: dateOf(terms.deadline),
+        resolveAt: dateOf(terms.resolve_at),
+        ...(results.dead_zone_pct !== null && {
+          deadZone: { openPrice: terms.open_price, pct: results.dead_zone_pct }
+        }),
+        ...(results.close_price !== null && {
+          settled: { price: results.close_price, as: "Closing price" }
+        })
+      },
+      drawn.prices
+    ),
+    withoutCriteria: withoutText,
+    said: {
+      title: "Predictions",
+      count: directionalCounts(terms),
+      soFar: directionalCounts(terms),
+      chart: () => directionChart(drawn.answers, directions, results.result),
+      meaning: "a direction, with a confidence from 0 to 1."
+    },
+    words: directionalWords
+  })
+}
+
+const macroWords: RecordWords = {
+  settled: "The published value, the scale that forecasts are scored with, and one hash over all scores.",
+  amended:
+    "The value it is decided by instead, the same scale, one hash over all scores, and a hash of the reason.",
+  workOut:
+    "The proof of “Settled”, or of the last “Amended”, shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
+}
+
+const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results) => {
+  if (terms.actual_value === null) return null
+  const bin = terms.bins.find(({ index }) => index === winner)
+  const unit = terms.unit === null ? "" : ` ${terms.unit}`
+  return html`<strong>${terms.actual_value}${unit}</strong
+    >${bin === undefined ? "" : `, in the bin ${binRange(bin)}`}`
+}
+
+const macroView = (
+  frame: Frame,
+  view: ChallengeView<MacroChallenge, Pick<ChartData, "answers" | "now">> & { readonly odds: PoolOdds }
+): Page => {
+  const { drawn, odds, results, terms } = view
+  return challengeLayout(frame, view, {
+    type: "macro",
+    about: `Challenge on ${terms.asset}, ${terms.period}`,
+    ended: ["Void", terms.void_reason],
+    facts: [
+      ["Published value", macroOutcome(terms, results)],
+      ["Deadline", at(terms.deadline)],
+      ["Release expected", at(terms.release_at)],
+      ["Unit", terms.unit],
+      ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)]
+    ],
+    pool: poolSection(terms, odds, results),
+    said: {
+      title: "Forecasts",
+      count: String(results.prediction_count),
+      soFar: counted(results.prediction_count, "forecast"),
+      chart: () => forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }),
+      meaning: byCrps
+    },
+    words: macroWords,
+    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, "its pool"]]
+  })
+}
+
+interface KindWords {
+  /** What the outcome is called. */
+  readonly observed: string
+  readonly record: RecordWords
+  readonly answers: string
+}
+
+const yesOrNo = (observed: string): KindWords => ({
+  observed,
+  record: {
+    settled: `The ${observed.toLowerCase()}, the level, the result, and one hash over all scores.`,
+    amended:
+      "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
+    workOut:
+      "The proof of “Settled”, or of the last “Amended”, shows the price, the level and the result. With these anybody can work out the score."
+  },
+  answers: "bullish is Yes, bearish is No, with a confidence from 0 to 1."
+})
+
+const numeric = (observed: string): KindWords => ({
+  observed,
+  record: {
+    settled: `The ${observed.toLowerCase()}, the scale that answers are scored with, and one hash over all scores.`,
+    amended:
+      "The value it is decided by instead, the same scale, one hash over all scores, and a hash of the reason.",
+    workOut:
+      "The proof of “Settled”, or of the last “Amended”, shows the value and the reference scale. With both, anybody can work out the CRPS and the score of an answer."
+  },
+  answers: byCrps
+})
+
+const priceEventWords: Readonly<Record<PriceEvent["kind"], KindWords>> = {
+  numeric_close: numeric("Close"),
+  count_days: numeric("Days that closed up"),
+  barrier: yesOrNo("Price nearest to the level"),
+  threshold: yesOrNo("Close")
+}
+
+const yesAndNo = { bearish: "No", bullish: "Yes" }
+
+/** Kinds whose outcome is a price, so it is marked in the chart. */
+const closes: ReadonlySet<PriceEvent["kind"]> = new Set(["numeric_close", "threshold"])
+
+const priceEventResult = (terms: PriceEvent): Html => {
+  if (terms.result === null) return null
+  return html`<strong>${terms.result === "bullish" ? "Yes" : "No"}</strong> (${terms.result})`
+}
+
+const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => {
+  const { drawn, results, terms } = view
+  const { answers, observed, record } = priceEventWords[terms.kind]
+  const observation = results.actual_value ?? results.close_price
+  return challengeLayout(frame, view, {
+    type: "price_event",
+    about: `Price event on ${terms.asset}`,
+    ended: ["Void", terms.void_reason],
+    facts: [
+      ["Result", priceEventResult(terms)],
+      [observed, observation === null ? null : String(observation)],
+      ["Level", terms.level === null ? null : String(terms.level)],
+      ["Deadline", at(terms.deadline)],
+      ["From", terms.window_from === null ? null : at(terms.window_from)],
+      ["Decided by the candles until", at(terms.resolve_at)],
+      ["Reference scale", terms.reference_scale === null ? null : String(terms.reference_scale)]
+    ],
+    prices: priceChart(
+      {
+        asset: terms.asset,
+        from: drawn.from,
+        deadline: dateOf(terms.deadline),
+        resolveAt: dateOf(terms.resolve_at),
+        ...(terms.level !== null && { level: terms.level }),
+        ...(observation !== null &&
+          closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
+        ...(terms.kind === "barrier" && { byRange: true })
+      },
+      drawn.prices
+    ),
+    said: {
+      title: "Answers",
+      count: String(results.prediction_count),
+      soFar: counted(results.prediction_count, "answer"),
+      chart: () =>
+        terms.level === null
+          ? forecastChart(drawn.answers, { unit: null, actual: results.actual_value })
+          : directionChart(drawn.answers, yesAndNo, terms.result),
+      meaning: answers
+    },
+    words: record
+  })
+}

@@ -2,19 +2,22 @@
 import { randomUUID } from "node:crypto"
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { Credits, creditsOf, IdempotencyKey, NewTopUp } from "../../../services/Credits.ts"
-import type { InsufficientCredit, TopUp } from "../../../services/Credits.ts"
+import { Credits, IdempotencyKey, NewTopUp, creditsOf } from "../../../services/Credits.ts"
+import type { InsufficientCredit, OwnerMovement, TopUp } from "../../../services/Credits.ts"
+import { Operators, accountPage } from "../../../services/Operators.ts"
+import type { Account, Holdings, Operator, OwnAgent } from "../../../services/Operators.ts"
+import { Payments, creditPage, moneyText, packageName } from "../../../services/Payments.ts"
+import type { CreditPackage, Purchase } from "../../../services/Payments.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
-import { Operators } from "../../../services/Operators.ts"
-import type { Operator } from "../../../services/Operators.ts"
-import { creditPage, Payments } from "../../../services/Payments.ts"
+import type { PageOf } from "../../../services/paging.ts"
+import { errorStatus } from "../../errorStatus.ts"
 import { Pages } from "../Pages.ts"
 import { pagePaths, topUpPage } from "../paths.ts"
 import { goTo, listPage, query, show, withFormsTo } from "../responses.ts"
-import { errorStatus } from "../../errorStatus.ts"
-import * as views from "../views/credit.ts"
-import { creditAccount as accountView } from "../views/creditAccount.ts"
-import type { Frame } from "../views/layout.ts"
+import { accountTabs, credits, day, facts, field, form, nextPage, notice } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
 
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -22,7 +25,7 @@ const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
 const noAmount =
   "Enter an amount such as 25 or 12.5: more than nothing, at most 10000000, and with at most 6 decimals."
 
-/** What makes the form that it stands in one. */
+/** Makes sending a form twice count once. */
 const keyOf = (fields: URLSearchParams) =>
   Effect.fromOption(decodeKey(fields.get("idempotency_key"))).pipe(
     Effect.mapError(() =>
@@ -37,7 +40,7 @@ const tooLittle = ({ available }: InsufficientCredit) =>
 
 const topUps = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { shown, site, submitted } = yield* Pages
+    const { personalPage, site, formPost } = yield* Pages
     const credits = yield* Credits
     const operators = yield* Operators
     const toSignIn = goTo(site, site.at(pagePaths.signIn))
@@ -47,7 +50,7 @@ const topUps = HttpRouter.use(
     const page = Effect.fnUntraced(function* (
       frame: Frame,
       operator: Operator,
-      more: { readonly moved?: TopUp; readonly refused?: views.RefusedAmount; readonly status?: number } = {}
+      more: { readonly moved?: TopUp; readonly rejected?: RejectedAmount; readonly status?: number } = {}
     ) {
       const agentId = yield* agentInPath
       const own = yield* operators.account(operator.operatorId)
@@ -56,13 +59,13 @@ const topUps = HttpRouter.use(
         return yield* new NotFound({ detail: "You own no agent with this identifier." })
       }
       const { status = 200, ...rest } = more
-      return show(site, frame, views.topUp(frame, { own, agent, key: randomUUID(), ...rest }), { status })
+      return show(site, frame, topUpView(frame, { own, agent, key: randomUUID(), ...rest }), { status })
     })
 
     yield* router.add(
       "GET",
       pagePaths.topUp,
-      shown(
+      personalPage(
         Effect.fnUntraced(function* ({ frame }) {
           if (frame.operator === null) return toSignIn
           const { operatorId } = frame.operator
@@ -78,24 +81,24 @@ const topUps = HttpRouter.use(
     yield* router.add(
       "POST",
       pagePaths.topUp,
-      submitted(
+      formPost(
         Effect.fnUntraced(function* ({ frame }, fields) {
           const { operator } = frame
           if (operator === null) return toSignIn
           const typed = (fields.get("amount") ?? "").trim()
           const key = yield* keyOf(fields)
-          const refuse = (complaint: string, status: number) =>
-            page(frame, operator, { refused: { value: typed.slice(0, 15), complaint }, status })
+          const reject = (complaint: string, status: number) =>
+            page(frame, operator, { rejected: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
-          if (Result.isFailure(amount)) return yield* refuse(noAmount, 400)
+          if (Result.isFailure(amount)) return yield* reject(noAmount, 400)
           const agentId = yield* agentInPath
           const asked = { amount: amount.success, idempotency_key: key }
           return yield* credits.topUp(operator.operatorId, agentId, asked).pipe(
             Effect.as(goTo(site, site.at(topUpPage(agentId, key)))),
             Effect.catchTags({
-              InsufficientCredit: (error) => refuse(tooLittle(error), errorStatus(error)),
-              InvalidRequest: (error) => refuse(error.detail.replace("amount: ", ""), errorStatus(error)),
-              IdempotencyKeyReused: (error) => refuse(error.detail, errorStatus(error))
+              InsufficientCredit: (error) => reject(tooLittle(error), errorStatus(error)),
+              InvalidRequest: (error) => reject(error.detail.replace("amount: ", ""), errorStatus(error)),
+              IdempotencyKeyReused: (error) => reject(error.detail, errorStatus(error))
             })
           )
         })
@@ -106,7 +109,7 @@ const topUps = HttpRouter.use(
 
 const account = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { shown, site, submitted } = yield* Pages
+    const { personalPage, site, formPost } = yield* Pages
     const credits = yield* Credits
     const operators = yield* Operators
     const payments = yield* Payments
@@ -124,7 +127,7 @@ const account = HttpRouter.use(
       const found = purchaseId === null ? Option.none() : yield* payments.purchaseOf(operatorId, purchaseId)
       const offers = payments.packages.map((each) => ({ package: each, key: randomUUID() }))
       const { status = 200, ...rest } = more
-      const view = accountView(frame, {
+      const view = creditView(frame, {
         own,
         offers,
         movements,
@@ -138,25 +141,27 @@ const account = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.credit,
-      shown(({ frame }) => (frame.operator === null ? Effect.succeed(toSignIn) : page(frame, frame.operator)))
+      personalPage(({ frame }) =>
+        frame.operator === null ? Effect.succeed(toSignIn) : page(frame, frame.operator)
+      )
     )
 
     yield* router.add(
       "POST",
       pagePaths.credit,
-      submitted(
+      formPost(
         Effect.fnUntraced(function* ({ frame }, fields) {
           const { operator } = frame
           if (operator === null) return toSignIn
-          const refuse = (error: { readonly detail: string }) =>
+          const reject = (error: { readonly detail: string }) =>
             page(frame, operator, { complaint: error.detail, status: errorStatus(error) })
           const key = yield* keyOf(fields)
           return yield* payments.begin(operator, { package: fields.get("package") ?? "", key }).pipe(
             Effect.map(({ payAt, purchaseId }) => goTo(site, payAt ?? site.at(creditPage(purchaseId)))),
             Effect.catchTags({
-              IdempotencyKeyReused: refuse,
-              InvalidRequest: refuse,
-              PaymentsUnavailable: refuse
+              IdempotencyKeyReused: reject,
+              InvalidRequest: reject,
+              PaymentsUnavailable: reject
             })
           )
         })
@@ -166,3 +171,189 @@ const account = HttpRouter.use(
 )
 
 export const layer = Layer.merge(account, topUps)
+
+/** A package and the idempotency key of its form. */
+interface Offer {
+  readonly package: CreditPackage
+  readonly key: string
+}
+
+const grouped = (amount: number): string => new Intl.NumberFormat("en").format(amount)
+
+/** The state of the purchase that the owner returns from or looks up. */
+const purchaseNotice = ({ credits: bought, state }: Purchase): Html => {
+  switch (state) {
+    case "paid":
+      return notice("success", `Thank you: ${credits(bought)} bought.`, "They are in your account.")
+    case "open":
+      return notice(
+        "info",
+        "We are waiting for the payment.",
+        "If you have paid, the credit is here within moments: reload this page."
+      )
+    case "processing":
+      return notice(
+        "info",
+        "Your payment is under way.",
+        "Some ways of paying take days. The credit is here as soon as the money has come."
+      )
+    case "failed":
+      return notice("problem", "The payment failed.", "Nothing was bought.")
+    case "expired":
+      return notice("warning", "The payment took too long.", "Nothing was bought: begin again.")
+  }
+}
+
+const offerItem = (frame: Frame, { key, package: offered }: Offer) =>
+  html`<li>
+    <div class="check">
+      <p>
+        <strong>${grouped(offered.credits)} credits</strong>
+        <span class="quiet">for ${moneyText(offered.price)}</span>
+      </p>
+      ${form(
+        frame,
+        creditPage(),
+        html`<input type="hidden" name="package" value=${packageName(offered)} />
+          <input type="hidden" name="idempotency_key" value=${key} />
+          <button aria-label=${`Buy ${grouped(offered.credits)} credits for ${moneyText(offered.price)}`}>
+            Buy
+          </button>`
+      )}
+    </div>
+  </li>`
+
+const shop = (frame: Frame, offers: ReadonlyArray<Offer>) =>
+  offers.length === 0
+    ? null
+    : html`<section aria-labelledby="buy">
+        <h2 id="buy">Buy credit</h2>
+        <ul class="points">
+          ${offers.map((each) => offerItem(frame, each))}
+        </ul>
+        <p class="quiet small">
+          You pay on a page of Stripe's, which sees your payment details; we do not. Credit that was refunded
+          is taken back from what is left of it in your account.
+        </p>
+      </section>`
+
+const signed = (change: bigint): string => (change < 0n ? `−${creditsOf(-change)}` : `+${creditsOf(change)}`)
+
+const movementItem = ({ agentName, at, change, reason }: OwnerMovement) =>
+  html`<li>
+    <p class="row">
+      <span>${agentName === null ? reason : html`Moved to ${agentName}`}</span>
+      <span class="figure">${signed(change)}</span>
+      <span class="quiet small">${day(at)}</span>
+    </p>
+  </li>`
+
+const history = (frame: Frame, { items, next_cursor }: PageOf<OwnerMovement>) =>
+  html`<section aria-labelledby="history">
+    <h2 id="history">What moved it</h2>
+    ${
+      items.length === 0
+        ? html`<p class="quiet">Nothing${next_cursor === null ? " yet" : " here"}.</p>`
+        : html`<ul class="rows">
+              ${items.map(movementItem)}
+            </ul>
+            ${nextPage(frame, creditPage(), next_cursor)}`
+    }
+  </section>`
+
+const creditView = (
+  frame: Frame,
+  of: {
+    readonly own: Account
+    readonly offers: ReadonlyArray<Offer>
+    readonly movements: PageOf<OwnerMovement>
+    readonly purchase?: Purchase
+    readonly complaint?: string
+  }
+): Page => ({
+  title: of.complaint === undefined ? "Your credit" : "Error: your credit",
+  content: html`
+    ${accountTabs(frame, "Credit")}
+    ${of.complaint === undefined ? null : notice("problem", "Nothing was bought.", of.complaint)}
+    ${of.purchase === undefined ? null : purchaseNotice(of.purchase)}
+    <h1>Your credit</h1>
+    <div class="panel">
+      <p class="amount">${credits(of.own.credit.available)}</p>
+      <p class="quiet small">
+        It is yours, not your agents': they spend only what you move to them, from
+        <a href=${frame.at(accountPage)}>your agents</a>.
+      </p>
+    </div>
+    ${shop(frame, of.offers)} ${history(frame, of.movements)}
+  `
+})
+
+export const holdings = ({ available, frozen }: Holdings): string =>
+  frozen === 0n ? credits(available) : `${credits(available)}, and ${credits(frozen)} frozen`
+
+interface RejectedAmount {
+  readonly value: string
+  readonly complaint: string
+}
+
+const nothingToMove = html`<div class="panel">
+  <h2>Your account is empty</h2>
+  <p>
+    There is nothing to move yet. Whatever your account is given appears here, and can be moved from then on.
+  </p>
+</div>`
+
+const topUpView = (
+  frame: Frame,
+  of: {
+    readonly own: Account
+    readonly agent: OwnAgent
+    /** Makes sending the form twice move credit once. */
+    readonly key: string
+    readonly moved?: TopUp
+    readonly rejected?: RejectedAmount
+  }
+): Page => {
+  const { agent, key, moved, own, rejected } = of
+  const amount = field({
+    name: "amount",
+    label: "Credits to move",
+    hint: `From your account, which has ${credits(own.credit.available)}, to ${agent.name}.`,
+    complaint: rejected?.complaint,
+    input: {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      maxlength: "15",
+      ...(rejected !== undefined && { value: rejected.value })
+    }
+  })
+  return {
+    title: `${rejected === undefined ? "" : "Error: "}Top up ${agent.name}`,
+    content: html`
+      ${moved === undefined ? null : notice("success", `${credits(moved.amount)} moved to ${agent.name}.`)}
+      <h1>Top up ${agent.name}</h1>
+      <p class="lead">
+        An agent stakes and spends what is its own. Credit that you move to it stays with it: there is no way
+        back.
+      </p>
+      ${facts([
+        ["Your account", credits(own.credit.available)],
+        [agent.name, holdings(agent.credit)]
+      ])}
+      ${
+        own.credit.available === 0n && rejected === undefined
+          ? nothingToMove
+          : html`<div class="panel">
+              ${form(
+                frame,
+                topUpPage(agent.agentId),
+                html`<input type="hidden" name="idempotency_key" value=${key} />${amount}
+                  <button>Move credit</button>`
+              )}
+            </div>`
+      }
+      <p><a href=${frame.at(accountPage)}>Back to your agents</a></p>
+    `
+  }
+}

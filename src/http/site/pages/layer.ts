@@ -1,17 +1,33 @@
-/** Every page, and the files that they refer to. */
-import { Layer } from "effect"
-import * as Pages from "../Pages.ts"
-import * as account from "./account.ts"
+/** All pages, and the files that they refer to. */
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { staticDocument } from "../../staticDocument.ts"
+import { assets } from "../assets/assets.ts"
+import * as agent from "./agent.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as archive from "./archive.ts"
-import * as assets from "./assets.ts"
+import * as challenge from "./challenge.ts"
+import * as challenges from "./challenges.ts"
 import * as claim from "./claim.ts"
 import * as credit from "./credit.ts"
-import * as event from "./event.ts"
-import * as overview from "./overview.ts"
-import * as record from "./challenge.ts"
+import * as events from "./events.ts"
+import * as home from "./home.ts"
+import * as leaderboard from "./leaderboard.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
+import * as Pages from "../Pages.ts"
+import * as account from "./account.ts"
+
+const headers = { "cache-control": "public, max-age=31536000, immutable" }
+
+/** Immutable: the name holds a hash of the content. */
+const assetFiles = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    for (const { bytes, contentType, path } of assets) {
+      yield* router.add("GET", path, yield* staticDocument(Effect.succeed({ bytes, contentType, headers })))
+    }
+  })
+)
 
 export const layer = Layer.mergeAll(
   claim.layer,
@@ -20,8 +36,11 @@ export const layer = Layer.mergeAll(
   apiKeys.layer,
   credit.layer,
   archive.layer,
-  event.layer,
-  overview.layer,
-  record.layer,
+  home.layer,
+  leaderboard.layer,
+  agent.layer,
+  challenges.layer,
+  challenge.layer,
+  events.layer,
   verify.layer
-).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assets.layer))
+).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assetFiles))

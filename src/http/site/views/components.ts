@@ -1,13 +1,15 @@
-/** The parts that pages are made of. */
+/** Components that pages share. */
 import { DateTime } from "effect"
 import { creditsOf } from "../../../services/Credits.ts"
-import { agentPage } from "../paths.ts"
+import { accountPage } from "../../../services/Operators.ts"
+import { creditPage } from "../../../services/Payments.ts"
+import { agentPage, apiKeysPage, verifyPage } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
 import type { Frame } from "./layout.ts"
 
-/** How something is meant; the colour says it again, never alone. */
+/** Never conveyed by colour alone. */
 export type Tone = "info" | "success" | "warning" | "problem"
 
 const signs: Readonly<Record<Tone, string>> = {
@@ -25,7 +27,6 @@ const sign = (tone: Tone) =>
     </g>
   </svg>`
 
-/** Something to know before anything else on the page. */
 export const notice = (tone: Tone, title: string, more?: Html) =>
   html`<div class=${`notice ${tone}`}>
     ${sign(tone)}
@@ -35,7 +36,7 @@ export const notice = (tone: Tone, title: string, more?: Html) =>
     </div>
   </div>`
 
-/** Terms and what they are here; facts that are null are left out. */
+/** A description list. Facts that are null are left out. */
 export const facts = (entries: ReadonlyArray<readonly [term: string, fact: Html]>) =>
   html`<dl class="facts">
     ${entries
@@ -47,7 +48,6 @@ export const facts = (entries: ReadonlyArray<readonly [term: string, fact: Html]
       )}
   </dl>`
 
-/** An instant in words, for people, and exactly, for machines. */
 export const instant = (at: DateTime.Utc) => {
   const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
   return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`
@@ -58,29 +58,33 @@ export const day = (at: DateTime.Utc) => {
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
 
+/** A number with its noun. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`
+
 /** An amount of credit, in words. */
 export const credits = (micro: bigint): string =>
   micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
 const units = [
-  ["day", "days", 86_400_000],
-  ["hour", "hours", 3_600_000],
-  ["minute", "minutes", 60_000]
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000]
 ] as const
 
-/** A length of time in its two largest units, rounded down: "2 days 3 hours". */
+/** A duration in its two largest units, rounded down: "2 days 3 hours". */
 export const lengthOf = (millis: number): string => {
   const parts: Array<string> = []
   let rest = Math.max(0, millis)
-  for (const [one, many, size] of units) {
+  for (const [one, size] of units) {
     const count = Math.floor(rest / size)
     rest -= count * size
-    if (count > 0) parts.push(`${count} ${count === 1 ? one : many}`)
+    if (count > 0) parts.push(counted(count, one))
     else if (parts.length > 0) break
   }
   return parts.length === 0 ? "less than a minute" : parts.slice(0, 2).join(" ")
 }
 
-/** How long until a moment to come, with the moment itself for machines, and for who points at it. */
+/** The time left, with the exact moment as title and for machines. */
 export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
   const moment = DateTime.formatUtc(until, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
   return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
@@ -88,15 +92,15 @@ export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
   >`
 }
 
-/** A name or a title that somebody else chose: whichever way it is written, what stands beside it keeps its place. */
+/** Isolates the text direction of names that users chose. */
 export const named = (text: string) => html`<bdi>${text}</bdi>`
 
-/** An agent among others: names are not unique, ids are; the beginning of one is the time when it was made. */
+/** Names are not unique, so the link shows the end of the id; its beginning is a timestamp. */
 export const agentLink = (frame: Frame, agentId: string, name: Html) =>
   html`<a href=${frame.at(agentPage(agentId))}>${name}</a>
     <code class="quiet small">${agentId.slice(-8)}</code>`
 
-/** Ways to look at a list, of which one is chosen. */
+/** A filter of a list. */
 export const choices = (
   label: string,
   all: ReadonlyArray<{ readonly name: string; readonly href: string; readonly isChosen: boolean }>
@@ -110,23 +114,20 @@ export const choices = (
     </ul>
   </nav>`
 
-/** Nothing is there, and why that is so. */
+/** An empty list, and why it is empty. */
 export const empty = (why: Html) => html`<p class="empty">${why}</p>`
 
-/** Cut where a word ends, if one does within a reasonable distance. */
+/** Cuts at the end of a word, if one is near. */
 const cut = (text: string, atOnce: number): readonly [start: string, rest: string] => {
   if (text.length <= atOnce * 1.2) return [text, ""]
   const head = text.slice(0, atOnce)
   const end = head.search(/\s\S*$/)
-  // Never between the two halves of a character.
+  // Not between the two halves of a surrogate pair.
   const place = end < atOnce / 2 ? [...head].slice(0, -1).join("").length : end
   return [text.slice(0, place), text.slice(place)]
 }
 
-/**
- * A text of any length that is somebody else's, with its lines as they were written: so much of it is read at once, and
- * the rest is a click away, so that what follows is not far.
- */
+/** A text that users wrote, with its line breaks. The part beyond `atOnce` characters is behind a disclosure. */
 export const longText = (text: string, atOnce: number, rest: string) => {
   const [start, more] = cut(text, atOnce)
   return html`<div class="long-text" dir="auto">${start}</div>
@@ -140,41 +141,75 @@ export const longText = (text: string, atOnce: number, rest: string) => {
     }`
 }
 
-/** Words that are somebody else's, line by line as they were written. */
+/** Words that users wrote, with their line breaks. */
 export const quoted = (text: string) => html`<blockquote class="quoted" dir="auto">${text}</blockquote>`
 
 export const badge = (tone: Tone, text: string) => html`<span class=${`badge ${tone}`}>${text}</span>`
 
-/** A form that posts, with the proof that it is ours. */
+/** A form that posts, with its form token. */
 export const form = (frame: Frame, action: string, content: Html) =>
   html`<form method="post" action=${frame.at(action)}>
     <input type="hidden" name=${formTokenField} value=${frame.formToken} />
     ${content}
   </form>`
 
-/** One field with its label, its hint and, when it was refused, why. */
+/** A labelled field with its hint and, when rejected, the complaint. */
 export const field = (options: {
   readonly name: string
   readonly label: string
   readonly hint: Html
   readonly complaint: string | undefined
-  /** Further attributes of the input. */
   readonly input: Readonly<Record<string, string | boolean>>
 }) => {
   const { complaint, hint, input, label, name } = options
-  const refused = complaint !== undefined
+  const rejected = complaint !== undefined
   return html`<div>
     <label for=${name}>${label}</label>
     <p class="hint" id=${`${name}-hint`}>${hint}</p>
-    ${refused ? html`<p class="complaint" id=${`${name}-complaint`}>${complaint}</p>` : null}
+    ${rejected ? html`<p class="complaint" id=${`${name}-complaint`}>${complaint}</p>` : null}
     <input
       id=${name}
       name=${name}
       required
-      autofocus=${refused}
-      aria-invalid=${refused ? "true" : undefined}
-      aria-describedby=${refused ? `${name}-complaint ${name}-hint` : `${name}-hint`}
+      autofocus=${rejected}
+      aria-invalid=${rejected ? "true" : undefined}
+      aria-describedby=${rejected ? `${name}-complaint ${name}-hint` : `${name}-hint`}
       ...${input}
     />
   </div>`
 }
+
+export const predictionProof = (commit: string) => `/api/v1/log/proof/${commit}`
+export const settlementProof = (challengeId: string) => `/api/v1/log/settlement/${challengeId}`
+export const entryProof = (leafIndex: number) => `/api/v1/log/proof/entry/${leafIndex}`
+
+/** `of` names the target for screen readers, which list links out of context. */
+export const proofLinks = (frame: Frame, path: string, of: string) =>
+  html`<span class="links">
+    <a href=${frame.at(path)} aria-label=${`Proof file of ${of}`} download>Proof file</a>
+    <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${`Check ${of} in the browser`}>Check</a>
+  </span>`
+
+/** `path` may have a query of its own. */
+export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
+  cursor === null
+    ? null
+    : html`<p>
+        <a
+          class="button secondary"
+          href=${frame.at(`${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor }).toString()}`)}
+          >Next page</a
+        >
+      </p>`
+
+const pages = [
+  ["Your agents", accountPage],
+  ["Credit", creditPage()],
+  ["API keys", apiKeysPage()]
+] as const
+
+export const accountTabs = (frame: Frame, here: (typeof pages)[number][0]) =>
+  choices(
+    "Your account",
+    pages.map(([name, path]) => ({ name, href: frame.at(path), isChosen: name === here }))
+  )

@@ -1,19 +1,17 @@
 /**
- * How pages are written: `` html`<p>${text}</p>` ``. Whatever stands in `${}` is escaped, as text or as an attribute's
- * value; null, undefined and false leave nothing. Parts of a page are plain functions that answer `Html`, so the type
- * checker sees what each of them needs.
+ * Markup as templates: `` html`<p>${text}</p>` ``. Values in `${}` are escaped, as text or as attributes; null,
+ * undefined and false render nothing. Parts of a page are plain functions that return `Html`.
  */
 import { html as markup } from "htm/preact"
 import { Fragment, h } from "preact"
 import type { ComponentChildren } from "preact"
 import { renderToString } from "preact-render-to-string"
 
-/** A piece of a page, ready to stand in another one. */
 export type Html = ComponentChildren
 
 const templates = new WeakMap<TemplateStringsArray, TemplateStringsArray>()
 
-/** htm would drop white space around line breaks, as JSX does; the formatter breaks lines as HTML allows it. */
+/** htm drops white space around line breaks, as JSX does, while the formatter breaks lines where HTML allows it. */
 const withSpaces = (strings: TemplateStringsArray): TemplateStringsArray => {
   const known = templates.get(strings)
   if (known !== undefined) return known
@@ -25,9 +23,8 @@ const withSpaces = (strings: TemplateStringsArray): TemplateStringsArray => {
   return spaced
 }
 
-/** Markup with its values escaped. White space means what it means in HTML; elements are closed as in JSX: `<br />`. */
+/** White space means what it means in HTML; elements are closed as in JSX: `<br />`. */
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): Html =>
   markup(withSpaces(strings), ...values)
 
-/** The whole document as text. */
 export const render = (page: Html): string => `<!doctype html>${renderToString(h(Fragment, null, page))}`

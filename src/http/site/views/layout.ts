@@ -1,36 +1,35 @@
-/** What surrounds every page: the head of the document, the masthead, the colophon. */
-import type { Operator } from "../../../services/Operators.ts"
+/** The layout of every page: document head, masthead and footer. */
 import { accountPage } from "../../../services/Operators.ts"
-import { archivePage, challengesPage, eventsPage, homePage, leaderboardPage, verifyPage } from "../paths.ts"
+import type { Operator } from "../../../services/Operators.ts"
 import { icon, stylesheet } from "../assets/assets.ts"
+import { archivePage, challengesPage, eventsPage, homePage, leaderboardPage, verifyPage } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-/** What a page needs to know of the request that it answers. */
+/** What a page needs to know of its request. */
 export interface Frame {
-  /** The link to a path of ours: the service may live below a path of its host. */
+  /** The link to a path: the service may live below a path of its host. */
   readonly at: (path: string) => string
-  /** Who is signed in. */
   readonly operator: Operator | null
-  /** What every form of the page sends along, as proof that it is ours. */
+  /** The hidden field of every form, which proves that it is ours. */
   readonly formToken: string
-  /** What people know the configured identity provider by. */
+  /** The display name of the identity provider. */
   readonly providerName: string | null
 }
 
 export interface Page {
-  /** Of the browser's tab; the service's name follows it. */
+  /** The browser appends the service's name. */
   readonly title: string
   readonly content: Html
-  /** Everybody may find it; what says nothing is for whoever holds its link, and search engines are asked to leave it out. */
+  /** Pages without it ask search engines not to index them. */
   readonly audience?: "everybody"
-  /** The page of the menu that it belongs to. */
+  /** The menu entry it belongs to. */
   readonly below?: MenuPath
-  /** Tables and charts take more room than texts, which are read in lines of a comfortable length. */
+  /** For tables and charts; texts have lines of a comfortable length. */
   readonly width?: "wide"
 }
 
-/** What everybody can look at. */
+/** The public menu. */
 const menu = [
   [challengesPage(), "Challenges"],
   [leaderboardPage(), "Leaderboard"],
@@ -48,7 +47,6 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
   </g>
 </svg>`
 
-/** The way to the account, and for the signed-in also the way out. */
 const accountMenu = (frame: Frame) =>
   frame.operator === null
     ? html`<nav class="account" aria-label="Account"><a href=${frame.at(accountPage)}>For owners</a></nav>`
@@ -60,7 +58,6 @@ const accountMenu = (frame: Frame) =>
         </form>
       </nav>`
 
-/** A whole document. */
 export const document = (frame: Frame, { audience, below, content, title, width }: Page): Html => html`
   <html lang="en">
     <head>

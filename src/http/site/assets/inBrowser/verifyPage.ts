@@ -129,11 +129,11 @@ const load = (bytes: Uint8Array) => {
 }
 
 /** Larger than any proof: not worth reading. */
-const largest = 1_000_000
+const maxFileBytes = 1_000_000
 
 const take = async (file: File | undefined) => {
   if (file === undefined) return
-  if (file.size > largest) {
+  if (file.size > maxFileBytes) {
     show("What was found", [
       notice("problem", "This is no proof.", "The file is larger than any proof of a log.")
     ])

@@ -1,22 +1,71 @@
-/** The first page: what this is, what is open, who is ahead, what happened today. */
-import type { DateTime } from "effect"
+/** The home page: what this is, what is open, who leads, what happened today. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
 import type { ChallengeSummary } from "../../../services/ChallengeDirectory.ts"
+import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
-import { challengesPage, eventsPage, leaderboardPage, verifyPage } from "../paths.ts"
+import { Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
-import { endedRows, openCards } from "./challengeLists.ts"
-import { empty } from "./components.ts"
+import { Pages } from "../Pages.ts"
+import { challengesPage, eventsPage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
+import { show } from "../responses.ts"
+import { empty } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
+import { endedRows, openCards } from "./challenges.ts"
 import { eventRows } from "./events.ts"
-import { html } from "./html.ts"
-import type { Frame, Page } from "./layout.ts"
-import { standingsTable } from "./leaderboardRows.ts"
+import { leaderboardTable } from "./leaderboard.ts"
 
-/** Agents that the first page shows. */
-export const maxAhead = 6
+const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 
-export const home = (
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const directory = yield* ChallengeDirectory
+    const events = yield* Events
+    const scoring = yield* Scoring
+
+    /** On a new site nobody has a rank yet. */
+    const bestAgents = scoring.leaderboard(undefined, firstOnes(maxLeaders), "rankedOnly").pipe(
+      Effect.filterOrElse(
+        (board) => board.items.length > 0,
+        () => scoring.leaderboard(undefined, firstOnes(maxLeaders))
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.home,
+      publicPage(
+        [],
+        Effect.fnUntraced(function* (frame) {
+          const [open, settled, board, today, now] = yield* Effect.all(
+            [
+              directory.list({ status: "open" }, firstOnes(6)),
+              directory.settledLast(4),
+              bestAgents,
+              events.today({}, firstOnes(6)),
+              DateTime.now
+            ],
+            { concurrency: "unbounded" }
+          )
+          return show(
+            site,
+            frame,
+            homeView(frame, { open: open.items, settled, board, today: today.items, now })
+          )
+        })
+      )
+    )
+  })
+)
+
+export const maxLeaders = 6
+
+export const homeView = (
   frame: Frame,
-  shown: {
+  view: {
     readonly open: ReadonlyArray<ChallengeSummary>
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
@@ -24,7 +73,7 @@ export const home = (
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { board, now, open, settled, today } = shown
+  const { board, now, open, settled, today } = view
   const ahead = board.items
   return {
     title: "AI agents, on the record",
@@ -82,7 +131,7 @@ export const home = (
           ${
             ahead.length === 0
               ? empty("Nothing is scored yet. An agent appears here with its first settled prediction.")
-              : standingsTable(frame, ahead, {
+              : leaderboardTable(frame, ahead, {
                   caption: "The best agents by average score",
                   columns: "few"
                 })

@@ -1,55 +1,99 @@
-/** An agent for everybody: what it has shown so far, and every settled prediction with its proof. */
-import { DateTime } from "effect"
+/** The public page of an agent: its scores so far, and every settled prediction with its proof. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Charts } from "../../../services/Charts.ts"
 import type { TrackRecord } from "../../../services/Charts.ts"
+import { Registry } from "../../../services/Registry.ts"
 import type { PublicProfile } from "../../../services/Registry.ts"
+import { Scoring } from "../../../services/Scoring.ts"
 import type { Calibration, Scorecard } from "../../../services/Scoring.ts"
-import { agentPage, challengePage, leaderboardPage, verifyPage } from "../paths.ts"
-import { coverageChart, reliabilityChart } from "../charts/calibration.ts"
+import { Pages } from "../Pages.ts"
 import { interval, intervalAxis, intervalScale } from "../charts/intervals.ts"
-import { pitHistogram } from "../charts/pit.ts"
-import { trackRecordChart } from "../charts/trackRecord.ts"
-import { badge, day, empty, facts, longText, named } from "./components.ts"
-import { html } from "./html.ts"
-import type { Html } from "./html.ts"
-import type { Frame, Page } from "./layout.ts"
-import { earned, said } from "./predictionParts.ts"
-import { nextPage, predictionProof, proofLinks } from "./proofLinks.ts"
+import { coverageChart, pitHistogram, reliabilityChart, trackRecordChart } from "../charts/trackRecord.ts"
+import { agentPage, challengePage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
+import { listPage, show } from "../responses.ts"
+import { earned, said } from "../views/challenge.ts"
+import {
+  badge,
+  counted,
+  day,
+  empty,
+  facts,
+  longText,
+  named,
+  nextPage,
+  predictionProof,
+  proofLinks
+} from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const registry = yield* Registry
+    const scoring = yield* Scoring
+    const charts = yield* Charts
+
+    yield* router.add(
+      "GET",
+      pagePaths.agent,
+      publicPage(
+        ["cursor"],
+        Effect.fnUntraced(function* (frame) {
+          const { agent_id: id = "" } = yield* HttpRouter.params
+          const [profile, scorecard, calibration, record] = yield* Effect.all(
+            [
+              registry.publicProfile(null, id),
+              scoring.scorecard(id, yield* listPage),
+              scoring.calibrationOf(id),
+              charts.trackRecord(id)
+            ],
+            { concurrency: "unbounded" }
+          )
+          return show(site, frame, agentView(frame, { profile, scorecard, calibration, record }))
+        })
+      )
+    )
+  })
+)
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
 
-const rounded = (figure: number | null, places = 2) => (figure === null ? null : figure.toFixed(places))
+const rounded = (value: number | null, places = 2) => (value === null ? null : value.toFixed(places))
 
-type Figures = Scorecard["overall"]
+type Stats = Scorecard["overall"]
 
-const bounds = ({ score_ci95: interval }: Figures) =>
+const bounds = ({ score_ci95: interval }: Stats) =>
   interval === null ? null : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}`
 
-const overall = ({ overall: figures }: Scorecard) =>
-  figures.prediction_count === 0
+const overallStats = ({ overall: stats }: Scorecard) =>
+  stats.prediction_count === 0
     ? html`<p>None of its predictions is settled yet.</p>`
     : facts([
-        ["Average score", html`<strong>${rounded(figures.avg_score)}</strong> of 100`],
-        ["95 % interval", bounds(figures)],
+        ["Average score", html`<strong>${rounded(stats.avg_score)}</strong> of 100`],
+        ["95 % interval", bounds(stats)],
         [
           "Right",
-          // Of numeric forecasts none is right or wrong.
-          figures.mean_skill === null
-            ? `${figures.correct_count} of ${figures.prediction_count}, ${percent(figures.accuracy_rate) ?? "none"}`
-            : percent(figures.accuracy_rate)
+          // Numeric forecasts are not right or wrong.
+          stats.mean_skill === null
+            ? `${stats.correct_count} of ${stats.prediction_count}, ${percent(stats.accuracy_rate) ?? "none"}`
+            : percent(stats.accuracy_rate)
         ],
-        ["Brier index", rounded(figures.brier_index, 1)],
-        ["Mean skill", rounded(figures.mean_skill)],
-        ["Scored", String(figures.prediction_count)]
+        ["Brier index", rounded(stats.brier_index, 1)],
+        ["Mean skill", rounded(stats.mean_skill)],
+        ["Scored", String(stats.prediction_count)]
       ])
 
-/** Its scores by category and target, on one scale. */
-const parts = ({ categories, targets }: Scorecard): Html => {
+/** Scores by category and target, on one scale. */
+const statsByPart = ({ categories, targets }: Scorecard): Html => {
   const rows = [
-    ...categories.map(({ category, ...figures }) => ({ name: category, isTarget: false, figures })),
-    ...targets.map(({ target, ...figures }) => ({ name: target, isTarget: true, figures }))
+    ...categories.map(({ category, ...stats }) => ({ name: category, isTarget: false, stats })),
+    ...targets.map(({ target, ...stats }) => ({ name: target, isTarget: true, stats }))
   ]
   if (rows.length === 0) return null
-  const scale = intervalScale(rows.map(({ figures }) => figures))
+  const scale = intervalScale(rows.map(({ stats }) => stats))
   return html`<section aria-labelledby="parts">
     <h2 id="parts">By category and target</h2>
     <table class="board unranked" role="table">
@@ -66,20 +110,20 @@ const parts = ({ categories, targets }: Scorecard): Html => {
       </thead>
       <tbody role="rowgroup">
         ${rows.map(
-          ({ figures, isTarget, name }) =>
+          ({ stats, isTarget, name }) =>
             html`<tr role="row">
               <th role="rowheader" scope="row" class="agent">
                 ${isTarget ? html`<span class="tag">${name}</span>` : html`<strong>${name}</strong>`}
               </th>
-              <td role="cell" class="number"><strong>${rounded(figures.avg_score, 1)}</strong></td>
+              <td role="cell" class="number"><strong>${rounded(stats.avg_score, 1)}</strong></td>
               <td role="cell" class="scale">
-                ${interval(scale, figures)}
-                <span class="quiet interval-text">${bounds(figures) ?? "no interval yet"}</span>
+                ${interval(scale, stats)}
+                <span class="quiet interval-text">${bounds(stats) ?? "no interval yet"}</span>
               </td>
               <td role="cell" class="number more" data-label="Right">
-                ${percent(figures.accuracy_rate) ?? "–"}
+                ${percent(stats.accuracy_rate) ?? "–"}
               </td>
-              <td role="cell" class="number more" data-label="Scored">${figures.prediction_count}</td>
+              <td role="cell" class="number more" data-label="Scored">${stats.prediction_count}</td>
             </tr>`
         )}
       </tbody>
@@ -87,10 +131,8 @@ const parts = ({ categories, targets }: Scorecard): Html => {
   </section>`
 }
 
-const followers = (count: number): string => (count === 1 ? "1 agent" : `${count} agents`)
-
-/** What it says of itself. */
-const about = (profile: PublicProfile) => {
+/** The public profile. */
+const aboutAgent = (profile: PublicProfile) => {
   const model = [profile.model_provider, profile.model_name, profile.model_version].filter(
     (part) => part !== null && part !== ""
   )
@@ -102,28 +144,27 @@ const about = (profile: PublicProfile) => {
     ],
     ["Languages", profile.languages.length === 0 ? null : named(profile.languages.join(", "))],
     ["Here since", day(DateTime.makeUnsafe(profile.created_at))],
-    ["Followed by", followers(profile.follower_count)],
-    ["Follows", followers(profile.following_count)]
+    ["Followed by", counted(profile.follower_count, "agent")],
+    ["Follows", counted(profile.following_count, "agent")]
   ])
 }
 
 type Settled = Scorecard["predictions"][number]
 
-const prediction = (frame: Frame, shown: Settled) =>
+const settledPrediction = (frame: Frame, view: Settled) =>
   html`<li>
-    <p><a href=${frame.at(challengePage(shown.challenge_id))} dir="auto">${shown.question}</a></p>
+    <p><a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${view.question}</a></p>
     <p class="row">
-      <span>${said(shown)}; it was ${shown.result ?? shown.actual_value}</span>
-      ${earned(shown)} ${shown.amended ? badge("warning", "Amended") : null}
-      ${proofLinks(frame, predictionProof(shown.commit), `the prediction on "${shown.question}"`)}
+      <span>${said(view)}; it was ${view.result ?? view.actual_value}</span>
+      ${earned(view)} ${view.amended ? badge("warning", "Amended") : null}
+      ${proofLinks(frame, predictionProof(view.commit), `the prediction on "${view.question}"`)}
     </p>
     <p class="quiet small">
-      Said ${day(DateTime.makeUnsafe(shown.created_at))}, settled
-      ${day(DateTime.makeUnsafe(shown.settled_at))}
+      Said ${day(DateTime.makeUnsafe(view.created_at))}, settled ${day(DateTime.makeUnsafe(view.settled_at))}
     </p>
   </li>`
 
-const drawings = (record: TrackRecord, calibration: Calibration): Html => {
+const trackRecordCharts = (record: TrackRecord, calibration: Calibration): Html => {
   const charts = [reliabilityChart(record), coverageChart(calibration), pitHistogram(calibration)].filter(
     (each) => each !== null
   )
@@ -135,16 +176,16 @@ const drawings = (record: TrackRecord, calibration: Calibration): Html => {
   </section>`
 }
 
-export const agent = (
+export const agentView = (
   frame: Frame,
-  shown: {
+  view: {
     readonly profile: PublicProfile
     readonly scorecard: Scorecard
     readonly calibration: Calibration
     readonly record: TrackRecord
   }
 ): Page => {
-  const { calibration, profile, record, scorecard } = shown
+  const { calibration, profile, record, scorecard } = view
   const id = scorecard.agent_id
   return {
     title: scorecard.agent_name,
@@ -163,11 +204,11 @@ export const agent = (
       ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, "More")}
       <div class="split">
         <div class="beside">
-          <section class="panel" aria-label="Figures">${overall(scorecard)}</section>
-          <section class="panel" aria-label="About it">${about(profile)}</section>
+          <section class="panel" aria-label="Scores">${overallStats(scorecard)}</section>
+          <section class="panel" aria-label="About it">${aboutAgent(profile)}</section>
         </div>
         <div class="first">
-          ${drawings(record, calibration)} ${parts(scorecard)}
+          ${trackRecordCharts(record, calibration)} ${statsByPart(scorecard)}
           <section aria-labelledby="predictions">
             <h2 id="predictions">Settled predictions</h2>
             ${
@@ -180,7 +221,7 @@ export const agent = (
                       its proof file, or <a href=${frame.at(verifyPage())}>check it in your browser</a>.
                     </p>
                     <ol class="rows">
-                      ${scorecard.predictions.map((each) => prediction(frame, each))}
+                      ${scorecard.predictions.map((each) => settledPrediction(frame, each))}
                     </ol>
                     ${nextPage(frame, agentPage(id), scorecard.next_cursor)}`
             }

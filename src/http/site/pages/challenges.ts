@@ -1,0 +1,206 @@
+/** The lists of challenges, by status and by type: cards while they are open, rows afterwards. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { ChallengeDirectory, DirectoryStatus } from "../../../services/ChallengeDirectory.ts"
+import type { ChallengeSummary, DirectoryFilter } from "../../../services/ChallengeDirectory.ts"
+import { ChallengeType } from "../../../services/Challenges.ts"
+import type { PageOf } from "../../../services/paging.ts"
+import { Pages } from "../Pages.ts"
+import { challengePage, challengesPage, pagePaths } from "../paths.ts"
+import { chosen, listPage, show } from "../responses.ts"
+import { at, statusBadge } from "../views/challenge.ts"
+import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const directory = yield* ChallengeDirectory
+
+    yield* router.add(
+      "GET",
+      pagePaths.challenges,
+      publicPage(
+        ["status", "type", "cursor"],
+        Effect.fnUntraced(function* (frame) {
+          const status = (yield* chosen("status", DirectoryStatus)) ?? "open"
+          const filter = { status, type: yield* chosen("type", ChallengeType) }
+          const [page, now] = yield* Effect.all([directory.list(filter, yield* listPage), DateTime.now])
+          return show(site, frame, challengesView(frame, { filter, page, now }))
+        })
+      )
+    )
+  })
+)
+
+const statuses = [
+  ["open", "Open"],
+  ["closed", "Waiting for the result"],
+  ["resolved", "Settled"],
+  ["ended", "Ended without a score"]
+] as const
+
+const types = [
+  [undefined, "All types"],
+  ["directional", "Directional"],
+  ["macro", "Macro figures"],
+  ["price_event", "Price events"]
+] as const
+
+const nothing: Readonly<Record<DirectoryFilter["status"], string>> = {
+  open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
+  closed: "Nothing waits for its result.",
+  resolved: "Nothing is settled yet.",
+  ended: "Every challenge so far could be scored."
+}
+
+const asJson = (frame: Frame, { status, type }: DirectoryFilter) => {
+  const directional = status === "ended" ? "cancelled" : status
+  const other = status === "ended" ? "void" : status
+  const lists = [
+    ["directional", `/api/v1/eval/challenges?status=${directional}`, "directional challenges"],
+    ["macro", `/api/v1/eval/macro/challenges?status=${other}`, "macro challenges"],
+    ["price_event", `/api/v1/eval/price-events/challenges?status=${other}`, "price events"]
+  ] as const
+  return html`<p class="quiet small">
+    The same as JSON:
+    ${lists
+      .filter(([of]) => type === undefined || of === type)
+      .map(
+        ([, path, name], index) => html`${index === 0 ? null : ", "}<a href=${frame.at(path)}>${name}</a>`
+      )}.
+  </p>`
+}
+
+export const challengesView = (
+  frame: Frame,
+  view: {
+    readonly filter: DirectoryFilter
+    readonly page: PageOf<ChallengeSummary>
+    readonly now: DateTime.Utc
+  }
+): Page => {
+  const { filter, now, page } = view
+  const { status, type } = filter
+  const path = (wanted: { readonly status: string; readonly type: string | undefined }) =>
+    challengesPage({
+      ...(wanted.status !== "open" && { status: wanted.status }),
+      ...(wanted.type !== undefined && { type: wanted.type })
+    })
+  const list = status === "open" ? openCards(frame, page.items, now) : endedRows(frame, page.items)
+  return {
+    title: "Challenges",
+    audience: "everybody",
+    below: "/challenges",
+    width: "wide",
+    content: html`
+      <div>
+        <h1>Challenges</h1>
+      </div>
+      <p class="lead">
+        What agents are asked: which way a price moves, what a figure comes to, whether a level is reached.
+        How each is decided is frozen before anybody answers.
+      </p>
+      <div>
+        ${choices(
+          "Status",
+          statuses.map(([value, name]) => ({
+            name,
+            href: frame.at(path({ status: value, type })),
+            isChosen: value === status
+          }))
+        )}
+        ${choices(
+          "Type",
+          types.map(([value, name]) => ({
+            name,
+            href: frame.at(path({ status, type: value })),
+            isChosen: value === type
+          }))
+        )}
+      </div>
+      <section aria-label="Challenges">
+        ${
+          page.items.length === 0
+            ? empty(page.next_cursor === null ? nothing[status] : "There are no more.")
+            : list
+        }
+        ${nextPage(frame, path({ status, type }), page.next_cursor)}
+      </section>
+      ${asJson(frame, filter)}
+    `
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  session: "Session",
+  flash: "Flash",
+  macro: "Macro figure",
+  numeric_close: "Close",
+  barrier: "Barrier",
+  count_days: "Days up",
+  threshold: "Threshold"
+}
+
+const cardMeta = ({ asset, kind }: ChallengeSummary) =>
+  html`<p class="meta"><span class="tag">${asset}</span> ${kinds[kind] ?? kind}</p>`
+
+const challengeTitle = (frame: Frame, { id, question }: ChallengeSummary) =>
+  html`<a href=${frame.at(challengePage(id))} dir="auto">${question}</a>`
+
+/** Open challenges as cards. */
+export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) =>
+  html`<ul class="cards">
+    ${items.map(
+      (item) =>
+        html`<li class="card">
+          ${cardMeta(item)}
+          <p class="title">${challengeTitle(frame, item)}</p>
+          <p class="foot">
+            <span>closes in ${timeLeft(DateTime.makeUnsafe(item.deadline), now)}</span>
+            <span>${counted(item.prediction_count, "prediction")}</span>
+          </p>
+        </li>`
+    )}
+  </ul>`
+
+const yesOrNo: Readonly<Record<string, string>> = { bullish: "Yes", bearish: "No" }
+
+const shownOutcome = ({ actual_value, kind, result, unit }: ChallengeSummary): Html => {
+  if (actual_value !== null) return html`<strong>${actual_value}${unit === null ? "" : ` ${unit}`}</strong>`
+  if (result === null) return null
+  const isYesOrNo = kind === "barrier" || kind === "threshold"
+  return html`<strong>${isYesOrNo ? (yesOrNo[result] ?? result) : result}</strong>`
+}
+
+/** Closed and ended challenges as rows. */
+export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) =>
+  html`<ul class="rows">
+    ${items.map(
+      (item) =>
+        html`<li>
+          <p class="row">
+            <span>${challengeTitle(frame, item)}</span> ${shownOutcome(item)} ${statusBadge(item.status)}
+          </p>
+          <p class="meta">
+            <span class="tag">${item.asset}</span> ${kinds[item.kind] ?? item.kind}
+            <span>${counted(item.prediction_count, "prediction")}</span>
+            <span>
+              ${item.ended_at === null ? html`closed ${at(item.deadline)}` : html`ended ${at(item.ended_at)}`}
+            </span>
+          </p>
+        </li>`
+    )}
+  </ul>`
+
+/** Cards for open ones, rows for the rest. */
+export const anyChallenges = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) => {
+  const [open, over] = [
+    items.filter(({ status }) => status === "open"),
+    items.filter(({ status }) => status !== "open")
+  ]
+  return html`${open.length === 0 ? null : openCards(frame, open, now)}
+  ${over.length === 0 ? null : endedRows(frame, over)}`
+}
