@@ -19,6 +19,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/**/*.long.test.ts"],
+    provide: { breadth: "usual" },
     globalSetup: ["test/support/globalSetup.ts"],
     pool: "forks",
     // Else every file loads all modules anew, which costs about as much as the tests themselves.

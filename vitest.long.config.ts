@@ -1,12 +1,19 @@
+import { globSync, readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
+
+/** Those that `npm test` runs with a share of their cases. */
+const broad = globSync("test/**/*.test.ts").filter((file) =>
+  readFileSync(file, "utf8").includes("support/breadth.ts")
+)
 
 /** What takes minutes: faults, endurance, scale. Run before a release. */
 export default defineConfig({
   test: {
     ...base.test,
-    include: ["test/**/*.long.test.ts"],
+    include: ["test/**/*.long.test.ts", ...broad],
     exclude: [],
+    provide: { breadth: "full" },
     testTimeout: 600_000,
     hookTimeout: 120_000
   }

@@ -15,9 +15,9 @@ import {
 } from "../support/assertions.ts"
 import type { KeyPair } from "../support/assertions.ts"
 import { freshDatabase } from "../support/database.ts"
-import { freePort, readyAuspex, replicaEnvironment, timed, until } from "../support/process.ts"
+import { freePort, readyAuspex, replicaEnvironment, timed, to, until } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
-import { get, post, send, TestServer } from "../support/server.ts"
+import { get, post, send } from "../support/server.ts"
 import { settings, testAdminToken, testTokenSecret } from "../support/settings.ts"
 
 const newSecret = "another-token-secret-0123456789-0123456789"
@@ -63,7 +63,6 @@ const environment = Layer.unwrap(Effect.map(baseUrl, (url) => settings({ AUSPEX_
   Layer.provideMerge(replicas)
 )
 
-const to = (auspex: Auspex) => Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
 const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 
 /** A key as the Web Cryptography API has it, which is what the stock clients take. */

@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { breadth } from "../support/breadth.ts"
 import { atOnce, codesOf, times } from "../support/concurrently.ts"
 import {
   claimedAgent,
@@ -49,7 +50,7 @@ const countsOf = (challenge: { readonly id: string }) =>
 
 /** The rules hold with every statement for one submission, and with any number of submissions in one. */
 const inBatches = (name: string, suite: Parameters<ReturnType<typeof services>>[1]) => {
-  for (const largest of [1, 2, 64, 500]) {
+  for (const largest of breadth([1, 500], [1, 2, 64, 500])) {
     services(largest)(`${name}, in batches of at most ${largest}`, suite)
   }
 }

@@ -20,6 +20,7 @@ import {
   provisionalAgent,
   rowsOf
 } from "../support/builders.ts"
+import { breadth } from "../support/breadth.ts"
 import { testServices } from "../support/services.ts"
 
 const unknownId = "01890000-0000-7000-8000-000000000000"
@@ -474,7 +475,7 @@ layer(testServices())("the counts of a challenge", (it) => {
           having("neutral")
         ])
       }),
-    { arbitrary: { runs: 25, size: 30 } }
+    { arbitrary: { runs: breadth(8, 25), size: 30 } }
   )
 
   it.effect("are public before the deadline", () =>

@@ -5,6 +5,7 @@ import { Discussion } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
+import { breadth } from "../support/breadth.ts"
 import { atOnce, codesOf, times } from "../support/concurrently.ts"
 import {
   allPages,
@@ -472,7 +473,7 @@ layer(testServices())("figures", (it) => {
         )
         assert.strictEqual(wrong, 0)
       }),
-    { arbitrary: { runs: 20, size: 40 } }
+    { arbitrary: { runs: breadth(6, 20), size: 40 } }
   )
 })
 

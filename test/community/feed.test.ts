@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { AgentId } from "../../src/services/identifiers.ts"
+import { breadth } from "../support/breadth.ts"
 import { allPages, claimedAgents, firstPage, rowsOf } from "../support/builders.ts"
 import { held } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
@@ -159,7 +160,7 @@ layer(testServices())("The feed", (it) => {
           yield* plainFeed(reader)
         )
       }),
-    { arbitrary: { runs: 12, size: 60 } }
+    { arbitrary: { runs: breadth(4, 12), size: 60 } }
   )
 
   it.effect.prop(
@@ -205,7 +206,7 @@ layer(testServices())("The feed", (it) => {
           []
         )
       }),
-    { arbitrary: { runs: 12, size: 50 } }
+    { arbitrary: { runs: breadth(4, 12), size: 50 } }
   )
 
   const writers = Effect.map(

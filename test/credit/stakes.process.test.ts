@@ -1,13 +1,99 @@
-/** One step of stakes.long.test.ts, which strikes at all. */
+/** Processes that are killed within a step of taking a stake: nothing is half done, and the stake can be sent again. */
 import { NodeServices } from "@effect/platform-node"
-import { describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { killedAt, steps } from "../support/stakeProcess.ts"
+import { SqlClient } from "effect/sql"
+import { Credits } from "../../src/services/Credits.ts"
+import type { AgentId } from "../../src/services/identifiers.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
+import { breadth } from "../support/breadth.ts"
+import { countOf, forecast, newMacro } from "../support/builders.ts"
+import { heldUpAt, killed } from "../support/crash.ts"
+import { freshDatabase } from "../support/database.ts"
+import { credits, fund, stateOf } from "../support/ledger.ts"
+import { readyAuspex, replicaEnvironment, until } from "../support/process.ts"
+import type { Auspex } from "../support/process.ts"
+import { servicesOn } from "../support/services.ts"
+import { stake, stakeFindings } from "../support/stakes.ts"
+
+/** An agent with credit and a token that every replica takes, which has predicted the challenge. */
+const gambler = Effect.fnUntraced(function* (challenge: { readonly id: string }) {
+  const sql = yield* SqlClient.SqlClient
+  const { agent_id, client_secret } = yield* Registry.use((registry) =>
+    registry.register({ name: "Ada", requested_scopes: ["prediction:submit", "credits:stake"] })
+  )
+  yield* sql`update agents set challenge_passed_at = created_at where id = ${agent_id}::uuid`
+  yield* fund(`agent:${agent_id}`, 100)
+  yield* forecast(agent_id, challenge)
+  const { access_token } = yield* Tokens.use((tokens) =>
+    tokens.issue({ agentId: agent_id, clientSecret: client_secret, address: "192.0.2.1" })
+  )
+  return { agentId: agent_id, token: access_token }
+})
+
+/** The status, or nothing when the connection breaks. */
+const staked = (auspex: Auspex, token: string, challenge: { readonly id: string }) =>
+  Effect.tryPromise(async (signal) => {
+    const response = await fetch(`${auspex.url}/api/v1/eval/macro/challenges/${challenge.id}/stake`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ predicted_value: 3.1, amount: 50 }),
+      signal
+    })
+    return response.status
+  }).pipe(Effect.option)
+
+const traces = (agent: AgentId) =>
+  countOf(
+    (sql) => sql`
+      select (select count(*) from stakes where agent_id = ${agent}::uuid)::int
+           + (select count(*) from transfers where id like 'stake:%' and debit = 'agent:' || ${agent}::text)::int as count`
+  )
+
+/** The steps of a stake: what has been done by then, the table that it waits for, and the lock that holds it up. */
+const steps = [
+  ["the pool is locked", "stakes", "access exclusive"],
+  ["the account is locked, too, and the stake is decided", "stakes", "exclusive"],
+  ["the stake and the odds are written", "transfers", "exclusive"],
+  ["it is committed", undefined, undefined]
+] as const
+
+/** At each of these steps a process is killed. */
+const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof steps)[number]>) {
+  const url = yield* freshDatabase
+  yield* Effect.gen(function* () {
+    const challenge = yield* newMacro()
+    for (const [done, table, mode] of struck) {
+      const { agentId, token } = yield* gambler(challenge)
+      const victim = yield* readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })
+      const sending = Effect.forkDetach(staked(victim, token, challenge))
+      if (table === undefined) {
+        yield* sending
+        yield* until(
+          done,
+          "10 seconds",
+          Effect.map(traces(agentId), (count) => count === 2)
+        )
+        yield* killed(victim)
+        // It has happened, and the agent may never have heard of it.
+        assert.strictEqual((yield* Effect.flip(stake(agentId, challenge, 50))).code, "already_staked")
+      } else {
+        yield* heldUpAt(table, mode, sending, killed(victim))
+        assert.strictEqual(yield* traces(agentId), 0, done)
+        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: credits(100), held: 0n }, done)
+        yield* stake(agentId, challenge, 50)
+      }
+      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: credits(100), held: credits(50) })
+    }
+    const { findings, stakes } = yield* stakeFindings
+    assert.deepStrictEqual([findings, stakes], [[], struck.length])
+    assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
+  }).pipe(Effect.provide(servicesOn(url)))
+})
 
 describe("kill -9 of the process that takes a stake", () => {
-  it.live(
-    "once the stake is written and its credit is not frozen: nothing has happened, and it can be sent again",
-    () => killedAt([steps[2]]).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("leaves the stake there once or not at all, whatever the step, and it can be sent again", () =>
+    killedAt(breadth([steps[2]], steps)).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -1,19 +1,22 @@
 /** What calls cost, and that nobody sees what a second provider could make good. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { breadth } from "../support/breadth.ts"
 import { chatPath, gatewayServer, Providers, spender } from "../support/gateway.ts"
 import { agreed } from "../support/gatewayAgreement.ts"
 import { play, playModels } from "../support/gatewayWorkload.ts"
 import { TestServer } from "../support/server.ts"
+
+const calls = breadth(250, 10_000)
 
 /** Milliseconds; a busy machine takes many times the seconds that these take. */
 const patience = 120_000
 
 layer(gatewayServer(playModels, {}, "usual"))("usage and the ledger", (it) => {
   it.effect(
-    "agree to the micro-credit after 1 000 mixed calls with 10 % faults",
+    "agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
-      const played = yield* play(1000)
+      const played = yield* play(calls)
       yield* agreed(played)
       const { items, statuses } = played
       const of = (model: string) => items.filter((item) => item.model === model)
@@ -26,9 +29,8 @@ layer(gatewayServer(playModels, {}, "usual"))("usage and the ledger", (it) => {
       assert.strictEqual(statuses[502], of("down").length)
       assert.strictEqual(statuses[422], of("refused").length)
       assert.strictEqual(statuses[0], of("left").length)
-      assert.strictEqual(statuses[200], 1000 - of("down").length - of("refused").length - of("left").length)
-    }),
-    patience
+      assert.strictEqual(statuses[200], calls - of("down").length - of("refused").length - of("left").length)
+    })
   )
 })
 

@@ -6,7 +6,8 @@ import { Effect, Fiber, Random, Ref, Schedule, Scope } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, logState, oneTree, queue } from "../support/logbook.ts"
-import { keeperProcess, killed, signedUpTo } from "../support/logProcess.ts"
+import { killed } from "../support/crash.ts"
+import { keeperProcess, signedUpTo } from "../support/logProcess.ts"
 import { temporaryDirectory } from "../support/process.ts"
 
 const kills = 12

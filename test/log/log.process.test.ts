@@ -6,7 +6,8 @@ import { Effect, Option } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
-import { heldUpAt, keeperProcess, killed, rememberedIn, signedUpTo } from "../support/logProcess.ts"
+import { heldUpAt, killed } from "../support/crash.ts"
+import { keeperProcess, rememberedIn, signedUpTo } from "../support/logProcess.ts"
 import { stopped, temporaryDirectory, until } from "../support/process.ts"
 
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))

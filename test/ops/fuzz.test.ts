@@ -1,3 +1,180 @@
-import { fuzz } from "../support/fuzz/rules.ts"
+/**
+ * Walks the published OpenAPI document: what it allows is accepted and answered as it says, what it forbids is refused
+ * and named, and no answer is a fault. `FUZZ_SEED` repeats a run, `FUZZ_REQUESTS` says how many requests are made at random.
+ */
+import { randomInt } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Config, Console, Context, Effect, Layer } from "effect"
+import { expect } from "vitest"
+import { breadth } from "../support/breadth.ts"
+import * as addresses from "../support/fuzz/addresses.ts"
+import { makeClient } from "../support/fuzz/client.ts"
+import { operationsOf, parseDocument } from "../support/fuzz/document.ts"
+import type { Operation } from "../support/fuzz/document.ts"
+import * as methods from "../support/fuzz/methods.ts"
+import * as negative from "../support/fuzz/negative.ts"
+import { rightBodies, rightReads } from "../support/fuzz/positive.ts"
+import { wrongQueries } from "../support/fuzz/queries.ts"
+import { randomRequest } from "../support/fuzz/random.ts"
+import { table, unreached } from "../support/fuzz/report.ts"
+import { server } from "../support/fuzz/server.ts"
+import { makeSession } from "../support/fuzz/session.ts"
+import type { Session } from "../support/fuzz/session.ts"
+import { faultsOf, servedDocuments, servedOperations, shapeOf } from "../support/fuzz/structure.ts"
+import { makeWorld } from "../support/fuzz/world.ts"
+import type { World } from "../support/fuzz/world.ts"
 
-fuzz({ share: 0.05, requests: 300 })
+/** Of each list of cases, from 0 to 1; the seed chooses them. */
+const share = breadth(0.05, 1)
+const randomRequests = breadth(300, 1500)
+
+class Fuzzing extends Context.Service<
+  Fuzzing,
+  {
+    readonly session: Session
+    readonly world: World
+    readonly operations: readonly [Operation, ...ReadonlyArray<Operation>]
+    /** The cursors that each list handed out. */
+    readonly cursors: Map<string, ReadonlyArray<string>>
+  }
+>()("auspex/test/Fuzzing") {}
+
+const fuzzing = Layer.effect(
+  Fuzzing,
+  Effect.gen(function* () {
+    const seed = yield* Config.Int("FUZZ_SEED").pipe(Config.withDefault(randomInt(2 ** 31)))
+    yield* Console.log(`FUZZ_SEED=${seed}`)
+    const send = yield* makeClient
+    const published = yield* send({ method: "GET", target: "/openapi.json", headers: [] })
+    const document = yield* parseDocument(published.text)
+    const [first, ...others] = operationsOf(document)
+    if (first === undefined) return yield* Effect.die(new Error("the document has no operations"))
+    const world = yield* makeWorld(send)
+    const session = makeSession({ document, secrets: world.secrets, send, seed, share })
+    const cursors = new Map<string, ReadonlyArray<string>>()
+    return { session, world, operations: [first, ...others] as const, cursors }
+  })
+).pipe(Layer.provide(server))
+
+/** Fails with what was found, the first of it in full. */
+const nothingFound = (session: Session) => {
+  const findings = session.takeFindings()
+  if (findings.length > 0) assert.fail(`${findings.length} findings:\n${findings.slice(0, 40).join("\n")}`)
+}
+
+const minute = 60_000
+
+// In this order: the last ones look at what those before them sent.
+layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAPI document", (it) => {
+  const holds = (
+    rule: string,
+    check: (fuzzing: Fuzzing["Service"]) => Effect.Effect<void, unknown>,
+    timeout = minute
+  ) =>
+    it.effect(
+      rule,
+      () =>
+        Effect.gen(function* () {
+          const fuzzing = yield* Fuzzing
+          yield* check(fuzzing)
+          nothingFound(fuzzing.session)
+        }),
+      timeout
+    )
+
+  const ofEach =
+    (check: (session: Session, world: World, operation: Operation) => Effect.Effect<void, unknown>) =>
+    ({ operations, session, world }: Fuzzing["Service"]) =>
+      Effect.forEach(operations, (operation) => check(session, world, operation), { discard: true })
+
+  holds("what it allows is accepted, and answered as it says", ({ cursors, operations, session, world }) =>
+    Effect.forEach(
+      operations,
+      (operation) =>
+        operation.requestBody === undefined
+          ? Effect.map(rightReads(session, world, operation), (own) =>
+              cursors.set(operation.operationId, own)
+            )
+          : rightBodies(session, world, operation),
+      { discard: true }
+    )
+  )
+
+  holds(
+    "a field that is missing, of the wrong type or out of range is refused by name",
+    ofEach(negative.wrongBodies)
+  )
+
+  holds("a body of the wrong type or size is refused", ofEach(negative.wrongTransport))
+
+  holds("a form that is not one is refused", ofEach(negative.wrongForms))
+
+  holds("what has no such id is not found", ofEach(addresses.wrongPaths))
+
+  holds(
+    "a query parameter that is wrong is refused by name, and a cursor that is none of ours",
+    ({ cursors, operations, session, world }) =>
+      Effect.forEach(operations, (operation) => wrongQueries(session, world, operation, cursors), {
+        discard: true
+      })
+  )
+
+  holds("without a credential of the right kind nothing is done", ofEach(addresses.wrongCredentials))
+
+  holds("X-Agent-Id is the token's agent", ofEach(methods.agentHeader))
+
+  holds("a header that means nothing here changes nothing", ofEach(methods.otherHeaders))
+
+  holds("a path takes the documented methods and no other", ({ operations, session, world }) =>
+    methods.otherMethods(session, world, operations)
+  )
+
+  holds("nothing else is served", ({ session }) => methods.noSuchPaths(session))
+
+  holds("X-Request-Id is taken over when it is well-formed", ({ session }) => methods.requestIds(session))
+
+  holds(
+    "no request is answered with a fault",
+    ({ operations, session, world }) =>
+      Effect.gen(function* () {
+        const requests = yield* Config.Int("FUZZ_REQUESTS").pipe(Config.withDefault(randomRequests))
+        yield* Effect.forEach(
+          Array.from({ length: requests }, (_, index) => index),
+          (index) => randomRequest(session, world, operations, { seed: session.seed, index }),
+          { concurrency: 8, discard: true }
+        )
+      }),
+    30 * minute
+  )
+
+  holds("it is a valid OpenAPI document", ({ operations, session }) =>
+    Effect.sync(() => faultsOf(session.document, operations).forEach(session.fail))
+  )
+
+  holds("it lists what is served, and nothing else", ({ operations, session }) =>
+    Effect.gen(function* () {
+      const listed = operations.map(({ method, path }) => `${method} ${path}`).sort()
+      assert.deepStrictEqual(listed, servedOperations())
+      for (const [target, type] of servedDocuments) {
+        yield* session.exchange(undefined, "a document", { method: "GET", target, headers: [] }, (answer) =>
+          answer.status === 200 && answer.headers["content-type"]?.startsWith(type) === true
+            ? undefined
+            : `expected ${type}`
+        )
+      }
+    })
+  )
+
+  holds("its shape is the one that was agreed on", ({ operations, session }) =>
+    Effect.promise(() =>
+      expect(shapeOf(session.document, operations)).toMatchFileSnapshot("./openapi.snapshot")
+    )
+  )
+
+  holds("every operation was tried enough, and reached", ({ operations, session }) =>
+    Effect.gen(function* () {
+      yield* Console.log(table(session, operations))
+      unreached(session, operations).forEach(session.fail)
+    })
+  )
+})

@@ -1,13 +1,128 @@
-/** A burst only; limits.long.test.ts waits for what Retry-After says, too. */
+/** Two processes on one database: an agent's limits are counted over both, to the request. */
 import { NodeServices } from "@effect/platform-node"
-import { describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { burstOnTwo } from "../support/sharedLimits.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Registry } from "../../src/services/Registry.ts"
+import { allScopes } from "../../src/services/Scopes.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
+import { isFull } from "../support/breadth.ts"
+import { times } from "../support/concurrently.ts"
+import { freshDatabase } from "../support/database.ts"
+import { newEvent } from "../support/discussion.ts"
+import { someOperator } from "../support/operators.ts"
+import { readyAuspex, replicaEnvironment } from "../support/process.ts"
+import type { Auspex } from "../support/process.ts"
+import { servicesOn } from "../support/services.ts"
+
+const Refusal = Schema.Struct({ retry_after: Schema.Int })
+const unknown = "0190f000-0000-7000-8000-000000000000"
+
+/** An agent that may do everything, with a token that every replica takes. */
+const poster = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { agent_id, client_secret } = yield* Registry.use((registry) =>
+    registry.register({ name: "Ada", requested_scopes: allScopes })
+  )
+  const owner = yield* someOperator
+  yield* sql`
+    update agents set challenge_passed_at = created_at, claimed_at = created_at, owner_id = ${owner}::uuid,
+                      prediction_limit = null
+     where id = ${agent_id}::uuid`
+  const { access_token } = yield* Tokens.use((tokens) =>
+    tokens.issue({ agentId: agent_id, clientSecret: client_secret, address: "192.0.2.1" })
+  )
+  return access_token
+})
+
+interface Sent {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly body: unknown
+}
+
+const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
+  Effect.promise(async (signal): Promise<Sent> => {
+    const response = await fetch(`${auspex.url}/api/v1/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal
+    })
+    const text = await response.text()
+    return {
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
+      body: text === "" ? undefined : JSON.parse(text)
+    }
+  })
+
+/** What is limited: how many a minute, and a request of it. */
+const kinds = (newsId: string) =>
+  [
+    ["comments", 5, "agent/comments", { news_id: newsId, content: "What I think." }],
+    ["replies", 10, `agent/comments/${unknown}/replies`, { content: "I disagree." }],
+    ["likes", 30, `agent/comments/${unknown}/like`, undefined],
+    ["follows", 20, "agent/follows", { target_agent_id: unknown }],
+    ["stakes", 5, `eval/macro/challenges/${unknown}/stake`, { predicted_value: 1, amount: 50 }],
+    ["predictions", 60, `eval/challenges/${unknown}/predict`, { direction: "neutral", confidence: 0.5 }]
+  ] as const
+
+/** A refused request is refused until its Retry-After is over, and is then let through. */
+const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>, seconds: number) {
+  assert.isAtMost(seconds, 120)
+  // A little before, and a little after.
+  yield* Effect.sleep(`${seconds * 1000 - 1100} millis`)
+  assert.strictEqual((yield* again).status, 429)
+  yield* Effect.sleep("1200 millis")
+  assert.notStrictEqual((yield* again).status, 429)
+})
+
+/** Of a burst on both processes at once exactly as many are let through as the limit says. */
+const burstOnTwo = Effect.gen(function* () {
+  const url = yield* freshDatabase
+  yield* Effect.gen(function* () {
+    const { news_id } = yield* newEvent()
+    const replicas = yield* Effect.all(
+      times(2, () => readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })),
+      { concurrency: 2 }
+    )
+    yield* Effect.forEach(
+      kinds(news_id),
+      Effect.fnUntraced(function* ([what, most, path, body]) {
+        const token = yield* poster
+        const requests = times(most + 9, (index) => {
+          const auspex = replicas[index % 2]
+          return auspex === undefined
+            ? Effect.die(new Error("there is no replica"))
+            : sent(auspex, token, path, body)
+        })
+        const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
+        const refused = answers.filter(({ status }) => status === 429)
+        assert.lengthOf(refused, 9, what)
+        assert.lengthOf(
+          answers.filter(({ status }) => status === (what === "comments" ? 201 : 404)),
+          most,
+          what
+        )
+        for (const { body: refusal, retryAfter } of refused) {
+          const { retry_after } = yield* Effect.orDie(Schema.decodeUnknownEffect(Refusal)(refusal))
+          assert.strictEqual(retryAfter, String(retry_after))
+        }
+        const [again] = requests
+        assert(again !== undefined)
+        const last = yield* again
+        assert.strictEqual(last.status, 429, what)
+        // That takes minutes.
+        if (isFull) yield* letThroughAfter(again, Number(last.retryAfter))
+      }),
+      { concurrency: "unbounded", discard: true }
+    )
+  }).pipe(Effect.provide(servicesOn(url)))
+})
 
 describe("the limits of what agents do", () => {
-  it.live(
-    "are hit exactly on two server processes at once",
-    () => burstOnTwo(() => Effect.void).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("are hit exactly on two server processes at once, with Retry-After right to the second", () =>
+    burstOnTwo.pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -28,6 +28,7 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
+import { breadth } from "../support/breadth.ts"
 import { keptFigures } from "../support/keptStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -130,7 +131,7 @@ layer(testServices())("kept figures", (it) => {
         }
         assert.deepStrictEqual((yield* audit).differences, [])
       }),
-    { arbitrary: { runs: 25, size: 14 } }
+    { arbitrary: { runs: breadth(6, 25), size: 14 } }
   )
 
   it.effect("the settlement day never goes back, whatever the clock of the replica that settles", () =>

@@ -24,6 +24,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
+import { breadth } from "../support/breadth.ts"
 import { keptFigures } from "../support/keptStats.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
@@ -163,7 +164,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
         }
         assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
       }),
-    { arbitrary: { runs: 20, size: 8 } }
+    { arbitrary: { runs: breadth(6, 20), size: 8 } }
   )
 
   it.effect("the log's audit finds nothing", () =>

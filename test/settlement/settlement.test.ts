@@ -23,6 +23,7 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
+import { breadth } from "../support/breadth.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
@@ -196,7 +197,7 @@ layer(testServices())("the result", (it) => {
           })
         )
       }),
-    { arbitrary: { runs: 30 } }
+    { arbitrary: { runs: breadth(10, 30) } }
   )
 })
 

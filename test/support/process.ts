@@ -14,6 +14,7 @@ import { inject } from "vitest"
 import { superuser } from "../../src/layers/embedded/Cluster.ts"
 import { testLogKey } from "./logSigner.ts"
 import { removed } from "./scratch.ts"
+import { TestServer } from "./server.ts"
 import { testAdminToken, testTokenSecret } from "./settings.ts"
 
 /** The project's own folder. */
@@ -315,6 +316,10 @@ export const ticksOfEach = Effect.fnUntraced(function* <E, R>(
   yield* Effect.replicateEffect(request, times, { discard: true })
   return ((yield* usedBy(auspex)).ticks - before.ticks) / times
 })
+
+/** Requests go to this process. */
+export const to = (auspex: Auspex) =>
+  Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
 
 /** The settings a replica needs, with limits that leave room. */
 export const replicaEnvironment = (

@@ -1,12 +1,13 @@
 /** Every service on a fresh database: `layer(testServices())("Arenas", (it) => ...)`. */
 import { Layer, Option } from "effect"
+import type { Redacted } from "effect"
 import * as GatewayConfig from "../../src/layers/gateway/GatewayConfig.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
 import * as Payments from "../../src/layers/postgres/credit/Payments.ts"
 import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
-import { database } from "./database.ts"
+import { database, poolOn } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
@@ -20,6 +21,10 @@ export const testServices = (environment: Readonly<Record<string, string>> = {})
     Layer.provideMerge(services),
     Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
   )
+
+/** Those of this process beside real ones on the same database. */
+export const servicesOn = (url: Redacted.Redacted) =>
+  services.pipe(Layer.provideMerge(Layer.mergeAll(poolOn(url), settings(), mailbox, logSigner())))
 
 /** As when none is configured; a test swaps in its own. */
 export const noIdentityProvider = IdentityProvider.layer(Option.none())

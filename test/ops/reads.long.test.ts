@@ -1,16 +1,13 @@
 /** What reading long results costs a process, beside the least that any request costs. */
-import { assert } from "@effect/vitest"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { services } from "../../src/layers/postgres/layer.ts"
-import { claimedAgents, freshWeek, newChallenge, plus, predict } from "./builders.ts"
-import { freshDatabase, poolOn } from "./database.ts"
-import { to } from "./gatewayProcess.ts"
-import { logSigner } from "./logSigner.ts"
-import { mailbox } from "./mailbox.ts"
-import { replicaEnvironment, startAuspex, ticksOfEach, whenReady } from "./process.ts"
-import { get } from "./server.ts"
-import { settings } from "./settings.ts"
+import { claimedAgents, freshWeek, newChallenge, plus, predict } from "../support/builders.ts"
+import { freshDatabase } from "../support/database.ts"
+import { replicaEnvironment, startAuspex, ticksOfEach, to, whenReady } from "../support/process.ts"
+import { get } from "../support/server.ts"
+import { servicesOn } from "../support/services.ts"
 
 const agents = 100
 const reads = 99
@@ -26,16 +23,9 @@ const longAgo = Effect.gen(function* () {
   return challenge.id
 })
 
-export const longResults = Effect.gen(function* () {
+const longResults = Effect.gen(function* () {
   const url = yield* freshDatabase
-  const id = yield* longAgo.pipe(
-    Effect.provide(
-      services.pipe(
-        Layer.provideMerge(Layer.mergeAll(poolOn(url), settings(), mailbox, logSigner())),
-        Layer.provideMerge(TestClock.layer())
-      )
-    )
-  )
+  const id = yield* longAgo.pipe(Effect.provide(servicesOn(url).pipe(Layer.provideMerge(TestClock.layer()))))
   const auspex = yield* startAuspex({
     environment: replicaEnvironment(url, {
       AUSPEX_ROLES: "api",
@@ -73,4 +63,11 @@ export const longResults = Effect.gen(function* () {
       assert.isBelow(2 * kept, anew, `${path}, ${what}`)
     }
   }
+})
+
+describe("A process that is read by everybody", () => {
+  it.live.skipIf(process.platform !== "linux")(
+    "makes long results once for all who ask meanwhile, whatever is added to their address",
+    () => longResults.pipe(Effect.provide(NodeServices.layer))
+  )
 })
