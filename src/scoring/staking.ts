@@ -1,13 +1,13 @@
 /**
- * Which stakes a pool takes: its rules, in the order in which they are looked at, over stakes that are decided together.
+ * The rules by which a pool takes stakes, in the order in which they are checked, over stakes that are decided together.
  * Amounts are whole micro-credits.
  */
 
-/** A stake that is asked for in an open pool, with what was known before any of those decided with it. */
+/** A stake in an open pool, with the facts before any stake that is decided with it. */
 export interface AskedStake {
   readonly pool: string
   readonly agent: string
-  /** Whose agent it is; one that nobody has claimed stands for itself. */
+  /** The agent's owner; an unclaimed agent stands for itself. */
   readonly owner: string
   readonly bin: number
   readonly amount: bigint
@@ -26,18 +26,18 @@ export type StakeDecision =
   | { readonly outcome: "taken"; readonly availableAfter: bigint }
   | { readonly outcome: "no_prediction" }
   | { readonly outcome: "already_staked" }
-  | { readonly outcome: "stake_too_small"; readonly least: bigint }
+  | { readonly outcome: "stake_too_small"; readonly minimum: bigint }
   | { readonly outcome: "insufficient_credit"; readonly available: bigint }
   | {
       readonly outcome: "bin_concentration"
       readonly held: bigint
       readonly heldByOwner: bigint
-      /** What would be taken; 0 when nothing would. */
-      readonly most: bigint
+      /** The amount that would be taken; 0 if none would. */
+      readonly max: bigint
     }
 
 /**
- * The most that an owner's agent may add to a bin: "one agent's stake in a bin at most 50% of that bin's total", where
+ * The amount that an owner's agent may add to a bin at most: "one agent's stake in a bin at most 50% of that bin's total", where
  * the agents of one owner count as one. An empty bin takes any amount.
  */
 export const maxInBin = (held: bigint, heldByOwner: bigint): bigint | undefined => {
@@ -46,25 +46,25 @@ export const maxInBin = (held: bigint, heldByOwner: bigint): bigint | undefined 
   return room > 0n ? room : 0n
 }
 
-/** By the rules of the pool, in their order; `asked` as things stand when it is its turn. */
-const decide = (asked: AskedStake, least: bigint): StakeDecision => {
+/** `asked` has the facts at its turn. */
+const decide = (asked: AskedStake, minimum: bigint): StakeDecision => {
   const { amount, available, held, heldByOwner } = asked
   if (!asked.predicted) return { outcome: "no_prediction" }
   if (asked.staked) return { outcome: "already_staked" }
-  if (amount < least) return { outcome: "stake_too_small", least }
+  if (amount < minimum) return { outcome: "stake_too_small", minimum }
   if (amount > available) return { outcome: "insufficient_credit", available }
-  const most = maxInBin(held, heldByOwner)
-  if (most !== undefined && amount > most) return { outcome: "bin_concentration", held, heldByOwner, most }
+  const max = maxInBin(held, heldByOwner)
+  if (max !== undefined && amount > max) return { outcome: "bin_concentration", held, heldByOwner, max }
   return { outcome: "taken", availableAfter: available - amount }
 }
 
 const add = (sums: Map<string, bigint>, key: string, amount: bigint) =>
   sums.set(key, (sums.get(key) ?? 0n) + amount)
 
-/** Decides one stake after the other: each is taken or refused as if those before it had been alone. */
+/** Decides one stake after the other: each is taken or rejected as if those before it had been alone. */
 export const decideStakes = (
   stakes: ReadonlyArray<AskedStake>,
-  least: bigint
+  minimum: bigint
 ): ReadonlyArray<StakeDecision> => {
   const stakedBy = new Set<string>()
   const spentBy = new Map<string, bigint>()
@@ -81,7 +81,7 @@ export const decideStakes = (
         held: asked.held + (addedTo.get(bin) ?? 0n),
         heldByOwner: asked.heldByOwner + (addedTo.get(ofOwner) ?? 0n)
       },
-      least
+      minimum
     )
     if (decision.outcome === "taken") {
       stakedBy.add(place)

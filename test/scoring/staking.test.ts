@@ -17,8 +17,8 @@ const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
   ...fields
 })
 
-const outcomes = (stakes: ReadonlyArray<AskedStake>, least = 50n) =>
-  decideStakes(stakes, least).map(({ outcome }) => outcome)
+const outcomes = (stakes: ReadonlyArray<AskedStake>, minimum = 50n) =>
+  decideStakes(stakes, minimum).map(({ outcome }) => outcome)
 
 const Few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 }))
 const Amount = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200 }))
@@ -88,7 +88,7 @@ describe("the rules of a pool", () => {
     "hold however many are decided together, and decide as one after the other would",
     [Asks],
     ([asks]) => {
-      const least = 20n
+      const minimum = 20n
       const start = new Map(asks.map(({ agent }) => [agent, 300n]))
       const state = {
         bins: new Map<string, bigint>(),
@@ -106,14 +106,14 @@ describe("the rules of a pool", () => {
           available: 300n
         })
       )
-      for (const [place, decision] of decideStakes(stakes, least).entries()) {
+      for (const [place, decision] of decideStakes(stakes, minimum).entries()) {
         const one = stakes[place] ?? asked()
         const [bin, spot] = [`${one.pool} ${one.bin}`, `${one.pool} ${one.agent}`]
         const held = state.bins.get(bin) ?? 0n
         const heldByOwner = state.owned.get(`${bin} ${one.owner}`) ?? 0n
         const available = start.get(Number(one.agent)) ?? 0n
         const now = { ...one, available, held, heldByOwner, staked: state.staked.has(spot) }
-        assert.deepStrictEqual(decideStakes([now], least), [decision])
+        assert.deepStrictEqual(decideStakes([now], minimum), [decision])
         if (decision.outcome !== "taken") continue
         assert.isTrue(held === 0n || 2n * (heldByOwner + one.amount) <= held + one.amount)
         assert.isAtLeast(Number(decision.availableAfter), 0)

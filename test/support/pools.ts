@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { poolAccount } from "../../src/layers/postgres/credit/poolTransfers.ts"
+import { poolAccount } from "../../src/layers/postgres/credit/transfers.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { AgentId, OperatorId } from "../../src/services/identifiers.ts"
 import type { Plan } from "../../src/services/Owners.ts"

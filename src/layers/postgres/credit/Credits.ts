@@ -1,15 +1,25 @@
-import { Effect, Layer, Option, Schema, Struct } from "effect"
+/** Credit of agents and owners: balances, transactions, and all that gives credit but purchases and pools. */
+import { Effect, Layer, Option, Schema, Struct, Predicate, DateTime } from "effect"
 import { SqlClient } from "effect/sql"
-import { Credits, CreditTransaction, Grant, IdempotencyKeyReused } from "../../../services/Credits.ts"
-import { NotFound } from "../../../services/errors.ts"
-import { isUuid } from "../../../services/identifiers.ts"
+import {
+  Credits,
+  CreditTransaction,
+  Grant,
+  IdempotencyKeyReused,
+  wholeCredits,
+  creditsOf,
+  InsufficientCredit
+} from "../../../services/Credits.ts"
+import { NotFound, InvalidRequest } from "../../../services/errors.ts"
+import { isUuid, AgentId } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { makeLedgerCheck } from "./ledgerCheck.ts"
-import { makePlanCredit } from "./planCredit.ts"
-import { orTooMuch } from "./creditErrors.ts"
-import { makeTopUps } from "./topUps.ts"
-import { accountOf, makeTransfers, treasury } from "./transfers.ts"
-import { findAll, findOne, findOption, isoTimestamp } from "../sql.ts"
+import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
+import { findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
+import type { SqlError } from "effect/sql"
+import { Plan } from "../../../services/Owners.ts"
+import { Settings } from "../../../services/Settings.ts"
+import type { OperatorId } from "../../../services/identifiers.ts"
 
 const BalanceRow = Schema.Struct({ available: Schema.BigInt, frozen: Schema.BigInt })
 
@@ -32,6 +42,29 @@ const MovementRow = Schema.Struct({
 
 const GrantRow = Schema.Struct({ ...Grant.fields, amount: Schema.BigInt })
 
+const TopUpRow = Schema.Struct({
+  agent_id: AgentId,
+  amount: Schema.BigInt,
+  at: Schema.DateTimeUtcFromDate
+})
+
+const topUpId = (owner: OperatorId, key: string): string => `topup:${owner}:${key}`
+
+/** Owners paid in one statement, which holds the treasury's row until it commits. */
+const planBatch = 1000
+
+/** The constraint that refused a statement. */
+const constraintOf = (error: SqlError.SqlError): unknown =>
+  Predicate.hasProperty(error.reason.cause, "constraint") ? error.reason.cause.constraint : undefined
+
+/** Reports a full account to the caller; any other failure is a defect. */
+const orTooMuch = (error: SqlError.SqlError) =>
+  constraintOf(error) === "accounts_exact"
+    ? Effect.fail(
+        InvalidRequest.of("amount", "Expected less: no account holds more than 1 000 000 000 credits")
+      )
+    : sqlDefect(error)
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   /** Transfers are listed in the order in which they were recorded. */
@@ -40,13 +73,15 @@ const make = Effect.gen(function* () {
     Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
   )
   const transfers = yield* makeTransfers
-  const { payPlans } = yield* makePlanCredit
-  const { topUp, topUpOf } = yield* makeTopUps
+  const { planCredit } = yield* Settings
   const { check } = yield* makeLedgerCheck
   const balanceRow = findOption(BalanceRow)
   const transactionRows = findAll(TransactionRow)
   const movementRows = findAll(MovementRow)
   const grantRow = findOne(GrantRow)
+  const topUpRow = findOption(TopUpRow)
+  const available = findOne(Schema.Struct({ available: Schema.BigInt }))
+  const paid = findOne(Schema.Struct({ owners: Schema.Int }))
 
   const accountRow = (account: string) =>
     balanceRow(sql`select posted - held as available, held as frozen from accounts where id = ${account}`)
@@ -154,6 +189,108 @@ const make = Effect.gen(function* () {
     return yield* grantRow(sql`
       select id, credit as account, amount, reason, ${isoTimestamp(sql, "at")} as created_at from transfers where id = ${id}`)
   })
+
+  const topUpOf: Credits["Service"]["topUpOf"] = Effect.fn("Credits.topUpOf")(function* (owner, key) {
+    const found = yield* topUpRow(sql`
+      select substr(credit, 7) as agent_id, amount, at from transfers where id = ${topUpId(owner, key)}`)
+    return Option.map(found, ({ agent_id, amount, at }) => ({ agentId: agent_id, amount, at }))
+  })
+
+  const orNotCovered = (account: string) =>
+    Effect.fnUntraced(function* (error: SqlError.SqlError) {
+      if (constraintOf(error) !== "accounts_covered") return yield* orTooMuch(error)
+      const left = yield* available(
+        sql`select posted - held as available from accounts where id = ${account}`
+      )
+      return yield* new InsufficientCredit({
+        detail: `amount: Expected at most ${creditsOf(left.available)} credits, which is what your account has`,
+        available: left.available
+      })
+    })
+
+  /**
+   * An agent keeps its owner for ever, so the owner that is looked up is still the owner when the transfer is recorded. The
+   * ledger's constraint keeps the owner's account covered.
+   */
+  const topUp: Credits["Service"]["topUp"] = Effect.fn("Credits.topUp")(function* (owner, agentId, asked) {
+    const owned = isUuid(agentId)
+      ? yield* sql`
+          select 1 from agents where id = ${agentId}::uuid and owner_id = ${owner}::uuid`.pipe(orDie)
+      : []
+    if (owned.length === 0) return yield* new NotFound({ detail: "You own no agent with this identifier." })
+    const { amount, idempotency_key } = asked
+    const debit = accountOf({ kind: "owner", id: owner })
+    const credit = accountOf({ kind: "agent", id: agentId })
+    const id = topUpId(owner, idempotency_key)
+    yield* transfers
+      .record([{ id, kind: "post", debit, credit, amount, reason: "top-up by the owner" }])
+      .pipe(
+        Effect.catchTags({
+          SqlError: orNotCovered(debit),
+          TransferDiffers: () =>
+            Effect.fail(
+              new IdempotencyKeyReused({
+                detail:
+                  "This form has moved another amount, or to another agent, so nothing was moved now: open the page again."
+              })
+            )
+        })
+      )
+    return yield* Effect.flatMap(topUpOf(owner, idempotency_key), Effect.fromOption).pipe(Effect.orDie)
+  })
+
+  /**
+   * Pays each owner's plan credit of the calendar month (UTC). `operators.credited` is what the owner has got for
+   * `credited_month`, so any number of replicas may pay, and an owner who moves to a better plan gets the difference within
+   * the month. Nothing is taken back when an owner leaves a plan. Owners that another replica is paying are skipped; a full
+   * account gets what it has room for. A transfer's id holds the month's total, which only grows.
+   */
+  const payBatch = Effect.fnUntraced(function* (plan: Plan, credit: bigint) {
+    const now = yield* DateTime.now
+    const month = `${DateTime.formatIsoDateUtc(now).slice(0, 7)}-01`
+    const { owners } = yield* paid(sql`
+      with due as (
+        select id, case when credited_month = ${month}::date then ${credit}::int8 - credited else ${credit}::int8 end as amount
+          from operators
+         where plan = ${plan} and (credited_month, credited) < (${month}::date, ${credit}::int8)
+         order by credited_month, credited, id limit ${planBatch} for no key update skip locked
+      ),
+      room as (
+        select d.id, least(d.amount, a.room) as amount
+          from (select * from due order by id) d
+         cross join lateral (
+           select ${maxPosted}::int8 - posted as room from accounts where id = 'owner:' || d.id for no key update) a
+      ),
+      marked as (
+        update operators o set credited_month = ${month}::date, credited = ${credit}::int8
+          from room r where o.id = r.id returning o.id, r.amount
+      ),
+      given as (
+        insert into transfers (id, kind, debit, credit, amount, reason, at)
+        select 'plan:' || id || ':' || ${month.slice(0, 7)}::text || ':' || ${credit}::int8, 'post', ${treasury}, 'owner:' || id, amount,
+               'credit of the ' || ${plan}::text || ' plan for ' || ${month.slice(0, 7)}::text, ${timestamp(now)}::timestamptz
+          from marked where amount > 0 order by id
+      )
+      select count(*)::int as owners from marked`)
+    return owners
+  })
+
+  const payPlan = Effect.fnUntraced(function* (plan: Plan) {
+    const credit = wholeCredits(planCredit[plan])
+    if (credit === 0n) return 0
+    let all = 0
+    let owners: number
+    do {
+      owners = yield* payBatch(plan, credit)
+      all += owners
+    } while (owners === planBatch)
+    return all
+  })
+
+  const payPlans = Effect.gen(function* () {
+    const owners = (yield* Effect.forEach(Plan.literals, payPlan)).reduce((sum, each) => sum + each, 0)
+    if (owners > 0) yield* Effect.logInfo("credit of plans paid").pipe(Effect.annotateLogs({ owners }))
+  }).pipe(Effect.withSpan("Credits.payPlans"))
 
   return Credits.of({
     balance,

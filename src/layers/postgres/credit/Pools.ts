@@ -1,32 +1,41 @@
-import { DateTime, Effect, Layer, Option, Schema, Semaphore } from "effect"
+/**
+ * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own.
+ *
+ * Stakes of a pool take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for that
+ * lock, settlements (`for update`) do; what a later statement of the transaction reads cannot change any more. Rows are
+ * locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared
+ * plan serves any number of stakes.
+ */
+import { DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { binsOf } from "../../../scoring/macro.ts"
-import { unknownChallenge } from "../../../services/Challenges.ts"
+import { binsOf, binOf } from "../../../scoring/macro.ts"
+import { unknownChallenge, ChallengeCancelled, ChallengeClosed } from "../../../services/Challenges.ts"
 import { StoreUnavailable } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
-import { PoolOdds, Pools } from "../../../services/Pools.ts"
+import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "../countSteps.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { refusal } from "./stakeErrors.ts"
-import { awaitAccount } from "./poolStatements.ts"
-import type { StakeItem } from "./poolStatements.ts"
-import { makeTakeStakes } from "./takeStakes.ts"
-import { execute, findOption } from "../sql.ts"
+import { execute, findOption, decimal, rowsOf, timestamp, findAll, transaction } from "../sql.ts"
+import type { StakeSubmission } from "../../../services/Pools.ts"
+import { accountOf, freeze, makeTransfers } from "./transfers.ts"
+import { decideStakes } from "../../../scoring/staking.ts"
+import type { StakeDecision } from "../../../scoring/staking.ts"
+import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.Array(Schema.Finite),
   counts_as_of: PoolOdds.fields.counts_as_of,
-  /** Those that somebody has staked on. */
+  /** Only bins with stakes. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
-/** How often a stake whose account is busy is tried. */
+/** Attempts for a stake whose account is locked. */
 const maxAttempts = 20
 
-/** Connections that wait for accounts at most; the others go on serving. */
+/** Connections that may wait for accounts, so that the others go on serving. */
 const maxWaiting = 4
 
 const make = Effect.gen(function* () {
@@ -37,7 +46,7 @@ const make = Effect.gen(function* () {
   const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
   const waiting = yield* Semaphore.make(maxWaiting)
 
-  /** One whose account another transaction holds waits for that by itself, not in a batch, and holds no pool meanwhile. */
+  /** A stake whose account is locked waits outside the batch, and holds no pool meanwhile. */
   const take = Effect.fnUntraced(function* (item: StakeItem) {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const outcome = yield* takeOnce(item)
@@ -57,7 +66,7 @@ const make = Effect.gen(function* () {
     const item = { ...submission, id, challengeId: challengeId.toLowerCase() }
     const outcome = yield* take(item)
     yield* Effect.annotateCurrentSpan({ "stake.outcome": outcome.outcome })
-    if (outcome.outcome !== "taken") return yield* refusal(outcome, item)
+    if (outcome.outcome !== "taken") return yield* rejection(outcome, item)
     const { available, bin, frozen } = outcome
     return {
       stake_id: id,
@@ -109,3 +118,288 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(Pools, make)
+
+/** A requested stake under the id that it will have. */
+interface StakeItem extends Omit<StakeSubmission, "challengeId"> {
+  readonly id: string
+  /** In lower case, as PostgreSQL writes it. */
+  readonly challengeId: string
+}
+
+/** A stake in an open pool, with the bin of its value. */
+interface PlacedStake {
+  readonly item: StakeItem
+  readonly bin: number
+}
+
+/** A stake that is taken. The owner is the one it was decided by, even if the agent is claimed meanwhile. */
+interface TakenStake extends PlacedStake {
+  readonly ownerId: string | null
+}
+
+type StakeOutcome =
+  | { readonly outcome: "unknown" | "void" }
+  /** Another transaction holds the agent's account. */
+  | { readonly outcome: "busy" }
+  | { readonly outcome: "closed"; readonly deadline: DateTime.Utc }
+  | (Exclude<StakeDecision, { readonly outcome: "taken" }> & { readonly bin: number })
+  | {
+      readonly outcome: "taken"
+      readonly bin: number
+      readonly available: bigint
+      readonly frozen: bigint
+    }
+
+/** Checked before the rules of the pool: there is one, and it is open. */
+const beforeRules = (item: StakeItem, pool: PoolRow | undefined): StakeOutcome | undefined => {
+  if (pool === undefined) return { outcome: "unknown" }
+  if (pool.state === "void") return { outcome: "void" }
+  return pool.state === "closed" || DateTime.isGreaterThanOrEqualTo(item.receivedAt, pool.deadline)
+    ? { outcome: "closed", deadline: pool.deadline }
+    : undefined
+}
+
+interface Placed extends PlacedStake {
+  readonly pool: PoolRow
+}
+
+const makeTakeStakes = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const transfers = yield* makeTransfers
+  const poolRows = findAll(PoolRow)
+  const contextRows = findAll(StakeContext)
+  const minimum = wholeCredits(settings.minStake)
+
+  /** Decides stakes in open pools by the rules, and writes those that are taken. Stakes whose account is locked get no outcome. */
+  const takePlaced = Effect.fnUntraced(function* (placed: ReadonlyArray<Placed>) {
+    if (placed.length === 0) return new Map<StakeItem, StakeOutcome>()
+    let rows = yield* contextRows(stakeContext(sql, placed))
+    // The statement that locks an account may see the grant of a claim that has just committed, and not the new owner.
+    // Another statement after the lock sees both; else the grant could be staked as if nobody owned the agent.
+    if (rows.some(({ owner_id }) => owner_id === null)) rows = yield* contextRows(stakeContext(sql, placed))
+    const known = rows.flatMap((row) => {
+      const each = placed[row.position - 1]
+      return each === undefined ? [] : [[each, row] as const]
+    })
+    const decisions = decideStakes(
+      known.map(([{ bin, item }, row]) => ({
+        pool: item.challengeId,
+        agent: item.agentId,
+        owner: row.owner_id ?? item.agentId,
+        bin,
+        amount: item.stake.amount,
+        predicted: row.predicted,
+        staked: row.staked,
+        available: row.available,
+        held: row.held,
+        heldByOwner: row.held_by_owner
+      })),
+      minimum
+    )
+    const taken: Array<TakenStake & Placed> = []
+    const outcomes = new Map<StakeItem, StakeOutcome>()
+    for (const [[each, row], decision] of Arr.zip(known, decisions)) {
+      const { bin, item } = each
+      if (decision.outcome !== "taken") {
+        outcomes.set(item, { ...decision, bin })
+        continue
+      }
+      taken.push({ ...each, ownerId: row.owner_id })
+      const available = decision.availableAfter
+      const frozen = row.frozen + row.available - available
+      outcomes.set(item, { outcome: "taken", bin, available, frozen })
+    }
+    if (taken.length > 0) {
+      yield* execute(insertStakes(sql, taken))
+      yield* transfers
+        .record(
+          taken.map(({ bin, item: { agentId, challengeId, stake }, pool }) =>
+            freeze(
+              { challengeId, agentId, amount: stake.amount },
+              `stake on bin ${bin} of ${pool.target} ${pool.period}, challenge ${challengeId}`
+            )
+          )
+        )
+        // A transfer is recorded together with its stake, so none can be there without it.
+        .pipe(Effect.catchTag("TransferDiffers", Effect.die))
+    }
+    return outcomes
+  })
+
+  return (items: ReadonlyArray<StakeItem>): Effect.Effect<ReadonlyArray<StakeOutcome>> =>
+    transaction(sql)(
+      Effect.gen(function* () {
+        const rows = yield* poolRows(lockPools(sql, items))
+        const pools = new Map(rows.map((row) => [row.id, row]))
+        const rejected = items.map((item) => beforeRules(item, pools.get(item.challengeId)))
+        const placed = items.flatMap((item, index) => {
+          const pool = pools.get(item.challengeId)
+          return pool === undefined || rejected[index] !== undefined
+            ? []
+            : [{ item, pool, bin: binOf(pool.bin_edges, item.stake.predicted_value) }]
+        })
+        const outcomes = yield* takePlaced(placed)
+        const busy: StakeOutcome = { outcome: "busy" }
+        return items.map((item, index) => rejected[index] ?? outcomes.get(item) ?? busy)
+      })
+    )
+})
+
+const PoolRow = Schema.Struct({
+  id: Schema.String,
+  target: Schema.String,
+  period: Schema.String,
+  deadline: Schema.DateTimeUtcFromDate,
+  bin_edges: Schema.Array(Schema.Finite),
+  state: Schema.Literals(["open", "closed", "void"])
+})
+type PoolRow = typeof PoolRow.Type
+
+/**
+ * The pools of these stakes, locked. A pool for which all stakes are late is read without a lock: its settlement may take
+ * long, and a rejection need not wait for it.
+ */
+const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeItem>) => sql`
+  select c.id::text, c.target, c.period, c.deadline, c.bin_edges::float8[] as bin_edges,
+         case when coalesce(l.cancelled_at, c.cancelled_at) is not null then 'void'
+              when l.id is null or l.closed_at is not null then 'closed' else 'open' end as state
+    from (select challenge_id, min(received_at) as earliest
+            from ${rowsOf(sql, "i", items, {
+              challenge_id: ["uuid", (item) => item.challengeId],
+              received_at: ["timestamptz", (item) => timestamp(item.receivedAt)]
+            })}
+           group by challenge_id order by challenge_id) i
+   cross join lateral (
+     select id, target, period, deadline, bin_edges, cancelled_at from challenges
+      where id = i.challenge_id and type = 'macro' limit 1) c
+    left join lateral (
+      select id, closed_at, cancelled_at from challenges
+       where id = c.id and deadline > i.earliest
+         for no key update) l on true`
+
+const StakeContext = Schema.Struct({
+  /** Of the stake in the list, from 1. */
+  position: Schema.Int,
+  owner_id: Schema.NullOr(Schema.String),
+  available: Schema.BigInt,
+  frozen: Schema.BigInt,
+  predicted: Schema.Boolean,
+  staked: Schema.Boolean,
+  held: Schema.BigInt,
+  held_by_owner: Schema.BigInt
+})
+
+/**
+ * What each stake is decided by, in the order of the stakes, with the agents' accounts locked. Skips stakes whose account
+ * another transaction holds: it may be the settlement of a large pool, and the other stakes must not wait for it.
+ */
+const stakeContext = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
+  select i.position::int as position, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,
+         s.position is not null as staked, coalesce(b.staked, 0)::bigint as held, o.amount as held_by_owner
+    from (select * from ${rowsOf(sql, "i", stakes, {
+      challenge_id: ["uuid", ({ item }) => item.challengeId],
+      agent_id: ["uuid", ({ item }) => item.agentId],
+      bin: ["int4", ({ bin }) => bin]
+    })}
+           order by agent_id) i
+   cross join lateral (
+     select posted, held from accounts where id = 'agent:' || i.agent_id for no key update skip locked) a
+   cross join lateral (select owner_id from agents where id = i.agent_id limit 1) g
+    left join lateral (
+      select revision from predictions where challenge_id = i.challenge_id and agent_id = i.agent_id
+       order by revision limit 1) p on true
+    left join lateral (
+      select position from stakes where challenge_id = i.challenge_id and agent_id = i.agent_id limit 1) s on true
+    left join lateral (
+      select staked from pool_bins where challenge_id = i.challenge_id and bin = i.bin limit 1) b on true
+   cross join lateral (
+     select coalesce(sum(t.amount), 0)::bigint as amount from stakes t
+      where t.challenge_id = i.challenge_id and t.owner_id = g.owner_id and t.bin = i.bin) o
+   order by i.position`
+
+/** Waits until no other transaction locks the account of an agent. */
+const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
+  sql`select 1 from accounts where id = ${accountOf({ kind: "agent", id: agentId })} for no key update`
+
+/** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
+const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake>) => sql`
+  with item as (
+    select * from ${rowsOf(sql, "i", stakes, {
+      id: ["uuid", ({ item }) => item.id],
+      challenge_id: ["uuid", ({ item }) => item.challengeId],
+      agent_id: ["uuid", ({ item }) => item.agentId],
+      owner_id: ["uuid", ({ ownerId }) => ownerId],
+      predicted_value: ["numeric", ({ item }) => decimal(item.stake.predicted_value)],
+      bin: ["int4", ({ bin }) => bin],
+      amount: ["int8", ({ item }) => item.stake.amount],
+      received_at: ["timestamptz", ({ item }) => timestamp(item.receivedAt)]
+    })}
+  ),
+  pool as (
+    select i.challenge_id, c.deadline, coalesce(s.position, 0) as last
+      from (select distinct challenge_id from item) i
+     cross join lateral (select deadline from challenges where id = i.challenge_id limit 1) c
+      left join lateral (
+        select position from stakes where challenge_id = i.challenge_id order by position desc limit 1) s on true
+  ),
+  taken as (
+    insert into stakes
+      (challenge_id, agent_id, id, position, owner_id, predicted_value, bin, amount, received_at, deadline)
+    select i.challenge_id, i.agent_id, i.id,
+           p.last + row_number() over (partition by i.challenge_id order by i.position),
+           i.owner_id, i.predicted_value, i.bin, i.amount, i.received_at, p.deadline
+      from item i
+      join pool p on p.challenge_id = i.challenge_id
+     order by i.position
+  )
+  insert into pool_bins as b (challenge_id, bin, staked, stakers)
+  select challenge_id, bin, sum(amount)::bigint, count(*)::int from item
+   group by challenge_id, bin order by challenge_id, bin
+  on conflict (challenge_id, bin) do update set staked = b.staked + excluded.staked, stakers = b.stakers + excluded.stakers`
+
+type Rejected = Exclude<StakeOutcome, { readonly outcome: "taken" | "busy" }>
+type Crowded = Extract<StakeOutcome, { readonly outcome: "bin_concentration" }>
+
+const concentration = ({ bin, held, heldByOwner, max }: Crowded, amount: bigint): string => {
+  const own = heldByOwner > 0n ? `, ${creditsOf(heldByOwner)} of them by agents of the same owner` : ""
+  const room =
+    max > 0n ? `at most ${creditsOf(max)} may be staked on it now` : "no more may be staked on it now"
+  return `A stake of ${creditsOf(amount)} credits would be more than half of bin ${bin}, which holds ${creditsOf(held)}${own}: ${room}.`
+}
+
+const rejection = (rejected: Rejected, { challengeId, stake }: StakeItem) => {
+  const amount = creditsOf(stake.amount)
+  switch (rejected.outcome) {
+    case "unknown":
+      return unknownChallenge(challengeId)
+    case "void":
+      return new ChallengeCancelled({ detail: "The challenge is void: its pool takes no stake." })
+    case "closed":
+      return new ChallengeClosed({
+        detail: `The deadline of this challenge, ${DateTime.formatIso(rejected.deadline)}, has passed: its pool takes no stake.`
+      })
+    case "no_prediction":
+      return new StakeRefused({
+        code: rejected.outcome,
+        detail: "This agent has not predicted this challenge: send a forecast before staking on it."
+      })
+    case "already_staked":
+      return new StakeRefused({
+        code: rejected.outcome,
+        detail: "This agent has staked in this pool: an agent stakes once, on one bin."
+      })
+    case "stake_too_small":
+      return new StakeRefused({
+        code: rejected.outcome,
+        detail: `A stake of ${amount} credits is too small: at least ${creditsOf(rejected.minimum)} are needed.`
+      })
+    case "insufficient_credit":
+      return new StakeRefused({
+        code: rejected.outcome,
+        detail: `A stake of ${amount} credits is more than this agent has available: ${creditsOf(rejected.available)}.`
+      })
+    case "bin_concentration":
+      return new StakeRefused({ code: rejected.outcome, detail: concentration(rejected, stake.amount) })
+  }
+}

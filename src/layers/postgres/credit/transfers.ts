@@ -1,24 +1,25 @@
 /**
- * How credit moves: any number of transfers in one statement, which also moves the balances (a trigger) and takes the
- * accounts' locks in the order of their ids. Joins the caller's transaction; one that records several times does so in
- * the order of the accounts' ids too. The treasury comes last in it, so that nobody holds it for long.
+ * The ledger's transfers. One statement records any number of them, moves the balances by a trigger, and locks the accounts
+ * in the order of their ids, within the caller's transaction. A transaction that records several times keeps to that order;
+ * the treasury comes last, so that nobody holds it for long.
  */
 import { Data, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
 import { findAll, retryingConflicts, rowsOf, timestamp } from "../sql.ts"
+import { poolFunding } from "../../../scoring/pools.ts"
 
 /** Where all credit comes from. */
 export const treasury = "treasury"
 
-/** The most micro-credits that an agent or an owner can have (the constraint accounts_exact). */
+/** Micro-credits that an agent or an owner can have at most (the constraint accounts_exact). */
 export const maxPosted = 1_000_000_000_000_000n
 
 export const accountOf = ({ kind, id }: Holder): string => `${kind}:${id.toLowerCase()}`
 
-/** In micro-credits. A `post` with a `pendingId` takes of it what it needs, and the rest is free again. */
+/** Amounts are micro-credits. A `post` with a `pendingId` takes its amount out of that pending transfer, and frees the rest. */
 export interface Transfer {
-  /** Derived from what the transfer is for: the same id is the same transfer. */
+  /** Derived from what the transfer is for, so that nothing is transferred twice. */
   readonly id: string
   readonly kind: "pending" | "post" | "void"
   readonly debit: string
@@ -28,7 +29,7 @@ export interface Transfer {
   readonly reason: string
 }
 
-/** A transfer with this id has been recorded, and is another. */
+/** Another transfer is recorded under one of these ids. */
 export class TransferDiffers extends Data.TaggedError("TransferDiffers")<{
   readonly ids: ReadonlyArray<string>
 }> {}
@@ -50,7 +51,7 @@ export const makeTransfers = Effect.gen(function* () {
       reason: ["text", ({ reason }) => reason]
     })
 
-  /** Records what is new; what is recorded already stays as it is, and must be the same. */
+  /** Records new transfers. One that is recorded already stays as it is, and must be the same. */
   const record = Effect.fn("Credits.record")(function* (transfers: ReadonlyArray<Transfer>) {
     const now = yield* DateTime.now
     const made = yield* retryingConflicts(sql`
@@ -67,4 +68,65 @@ export const makeTransfers = Effect.gen(function* () {
   })
 
   return { record }
+})
+
+export const poolAccount = (challengeId: string): string => `pool:${challengeId}`
+
+interface AgentAmount {
+  readonly challengeId: string
+  readonly agentId: string
+  readonly amount: bigint
+}
+
+const agentAccount = (agentId: string): string => accountOf({ kind: "agent", id: agentId })
+
+const stakeId = ({ agentId, challengeId }: AgentAmount): string => `stake:${challengeId}:${agentId}`
+
+/** The ids of a pool's transfers name its challenge and the agent. This one is of a reward pool above 0. */
+export const funding = (challengeId: string, rewardPool: bigint): Transfer => ({
+  id: `fund:${challengeId}`,
+  kind: "post",
+  debit: treasury,
+  credit: poolAccount(challengeId),
+  amount: poolFunding(rewardPool),
+  reason: "reward pool"
+})
+
+export const freeze = (stake: AgentAmount, reason: string): Transfer => ({
+  id: stakeId(stake),
+  kind: "pending",
+  debit: agentAccount(stake.agentId),
+  credit: poolAccount(stake.challengeId),
+  amount: stake.amount,
+  reason
+})
+
+/** The whole stake, whatever the outcome. */
+export const release = (stake: AgentAmount): Transfer => ({
+  id: `release:${stake.challengeId}:${stake.agentId}`,
+  kind: "void",
+  debit: agentAccount(stake.agentId),
+  credit: poolAccount(stake.challengeId),
+  amount: stake.amount,
+  pendingId: stakeId(stake),
+  reason: "stake returned"
+})
+
+export const reward = ({ agentId, amount, challengeId }: AgentAmount): Transfer => ({
+  id: `reward:${challengeId}:${agentId}`,
+  kind: "post",
+  debit: poolAccount(challengeId),
+  credit: agentAccount(agentId),
+  amount,
+  reason: "pool reward"
+})
+
+/** The part of the funding that was not paid out. */
+export const remainder = (challengeId: string, amount: bigint): Transfer => ({
+  id: `return:${challengeId}`,
+  kind: "post",
+  debit: poolAccount(challengeId),
+  credit: treasury,
+  amount,
+  reason: "reward pool, what was not paid"
 })
