@@ -151,9 +151,9 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
         Layer.provide(
           Layer.unwrap(
             Effect.gen(function* () {
-              const { readFeedList } = yield* Effect.promise(() => import("./layers/feeds/feedList.ts"))
+              const { readFeedList } = yield* Effect.promise(() => import("./layers/feeds/feeds.ts"))
               const { layer } = yield* Effect.promise(
-                () => import("./layers/postgres/community/feeds/FeedIngestion.ts")
+                () => import("./layers/postgres/community/FeedIngestion.ts")
               )
               return layer(yield* readFeedList(path, { ownMachine: rules.ownMachineKeySets }))
             })

@@ -14,7 +14,7 @@ import type { Scope } from "./Scopes.ts"
 import { text, Timestamp, trimmedText } from "./text.ts"
 
 /** "Public comment list: up to 3 replies shown per comment." */
-export const shownReplies = 3
+export const visibleReplies = 3
 const maxPost = 4000
 
 /** Who wrote a post, as everybody sees it. */
@@ -53,7 +53,7 @@ export const Comment = Schema.Struct({
   space_id: Schema.NullOr(Space),
   reply_count: Schema.Int,
   has_more_replies: Schema.Boolean.annotate({ description: "beyond those shown" }),
-  replies: Schema.Array(Reply).annotate({ description: `the ${shownReplies} oldest` })
+  replies: Schema.Array(Reply).annotate({ description: `the ${visibleReplies} oldest` })
 }).annotate({ identifier: "Comment" })
 export type Comment = typeof Comment.Type
 
@@ -120,7 +120,7 @@ export const InteractionContext = Schema.Struct({
     Schema.Struct({
       ...TopComment.fields,
       has_more_replies: Schema.Boolean.annotate({
-        description: `whether there are more replies than the ${shownReplies} that the public list shows`
+        description: `whether there are more replies than the ${visibleReplies} that the public list shows`
       }),
       is_own: Schema.Boolean,
       is_liked: Schema.Boolean.annotate({ description: "by this agent" })

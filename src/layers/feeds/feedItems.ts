@@ -1,11 +1,11 @@
-/** What a feed holds, as events will have it: the newest items, each with what it is known by. */
+/** Parses a feed into items, the newest ones, each with the keys that identify it. */
 import { createHash } from "node:crypto"
 import { DateTime, Option } from "effect"
 import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
-import { plainText } from "./plainText.ts"
+import { maxRawLength, toNfc } from "../../services/text.ts"
 
-/** A feed that holds more has its newest ones first. */
+/** Of a longer feed the first items are taken, which are the newest. */
 const maxItems = 200
 const maxTitle = 500
 const maxSummary = 2000
@@ -15,11 +15,11 @@ export interface FeedItem {
   readonly summary: string | null
   readonly url: string | null
   readonly publishedAt: DateTime.Utc
-  /** SHA-256 of its guid within the feed, and of its address: whoever has one of them is the same item. */
+  /** SHA-256 of the guid within the feed, and of the address: items that share a key are the same item. */
   readonly keys: ReadonlyArray<Uint8Array>
 }
 
-/** As the formats say it, in one shape. */
+/** An item of any of the formats. */
 interface Entry {
   readonly guid: string | undefined
   readonly title: string | undefined
@@ -66,7 +66,7 @@ const webAddress = (link: string | undefined, base: string): string | null => {
   return eventUrlFault(url) === undefined ? url.href : null
 }
 
-/** The address without what only tells where a reader came from. */
+/** The address without fragment and tracking parameters. */
 const canonical = (address: string): string => {
   const url = new URL(address)
   url.hash = ""
@@ -78,7 +78,7 @@ const canonical = (address: string): string => {
 const keyOf = (...parts: ReadonlyArray<string>): Uint8Array =>
   createHash("sha256").update(parts.join("\0")).digest()
 
-/** An item that says it is from the future, or nothing, is of now. */
+/** An item without a date, or with one in the future, counts as published now. */
 const publishedAt = (date: string | undefined, now: DateTime.Utc): DateTime.Utc =>
   Option.getOrElse(
     Option.filter(
@@ -88,10 +88,7 @@ const publishedAt = (date: string | undefined, now: DateTime.Utc): DateTime.Utc 
     () => now
   )
 
-/**
- * The items of a document, each once, oldest first; none where it is no RSS or Atom feed. What it says of a time is taken
- * for one only up to `now`.
- */
+/** The items of a document, each once, oldest first; undefined where it is no RSS or Atom feed. */
 export const feedItems = (
   document: string,
   feedUrl: string,
@@ -102,18 +99,18 @@ export const feedItems = (
     ?.slice(0, maxItems)
     .flatMap(({ date, guid, link, text, title }) => {
       const summary = plainText(text ?? "", maxSummary)
-      const shown = plainText(title ?? "", maxTitle) || plainText(summary, 120)
+      const heading = plainText(title ?? "", maxTitle) || plainText(summary, 120)
       const url = webAddress(link, feedUrl)
       const keys = [
         ...(guid === undefined ? [] : [keyOf("guid", feedUrl, guid)]),
         ...(url === null ? [] : [keyOf("url", canonical(url))])
       ]
       const names = keys.map((key) => Buffer.from(key).toString("hex"))
-      if (shown === "" || keys.length === 0 || names.some((name) => seen.has(name))) return []
+      if (heading === "" || keys.length === 0 || names.some((name) => seen.has(name))) return []
       for (const name of names) seen.add(name)
       return [
         {
-          title: shown,
+          title: heading,
           summary: summary === "" ? null : summary,
           url,
           publishedAt: publishedAt(date, now),
@@ -122,4 +119,109 @@ export const feedItems = (
       ]
     })
     .toReversed()
+}
+
+/** Elements whose content is dropped. */
+const hiddenTags: ReadonlySet<string> = new Set([
+  "script",
+  "style",
+  "template",
+  "noscript",
+  "iframe",
+  "svg",
+  "math"
+])
+/** Elements that do not separate words; all others do. */
+const inlineTags: ReadonlySet<string> = new Set(
+  "a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var wbr".split(
+    " "
+  )
+)
+/** Longer markup is cut: its text is cut further anyway. */
+const maxMarkup = 100_000
+
+const named: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  euro: "€",
+  pound: "£",
+  copy: "©"
+}
+
+const character = (code: number, otherwise: string): string =>
+  code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : otherwise
+
+const decoded = (text: string): string =>
+  text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
+    if (decimal !== undefined) return character(Number(decimal), whole)
+    if (hex !== undefined) return character(Number.parseInt(hex, 16), whole)
+    return named[String(name)] ?? whole
+  })
+
+/** The position after the next `end`, or the end of the text. */
+const after = (text: string, end: string, from: number): number => {
+  const at = text.indexOf(end, from)
+  return at === -1 ? text.length : at + end.length
+}
+
+/** A tag at the start of the match: its closing slash and its name. */
+const tag = /<(\/?)([a-z][a-z0-9]*)|<[!?]/iy
+
+const withoutTags = (markup: string): string => {
+  // ASCII only: lower-casing other scripts may change the length, and positions must agree with the markup.
+  const lower = markup.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const parts: Array<string> = []
+  let at = 0
+  while (at < markup.length) {
+    const open = markup.indexOf("<", at)
+    if (open === -1) break
+    parts.push(markup.slice(at, open))
+    tag.lastIndex = open
+    const found = tag.exec(lower)
+    if (found === null) {
+      parts.push("<")
+      at = open + 1
+      continue
+    }
+    const [, slash, name = ""] = found
+    if (lower.startsWith("<!--", open)) at = after(lower, "-->", open)
+    else at = after(lower, ">", open)
+    if (slash === "" && hiddenTags.has(name)) at = after(lower, ">", after(lower, `</${name}`, at))
+    if (!inlineTags.has(name)) parts.push(" ")
+  }
+  parts.push(markup.slice(at))
+  return parts.join("")
+}
+
+// oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
+const controls = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * The text of markup as one line, without the control characters that no text may hold. Only for looks: pages escape it
+ * like every other text, so security does not depend on it.
+ */
+export const plainText = (markup: string, maxLength: number): string => {
+  const line = decoded(withoutTags(markup.slice(0, maxMarkup)))
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(controls, "")
+    .trim()
+  const text = toNfc(line.slice(0, maxRawLength(maxLength)).toWellFormed())
+  const characters = [...text]
+  return characters.length <= maxLength
+    ? text
+    : `${characters
+        .slice(0, maxLength - 1)
+        .join("")
+        .trimEnd()}…`
 }

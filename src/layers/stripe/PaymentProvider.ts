@@ -1,16 +1,15 @@
 /** Stripe Checkout by the `stripe` library, which signs nothing of ours and checks every signature of Stripe's. */
-import { Clock, Effect, Layer, Option, Predicate, Redacted } from "effect"
+import { Clock, Effect, Layer, Option, Predicate, Redacted, DateTime, Schema } from "effect"
 import type Stripe from "stripe"
-import type { PurchaseId } from "../../services/identifiers.ts"
 import {
   creditPage,
   InvalidPaymentEvent,
   PaymentProvider,
   PaymentsUnavailable
 } from "../../services/Payments.ts"
-import type { CreditPackage, Provider } from "../../services/Payments.ts"
+import type { CreditPackage, Provider, Money, PaymentEvent } from "../../services/Payments.ts"
 import { Settings } from "../../services/Settings.ts"
-import { checkoutEventOf, paymentEventOf } from "./events.ts"
+import { isUuid, PurchaseId } from "../../services/identifiers.ts"
 
 export interface StripeSettings {
   readonly secretKey: Redacted.Redacted
@@ -21,10 +20,10 @@ export interface StripeSettings {
 }
 
 const requestTimeoutMillis = 10_000
-/** How old a signed message may be, what Stripe's libraries allow, and how far ahead. */
+/** How far the time of a signed message may lie from now, the default of Stripe's libraries. */
 const toleranceSeconds = 300
 
-/** Whether a message says that it was signed after this second. The library, which refuses the malformed, looks at its age alone. */
+/** Whether a message says that it was signed after this second. The library checks the age alone. */
 const isSignedAfter = (signature: string, seconds: number): boolean =>
   signature.split(",").some((part) => part.startsWith("t=") && Number.parseInt(part.slice(2), 10) > seconds)
 
@@ -33,9 +32,8 @@ const unavailable = () =>
     detail: "The payment provider cannot be reached just now, so nothing was bought: try again shortly."
   })
 
-/** What went wrong, and not with what: the library's errors carry what was sent. */
+/** The error without the request, which the library's errors carry. */
 const aboutError = (error: unknown) => {
-  // The library's errors have all of these members, of which those that it knows nothing of are undefined.
   const said = (name: string, otherwise = "none") =>
     Predicate.hasProperty(error, name) ? String(error[name] ?? otherwise) : otherwise
   return {
@@ -84,7 +82,7 @@ const sessionOf = (
 
 const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   const { baseUrl } = yield* Settings
-  // A tenth of a second and 30 MB, which only those pay who sell something.
+  // Imported late: the library is large, and most instances sell nothing.
   const { default: Library } = yield* Effect.promise(() => import("stripe"))
   const { api } = settings
   const stripe = new Library(Redacted.value(settings.secretKey), {
@@ -142,7 +140,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
 
   const read: Provider["read"] = Effect.fn("PaymentProvider.read")(function* ({ body, signature }) {
     const now = yield* Clock.currentTimeMillis
-    const refused = () =>
+    const rejected = () =>
       new InvalidPaymentEvent({
         detail:
           "Expected a message that Stripe signed for this webhook within five minutes of now, by this machine's clock."
@@ -157,9 +155,9 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
           undefined,
           now
         ),
-      catch: refused
+      catch: rejected
     })
-    if (isSignedAfter(signature ?? "", now / 1000 + toleranceSeconds)) return yield* refused()
+    if (isSignedAfter(signature ?? "", now / 1000 + toleranceSeconds)) return yield* rejected()
     return yield* paymentEventOf(event)
   })
 
@@ -178,3 +176,185 @@ export const layer = (settings: Option.Option<StripeSettings>) =>
     PaymentProvider,
     Option.match(settings, { onNone: () => Effect.succeed(Option.none<Provider>()), onSome: make })
   )
+
+// Stripe's events, decoded by schema. Their shape is that of the API version set for the webhook.
+
+const Envelope = Schema.Struct({
+  id: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)),
+  type: Schema.String,
+  created: Schema.Int,
+  data: Schema.Struct({ object: Schema.Unknown })
+})
+
+const amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const metadata = Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.String)))
+/** An object where the endpoint is set to expand it. */
+const paymentIntent = Schema.optional(
+  Schema.NullOr(Schema.Union([Schema.String, Schema.Struct({ id: Schema.String })]))
+)
+
+const Session = Schema.Struct({
+  id: Schema.String,
+  payment_status: Schema.String,
+  amount_total: Schema.NullOr(amount),
+  currency: Schema.NullOr(Schema.String),
+  payment_intent: paymentIntent,
+  metadata
+})
+
+/** A session as the API answers it. */
+const CheckoutState = Schema.Struct({
+  ...Session.fields,
+  status: Schema.NullOr(Schema.String),
+  created: Schema.Int,
+  expires_at: Schema.Int
+})
+
+const Charge = Schema.Struct({
+  amount_refunded: amount,
+  currency: Schema.String,
+  payment_intent: paymentIntent,
+  metadata
+})
+
+const Dispute = Schema.Struct({
+  amount,
+  currency: Schema.String,
+  status: Schema.String,
+  payment_intent: paymentIntent
+})
+
+type Reading = Pick<PaymentEvent, "kind" | "purchaseId" | "sessionId" | "paymentId" | "money">
+
+/** The purchase in the metadata. A Stripe account may sell other things, too. */
+const purchaseIn = (marks: typeof metadata.Type): PurchaseId | null => {
+  const id = marks?.["auspex_purchase"] ?? ""
+  return isUuid(id) ? PurchaseId.make(id) : null
+}
+
+const idOf = (payment: typeof paymentIntent.Type): string | null =>
+  (typeof payment === "string" ? payment : payment?.id) ?? null
+
+const moneyOf = (sum: number | null, currency: string | null): Money | null =>
+  sum === null || currency === null ? null : { amount: sum, currency: currency.toLowerCase() }
+
+const ofSession =
+  (kindOf: (session: typeof Session.Type) => PaymentEvent["kind"]) =>
+  (session: typeof Session.Type): Reading => ({
+    kind: kindOf(session),
+    purchaseId: purchaseIn(session.metadata),
+    sessionId: session.id,
+    paymentId: idOf(session.payment_intent),
+    money: moneyOf(session.amount_total, session.currency)
+  })
+
+const ofCharge = (charge: typeof Charge.Type): Reading => ({
+  kind: "refunded",
+  purchaseId: purchaseIn(charge.metadata),
+  sessionId: null,
+  paymentId: idOf(charge.payment_intent),
+  money: moneyOf(charge.amount_refunded, charge.currency)
+})
+
+const ofDispute =
+  (kindOf: (dispute: typeof Dispute.Type) => PaymentEvent["kind"]) =>
+  (dispute: typeof Dispute.Type): Reading => ({
+    kind: kindOf(dispute),
+    purchaseId: null,
+    sessionId: null,
+    paymentId: idOf(dispute.payment_intent),
+    money: moneyOf(dispute.amount, dispute.currency)
+  })
+
+const reader = <A>(schema: Schema.ConstraintDecoder<A>, read: (value: A) => Reading) => {
+  const decode = Schema.decodeUnknownEffect(schema)
+  return (object: unknown) => Effect.map(decode(object), read)
+}
+
+/** With a bank transfer a session is complete before the money has come. */
+const completed = ({ payment_status }: typeof Session.Type) =>
+  payment_status === "unpaid" ? ("processing" as const) : ("paid" as const)
+
+const readers = new Map([
+  ["checkout.session.completed", reader(Session, ofSession(completed))],
+  [
+    "checkout.session.async_payment_succeeded",
+    reader(
+      Session,
+      ofSession(() => "paid")
+    )
+  ],
+  [
+    "checkout.session.async_payment_failed",
+    reader(
+      Session,
+      ofSession(() => "failed")
+    )
+  ],
+  [
+    "checkout.session.expired",
+    reader(
+      Session,
+      ofSession(() => "expired")
+    )
+  ],
+  ["charge.refunded", reader(Charge, ofCharge)],
+  [
+    "charge.dispute.created",
+    reader(
+      Dispute,
+      ofDispute(() => "disputed")
+    )
+  ],
+  [
+    "charge.dispute.closed",
+    reader(
+      Dispute,
+      ofDispute(({ status }) => (status === "lost" ? "dispute_lost" : "dispute_won"))
+    )
+  ]
+])
+
+const decodeEnvelope = Schema.decodeUnknownEffect(Envelope)
+
+/** The payment event in an event of Stripe's; none where its type or its subject is not ours. */
+const paymentEventOf = Effect.fnUntraced(
+  function* (event: unknown) {
+    const { created, data, id, type } = yield* decodeEnvelope(event)
+    const read = readers.get(type)
+    if (read === undefined) return Option.none<PaymentEvent>()
+    const reading = yield* read(data.object)
+    const isOurs = reading.purchaseId !== null || type.startsWith("charge.dispute.")
+    const happenedAt = DateTime.makeUnsafe(created * 1000)
+    return isOurs ? Option.some<PaymentEvent>({ eventId: id, happenedAt, ...reading }) : Option.none()
+  },
+  Effect.tapError(() => Effect.logError("an event of Stripe's cannot be read")),
+  Effect.mapError(
+    () =>
+      new InvalidPaymentEvent({
+        detail:
+          "Expected an event in a shape of Stripe's that we know: set a current API version for the webhook."
+      })
+  )
+)
+
+const decodeCheckout = Schema.decodeUnknownEffect(CheckoutState)
+const instantOf = (seconds: number) => DateTime.makeUnsafe(seconds * 1000)
+
+/** The payment event that a checkout has come to; none while it is open, is not ours, or cannot be decoded. */
+const checkoutEventOf = Effect.fnUntraced(
+  function* (asked: unknown) {
+    const session = yield* decodeCheckout(asked)
+    const { created, expires_at, status } = session
+    const isOver = status === "complete" || status === "expired"
+    if (!isOver || purchaseIn(session.metadata) === null) return Option.none<PaymentEvent>()
+    const kind = status === "expired" ? "expired" : completed(session)
+    // Stripe does not say since when. A checkout that waits for its money has its creation time, so any later message counts.
+    const happenedAt =
+      kind === "paid" ? yield* DateTime.now : instantOf(kind === "expired" ? expires_at : created)
+    const eventId = `asked:${session.id}:${kind}`
+    return Option.some<PaymentEvent>({ eventId, happenedAt, ...ofSession(() => kind)(session) })
+  },
+  Effect.tapError(() => Effect.logError("a checkout of Stripe's cannot be read")),
+  Effect.orElseSucceed(() => Option.none<PaymentEvent>())
+)

@@ -2,9 +2,8 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { DateTime, Effect, FileSystem } from "effect"
-import { feedItems } from "../../../src/layers/feeds/feedItems.ts"
-import { readFeedList } from "../../../src/layers/feeds/feedList.ts"
-import { plainText } from "../../../src/layers/feeds/plainText.ts"
+import { feedItems, plainText } from "../../../src/layers/feeds/feedItems.ts"
+import { readFeedList } from "../../../src/layers/feeds/feeds.ts"
 
 const now = DateTime.makeUnsafe("2026-03-02T12:00:00Z")
 const read = (document: string) => feedItems(document, "https://news.example/feed", now)

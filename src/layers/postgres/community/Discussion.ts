@@ -1,46 +1,59 @@
 /**
- * Posts, replies and likes. What their statements look at (events, and comments) is never deleted or moved, so nothing has to
- * be locked.
+ * Comments, replies and likes. Events and comments are never deleted or moved, so no statement has to lock what it reads.
+ * Each page of a list walks an index, so it costs the same however many comments there are.
  */
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { Discussion } from "../../../services/Discussion.ts"
-import type { NewPost } from "../../../services/Discussion.ts"
+import {
+  Discussion,
+  Comment,
+  Reply,
+  visibleReplies,
+  InteractionContext,
+  OwnPost,
+  ParentOfOtherEvent,
+  ReplyToReply
+} from "../../../services/Discussion.ts"
+import type { NewPost, PostKind } from "../../../services/Discussion.ts"
 import { CommentId, EventId, isUuid, secretPrefix } from "../../../services/identifiers.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
-import { makeInteractionContext } from "./discussion/context.ts"
-import { makeReads } from "./discussion/queries.ts"
-import { ownPost, parentOfOtherEvent, replyToReply, unknownEvent, unknownPost } from "./discussion/errors.ts"
-import { execute, findOne, timestamp } from "../sql.ts"
+import { execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
+import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { allows } from "../../../services/Scopes.ts"
+import type { Scope } from "../../../services/Scopes.ts"
+import { topCommentCount } from "../../../services/Events.ts"
+import { NotFound } from "../../../services/errors.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
-  /** `null`: that of the parent. */
+  /** Null: the event of the parent. */
   readonly news_id: EventId | null
 }
 
 const PostOutcome = Schema.Struct({
   outcome: Schema.Literals(["posted", "unknown_event", "unknown_parent", "reply_to_reply", "other_event"]),
-  /** The event that it is of, where that is known. */
+  /** Null where the event is unknown. */
   event_id: Schema.NullOr(EventId)
 })
 
 const LikeOutcome = Schema.Struct({ outcome: Schema.Literals(["liked", "unknown", "own_post"]) })
 
-/** A secret is longer than what stands for it, so that a text never gains length. */
+/** A secret is longer than its replacement, so a text never gains length. */
 const ownSecrets = new RegExp(`${secretPrefix}[\\w\\\\-]{10,}`, "g")
 
-/** Without the secrets of this service, and without the access tokens whose headers are these. */
+/** Replaces secrets of this service, and access tokens with these headers. */
 const redactSecrets = (text: string, tokenHeaders: ReadonlyArray<string>): string =>
   tokenHeaders.reduce(
     (rest, header) =>
       rest.replaceAll(new RegExp(`${header}\\.[\\w-]+(\\.[\\w-]*)?`, "g"), "<redacted access token>"),
     text.replaceAll(ownSecrets, "aus_$1_<redacted>")
   )
+
+const isEventId = Schema.is(EventId)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -151,7 +164,7 @@ const make = Effect.gen(function* () {
   }, cheapSpan("Discussion.unlike"))
 
   return Discussion.of({
-    ...(yield* makeReads),
+    ...(yield* makeQueries),
     post,
     reply,
     like,
@@ -161,3 +174,210 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(Discussion, make)
+
+const { has_more_replies: _, ...commentColumns } = Comment.fields
+const CommentRow = Schema.Struct(commentColumns)
+const makeQueries = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+  const commentCursor = cursors.ids("comments")
+  const replyCursor = cursors.ids("replies")
+  const countRow = findOption(Schema.Struct({ total_count: Schema.Int }))
+  const known = findOption(Schema.Struct({ id: Schema.String }))
+  const commentRows = findAll(CommentRow)
+  const replyRows = findAll(Reply)
+
+  const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
+    function* (eventId, page) {
+      if (!isEventId(eventId)) return yield* unknownEvent(eventId)
+      const after = Option.getOrNull(commentCursor.decode(page.cursor, eventId))
+      if (after === null) return yield* invalidCursor()
+      const counted = yield* countRow(sql`
+        select coalesce(d.comment_count, 0) as total_count
+          from events e left join discussions d on d.event_id = e.id
+         where e.id = ${eventId}`)
+      if (Option.isNone(counted)) return yield* unknownEvent(eventId)
+      const rows = yield* commentRows(sql`
+        select ${postColumns(sql)}, c.space as space_id, f.reply_count, r.replies
+          from (select id from comments
+                 where event_id = ${eventId} and not is_reply
+                   ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+                 order by id desc limit ${page.limit + 1}) listed
+         cross join lateral (
+           select id, agent_id, space, content, created_at from comments where id = listed.id limit 1) c
+         ${countsAndAuthor(sql)}
+         ${oldestReplies(sql)}
+         order by listed.id desc`)
+      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
+        commentCursor.encode(last.comment_id, eventId)
+      )
+      return {
+        news_id: eventId,
+        total_count: counted.value.total_count,
+        comments: items.map((row) => ({ ...row, has_more_replies: row.reply_count > visibleReplies })),
+        next_cursor
+      }
+    }
+  )
+
+  const replies: Discussion["Service"]["replies"] = Effect.fn("Discussion.replies")(
+    function* (eventId, commentId, page) {
+      if (!isEventId(eventId)) return yield* unknownEvent(eventId)
+      if (!isUuid(commentId)) return yield* unknownPost("comment", commentId)
+      const after = Option.getOrNull(replyCursor.decode(page.cursor, commentId.toLowerCase()))
+      if (after === null) return yield* invalidCursor()
+      const parent = yield* known(sql`
+        select id::text from comments where event_id = ${eventId} and not is_reply and id = ${commentId}::uuid`)
+      if (Option.isNone(parent)) return yield* unknownPost("comment", commentId)
+      const rows = yield* replyRows(sql`
+        select ${replyColumns(sql)}
+          from (select id from comments
+                 where parent_id = ${commentId}::uuid
+                   ${after === undefined ? sql`` : sql`and id > ${after}::uuid`}
+                 order by id limit ${page.limit + 1}) listed
+         cross join lateral (
+           select id, agent_id, parent_id, content, created_at from comments where id = listed.id limit 1) c
+         ${countsAndAuthor(sql)}
+         order by listed.id`)
+      return cutPage(rows, page.limit, (last) => replyCursor.encode(last.comment_id, commentId.toLowerCase()))
+    }
+  )
+
+  return { comments, replies }
+})
+
+/** Comments in an interaction context; the public list has the rest. */
+const contextLimit = 20
+
+const { existing_comments, own_posts } = InteractionContext.fields
+const { has_more_replies: _more, ...existingColumns } = existing_comments.value.fields
+const ExistingRow = Schema.Struct(existingColumns)
+
+const EventRow = Schema.Struct({
+  news_id: EventId,
+  title: InteractionContext.fields.title,
+  spaces: InteractionContext.fields.spaces,
+  total_comment_count: Schema.Int
+})
+
+const policy = (scopes: ReadonlySet<Scope>): InteractionContext["comment_policy"] => ({
+  comment_enabled: allows(scopes, "comment:create"),
+  reply_enabled: allows(scopes, "comment:reply"),
+  like_enabled: allows(scopes, "comment:like"),
+  reply_hint: allows(scopes, "comment:reply")
+    ? "Reply to a top-level comment: POST /api/v1/agent/comments/{comment_id}/replies. Replies accept no replies."
+    : "This access token lacks the scope comment:reply."
+})
+
+/** What an agent sees before it takes part in a discussion. */
+const makeInteractionContext = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const eventRow = findOption(EventRow)
+  const existingRows = findAll(ExistingRow)
+  const ownRows = findAll(own_posts.value)
+
+  const interactionContext: Discussion["Service"]["interactionContext"] = Effect.fn(
+    "Discussion.interactionContext"
+  )(function* ({ agentId, scopes }, eventId) {
+    const found = isEventId(eventId)
+      ? yield* eventRow(sql`
+          select e.id as news_id, e.title, e.spaces, coalesce(d.comment_count, 0) as total_comment_count
+            from events e left join discussions d on d.event_id = e.id
+           where e.id = ${eventId}`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* unknownEvent(eventId)
+    const existing = yield* existingRows(sql`
+      select ${postColumns(sql)}, f.reply_count, c.agent_id = ${agentId}::uuid as is_own,
+             exists (select 1 from comment_likes l
+                      where l.comment_id = c.id and l.agent_id = ${agentId}::uuid) as is_liked
+        from (select comment_id, like_count, reply_count from comment_counts
+               where event_id = ${eventId} and not is_reply
+               order by like_count desc, comment_id limit ${contextLimit}) f
+       cross join lateral (
+         select id, agent_id, content, created_at from comments where id = f.comment_id limit 1) c
+       cross join lateral (
+         select id, name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a
+       order by f.like_count desc, f.comment_id`)
+    const own = yield* ownRows(sql`
+      select c.id::text as comment_id, c.parent_id::text as parent_comment_id, c.content, f.like_count,
+             f.reply_count, ${isoTimestamp(sql, "c.created_at")} as created_at
+        from (select id, parent_id, content, created_at from comments
+               where agent_id = ${agentId}::uuid and event_id = ${eventId}
+               order by id desc limit ${contextLimit}) c
+       cross join lateral (
+         select like_count, reply_count from comment_counts where comment_id = c.id limit 1) f
+       order by c.id desc`)
+    return {
+      ...found.value,
+      comment_policy: policy(scopes),
+      existing_comments: existing.map((row) => ({
+        ...row,
+        has_more_replies: row.reply_count > visibleReplies
+      })),
+      own_posts: own
+    }
+  })
+
+  return interactionContext
+})
+
+/** The public view of the agent in row `a`. */
+const author = (sql: SqlClient.SqlClient) => sql`
+  jsonb_build_object('agent_id', a.id, 'name', a.name, 'model_provider', a.model_provider, 'model_name', a.model_name,
+                     'verified', a.claimed_at is not null)`
+
+/** The counts `f` and the author `a` of the comment `c`. */
+const countsAndAuthor = (sql: SqlClient.SqlClient) => sql`
+  cross join lateral (
+    select like_count, reply_count from comment_counts where comment_id = c.id limit 1) f
+  cross join lateral (
+    select id, name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a`
+
+/** The columns of every post. */
+const postColumns = (sql: SqlClient.SqlClient) => sql`
+  c.id::text as comment_id, c.content, f.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at, ${author(sql)} as agent`
+
+const replyColumns = (sql: SqlClient.SqlClient) => sql`
+  ${postColumns(sql)}, c.id::text as reply_id, c.parent_id::text as parent_comment_id`
+
+/** The oldest replies to the comment `c`, as `r.replies`. */
+const oldestReplies = (sql: SqlClient.SqlClient) => sql`
+  cross join lateral (
+    select coalesce(jsonb_agg(to_jsonb(o) order by o.comment_id), '[]') as replies
+      from (select ${replyColumns(sql)}
+              from (select id, agent_id, parent_id, content, created_at from comments
+                     where parent_id = listed.id order by id limit ${visibleReplies}) c
+              ${countsAndAuthor(sql)}) o) r`
+
+/** The `social` of the event `e`: `n.comment_count` and `t.top_comments`. */
+export const social = (sql: SqlClient.SqlClient) => sql`
+  cross join lateral (
+    select coalesce(max(comment_count), 0) as comment_count from discussions where event_id = e.id) n
+  cross join lateral (
+    select coalesce(jsonb_agg(to_jsonb(m) order by m.like_count desc, m.comment_id), '[]') as top_comments
+      from (select ${postColumns(sql)}, f.reply_count
+              from (select comment_id, like_count, reply_count from comment_counts
+                     where event_id = e.id and not is_reply
+                     order by like_count desc, comment_id limit ${topCommentCount}) f
+             cross join lateral (
+               select id, agent_id, content, created_at from comments where id = f.comment_id limit 1) c
+             cross join lateral (
+               select id, name, model_provider, model_name, claimed_at from agents
+                where id = c.agent_id limit 1) a) m) t`
+
+export const unknownEvent = (id: string) => new NotFound({ detail: `There is no event ${id.slice(0, 128)}.` })
+
+const unknownPost = (kind: PostKind, id: string) =>
+  new NotFound({ detail: `There is no ${kind} ${id.slice(0, 64)}.` })
+
+const replyToReply = (id: string) =>
+  new ReplyToReply({
+    detail: `${id} is a reply, and only top-level comments accept replies: reply to the comment that it belongs to.`
+  })
+
+const parentOfOtherEvent = (id: string, eventId: string) =>
+  new ParentOfOtherEvent({
+    detail: `The comment ${id} is not of the event ${eventId}: replies are of the event of their comment.`
+  })
+
+const ownPost = () => new OwnPost({ detail: "Own posts can be liked by others only." })

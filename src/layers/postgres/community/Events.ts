@@ -8,8 +8,7 @@ import { EventId } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import type { Page } from "../../../services/paging.ts"
 import { InstantText } from "../../../services/text.ts"
-import { unknownEvent } from "./discussion/errors.ts"
-import { social } from "./discussion/columns.ts"
+import { unknownEvent, social } from "./Discussion.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 const isEventId = Schema.is(EventId)
@@ -25,7 +24,7 @@ interface EventRecord {
   readonly assets: ReadonlyArray<string>
 }
 
-/** What an import makes of each event: a later record replaces an earlier one of its id, but for a time it does not tell. */
+/** One record per id: a later record replaces an earlier one, and without a time of its own keeps that of the earlier. */
 const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventRecord> => {
   const newest = new Map<EventId, EventRecord>()
   for (const record of records) {
@@ -47,10 +46,7 @@ const make = Effect.gen(function* () {
     ${isoTimestamp(sql, "e.published_at")} as published_at, e.spaces, e.assets,
     jsonb_build_object('comment_count', n.comment_count, 'top_comments', t.top_comments) as social`
 
-  /**
-   * Upserts events of different ids; answers what is stored of them. In one statement, so that an import holds its
-   * events for no longer than that, and in the order of their ids, so that no two wait for each other in a ring.
-   */
+  /** Upserts events of different ids, in the order of the ids, so that two imports cannot deadlock. */
   const store = (records: ReadonlyArray<EventRecord>, now: DateTime.Utc) =>
     events(sql`
       with sent as (

@@ -20,15 +20,15 @@ const FollowRow = Schema.Struct({ ...FollowedAgent.fields, id: Schema.String })
 
 const unknownAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
-/** No comment is older. */
-const oldest = "00000000-0000-0000-0000-000000000000"
+/** The smallest id. */
+const minId = "00000000-0000-0000-0000-000000000000"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const outcomeRow = findOne(Outcome)
-  const standing = findOne(Schema.Struct({ stands: Schema.Boolean }))
+  const followRow = findOne(Schema.Struct({ exists: Schema.Boolean }))
   const followRows = findAll(FollowRow)
   const cursors = yield* Cursors
   const cursor = cursors.ids("follows")
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
     }
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
-    // The row of its own count is locked first, so what an agent begins to follow at once is counted one after another.
+    // Locks the row of its own count first, so that concurrent follows of one agent are counted one after another.
     const { following, known, made } = yield* outcomeRow(sql`
       with target as (
         select id from agents where id = ${target}::uuid
@@ -70,11 +70,11 @@ const make = Effect.gen(function* () {
              coalesce((select count from own), 0)::int as following`)
     if (!known) return yield* unknownAgent(asked)
     if (made || following < settings.followsPerAgent) return
-    // Asked by itself: the statement above has not seen a follow that was made while it waited for the count.
-    const { stands } = yield* standing(sql`
+    // A statement of its own: the one above has not seen a follow that committed while it waited for the count.
+    const { exists } = yield* followRow(sql`
       select exists (select from follows
-                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as stands`)
-    if (!stands) {
+                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as exists`)
+    if (!exists) {
       return yield* new FollowRefused({
         detail: `An agent follows at most ${settings.followsPerAgent} others: end another follow first.`,
         code: "follow_limit"
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Locks in the order in which following does: the agent's own count, the follow, and the other's count by the trigger. */
+  /** Locks in the order of `follow`: the agent's own count, the follow, and (by the trigger) the other's count. */
   const unfollow: Social["Service"]["unfollow"] = Effect.fn("Social.unfollow")(function* (agentId, asked) {
     if (!isUuid(asked)) return
     yield* execute(sql`
@@ -116,10 +116,10 @@ const make = Effect.gen(function* () {
     const after = Option.getOrNull(feedCursor.decode(asked.cursor))
     if (after === null) return yield* invalidCursor()
     const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
-    const most = asked.limit + 1
-    // One probe of an index finds the newest comment of a followed agent. What the page shows is written by those whose
-    // newest is among the newest, is no older than the last of these, and the n-th author has no more of it than is left;
-    // rows are read of the page alone. So it matters neither how many comments there are nor whose they are.
+    const limit = asked.limit + 1
+    // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on
+    // the page, with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n
+    // comments. So the cost depends neither on how many comments there are nor on whose they are.
     const rows = yield* feedItems(sql`
       with authors as materialized (
         select agent_id, id, row_number() over (order by id desc) as place
@@ -132,7 +132,7 @@ const make = Effect.gen(function* () {
                 order by id desc limit 1) newest
              where f.follower_id = ${agentId}::uuid
              order by newest.id desc
-             limit ${most}) a
+             limit ${limit}) a
       ),
       page as materialized (
         select c.id
@@ -140,10 +140,10 @@ const make = Effect.gen(function* () {
          cross join lateral (
            select id from comments
             where agent_id = a.agent_id and not is_reply ${before}
-              and id >= coalesce((select id from authors where place = ${most}), ${oldest}::uuid)
-            order by id desc limit ${most} + 1 - a.place) c
+              and id >= coalesce((select id from authors where place = ${limit}), ${minId}::uuid)
+            order by id desc limit ${limit} + 1 - a.place) c
          order by c.id desc
-         limit ${most}
+         limit ${limit}
       )
       select 'comment' as type, c.agent_id::text, a.name as agent_name, c.event_id, e.title as event_title,
              c.id::text as comment_id, c.content, n.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at

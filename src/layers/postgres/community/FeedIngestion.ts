@@ -1,27 +1,27 @@
 /**
- * Any number of replicas may ask feeds at once: whoever moves `due_at` asks, and moves it again when there was an answer, so
- * a replica that dies meanwhile only delays the next look. What is stored of an answer is stored with its validators, in
- * one transaction: an answer that was not stored is asked for again.
+ * Any number of replicas may ingest feeds at once. The replica that moves `due_at` asks the feed, and moves it again after
+ * the answer, so a replica that dies only delays the next request. Items are stored with the answer's validators in one
+ * transaction: an answer that was not stored is asked for again.
  */
 import { Cause, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { FeedIngestion, FeedsUnusable } from "../../../../services/Events.ts"
-import type { FeedSource } from "../../../../services/Events.ts"
-import { Settings } from "../../../../services/Settings.ts"
-import { feedItems } from "../../../feeds/feedItems.ts"
-import type { FeedItem } from "../../../feeds/feedItems.ts"
-import { fetchFeed } from "../../../feeds/fetchFeed.ts"
-import type { FeedAnswer, Validators } from "../../../feeds/fetchFeed.ts"
-import type { FetchFailed } from "../../../keys/fetchDocument.ts"
-import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../../sql.ts"
+import { FeedIngestion, FeedsUnusable } from "../../../services/Events.ts"
+import type { FeedSource } from "../../../services/Events.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { feedItems } from "../../feeds/feedItems.ts"
+import type { FeedItem } from "../../feeds/feedItems.ts"
+import { fetchFeed } from "../../feeds/feeds.ts"
+import type { FeedAnswer, Validators } from "../../feeds/feeds.ts"
+import type { FetchFailed } from "../../keys/fetchDocument.ts"
+import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
 
-const atOnce = 4
-/** Longer than any feed takes to answer, with its redirects; one whose replica died is asked again after that. */
+const concurrency = 4
+/** Longer than any feed takes to answer, redirects included. After it, another replica asks. */
 const lease = Duration.minutes(2)
 const maxPause = Duration.hours(6)
 const maxReason = 300
-/** Any fixed number: whoever holds this advisory lock stores items, so that one that two feeds show is stored once. */
+/** An advisory lock (any fixed number) under which items are stored, so that an item of two feeds is stored once. */
 const storeLock = 4_280_771_021n
 
 const Due = Schema.Struct({
@@ -36,18 +36,18 @@ type Fetch = (
   ownMachine: boolean
 ) => Effect.Effect<FeedAnswer, FetchFailed>
 
-/** `fetch` is the real one but in tests. */
+/** Tests replace `fetch`. */
 export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource>, fetch: Fetch = fetchFeed) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const { feedInterval, ownMachineKeySets: ownMachine } = yield* Settings
   const due = findAll(Due)
   const counted = findOne(Schema.Struct({ stored: Schema.Int }))
-  const strange = findAll(Schema.Struct({ asset: Schema.String }))
+  const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))
   const sources = new Map(feeds.map((feed) => [feed.url, feed]))
 
   const assets = [...new Set(feeds.flatMap((feed) => feed.assets ?? []))]
-  const [unknown] = yield* strange(sql`
+  const [unknown] = yield* unknownAssets(sql`
     select asset from unnest(${arrayParam("text", assets)}) as a (asset)
      where asset not in (select key from targets)`)
   if (unknown !== undefined) {
@@ -64,8 +64,8 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       on conflict do nothing`)
 
   /**
-   * Of the feeds that were due when the look began, the one that waits longest. One at a time, because a lease is for one
-   * feed: of many claimed at once, the last would still wait when theirs has ended, and another replica would ask them, too.
+   * Claims the feed that has waited longest, of those that were due when the run began. One at a time: of many claimed at
+   * once, the last would still wait when its lease ends, and another replica would ask it, too.
    */
   const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
     const now = yield* DateTime.now
@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     return claimed
   })
 
-  /** Those of the items that no event was made of yet. */
+  /** Makes events of the items that are not known yet. */
   const store = Effect.fnUntraced(function* (
     { assets = [], source, spaces = [], url }: FeedSource,
     items: ReadonlyArray<FeedItem>,
@@ -113,7 +113,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         returning id
       ),
       known as (
-        -- Also the other keys of an item that is an event by one of them: it comes back by any.
+        -- With the other keys of known items, too: an item may come back by any of them.
         insert into feed_items (key, event_id, feed_url, seen_at)
         select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${timestamp(now)}
           from item i
@@ -171,7 +171,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     }
   })
 
-  /** Whatever becomes of one feed, the others are asked. */
+  /** A failure of one feed stops no other. */
   const ask = Effect.fnUntraced(
     function* ({ url, ...validators }: typeof Due.Type) {
       const feed = sources.get(url)
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
   const ingestDue = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* enlist(now)
-    yield* Effect.replicateEffect(askAll(now), atOnce, { concurrency: "unbounded", discard: true })
+    yield* Effect.replicateEffect(askAll(now), concurrency, { concurrency: "unbounded", discard: true })
   }).pipe(Effect.withSpan("FeedIngestion.ingestDue"))
 
   return FeedIngestion.of({ ingestDue })
