@@ -1,5 +1,5 @@
 /** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
-import { Clock, Duration, Effect, Layer, Option, Ref, Schedule } from "effect"
+import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { AgentCredentials } from "../services/AgentCredentials.ts"
 import { Arenas } from "../services/Arenas.ts"
 import { Audit } from "../services/AdminAudit.ts"
@@ -18,7 +18,6 @@ import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { attestations } from "./attestations.ts"
-import { logInterval, pauseAfter, minPause } from "./logPace.ts"
 import { singletonCron, poll } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
@@ -26,6 +25,8 @@ const anHour = Duration.hours(1)
 const tickMemory = Duration.days(7)
 /** A mail is under way within a second of the request that caused it. */
 const mailInterval = Duration.millis(500)
+/** What was recorded has its index, and is under a signature, within about a second. */
+const logInterval = Duration.seconds(1)
 const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
@@ -45,20 +46,8 @@ const start = Effect.gen(function* () {
   const operators = yield* Operators
   const keeper = yield* LogKeeper
   const idempotency = yield* Idempotency
-  const lastPass = yield* Ref.make(yield* Clock.currentTimeMillis)
-  const sequence = Effect.gen(function* () {
-    let entries = 0
-    // Full batches follow one another at once.
-    yield* Effect.repeat(keeper.sequence, {
-      while: (taken) => {
-        entries += taken
-        return taken === maxPerPass
-      }
-    })
-    const now = yield* Clock.currentTimeMillis
-    const gathered = Duration.millis(now - (yield* Ref.getAndSet(lastPass, now)))
-    yield* Effect.sleep(Duration.subtract(pauseAfter(entries, gathered), minPause))
-  })
+  // Full batches follow one another at once.
+  const sequence = Effect.repeat(keeper.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
@@ -68,7 +57,7 @@ const start = Effect.gen(function* () {
     yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }
   yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
-  yield* Effect.forkScoped(poll("log", minPause, sequence))
+  yield* Effect.forkScoped(poll("log", logInterval, sequence))
   yield* Effect.forkScoped(poll("checkpoints", logInterval, keeper.publish))
   yield* Effect.forkScoped(
     poll("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))

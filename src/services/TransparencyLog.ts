@@ -29,8 +29,7 @@ export type LogEntry = typeof LogEntry.Type
 export const ChallengeEntry = Schema.Struct({
   type: Schema.String,
   version: Schema.Int,
-  leaf_index: Schema.Int,
-  imported: Schema.Boolean
+  leaf_index: Schema.Int
 })
 export type ChallengeEntry = typeof ChallengeEntry.Type
 
@@ -56,11 +55,8 @@ export class TransparencyLog extends Context.Service<
     readonly entryBundle: (n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
     /** Whether it stands still, for a fault or because nobody keeps it: what is recorded waits, and is not lost. */
     readonly halted: Effect.Effect<boolean>
-    /**
-     * Where the prediction with this commit, in hexadecimal, stands. A commit that has no place is looked for among the
-     * newest things that wait; where more waits than that, it is not said to be unknown, but `NotSequenced`.
-     */
-    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound | NotSequenced>
+    /** Where the prediction with this commit, in hexadecimal, stands; without an index while it is pending. */
+    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound>
     /**
      * That a prediction is in the log (C2SP tlog-proof). The extra data are canonical JSON: `entry`, and from the
      * deadline on, once the prediction is revealed in the log, the `salt` and `body` that its commit is the hash of.

@@ -171,7 +171,6 @@ const appendOnly = [
   ["audit_log", "action"],
   ["audit_outcomes", "status"],
   ["log_entries", "entry"],
-  ["log_runs", "ids"],
   ["log_nodes", "hash"],
   ["log_keys", "verifier_key"],
   ["transfers", "amount"],
@@ -268,38 +267,37 @@ layer(testServices())("the log in the database", (it) => {
         ),
         "log_entries_of_challenge"
       )
-      // The first or the last of a run, or any between them.
-      for (const ids of ["ids", "int8multirange(int8range(upper(ids) - 1, upper(ids) + 1))"]) {
-        assert.strictEqual(
-          yield* refusal(
-            (sql) =>
-              sql`insert into log_runs (first, ids) select 1000000, ${sql.literal(ids)} from log_runs limit 1`
-          ),
-          "log_runs_once"
-        )
-      }
-      assert.strictEqual(
-        yield* refusal((sql) => sql`insert into log_runs (first, ids) values (1000000, '{}')`),
-        "log_runs_ids"
-      )
-      assert.strictEqual(
-        yield* refusal(
-          (sql) =>
-            sql`insert into log_runs (first, ids) values (1000191, '{[9000000,9000001),[9000005,9000006)}')`
-        ),
-        "log_runs_within_tile"
-      )
-      // What was late has an entry of its own, as what was there before the log.
-      const late = (index: number) => (sql: SqlClient.SqlClient) =>
+      const commit = (index: number) => (sql: SqlClient.SqlClient) =>
         sql`
         insert into log_entries (index, type, commit, entry) values (${index}, 'prediction.commit', '\\x01', '{}'::bytea)`
-      yield* SqlClient.SqlClient.use(late(3_000_000))
-      assert.strictEqual(yield* refusal(late(3_000_001)), "log_entries_commit")
+      yield* SqlClient.SqlClient.use(commit(3_000_000))
+      assert.strictEqual(yield* refusal(commit(3_000_001)), "log_entries_commit")
       const reveal = (index: number) => (sql: SqlClient.SqlClient) =>
         sql`
         insert into log_entries (index, type, commit_index, entry) values (${index}, 'prediction.reveal', 1, '{}'::bytea)`
       yield* SqlClient.SqlClient.use(reveal(2_000_000))
       assert.strictEqual(yield* refusal(reveal(2_000_001)), "log_entries_reveal")
+    })
+  )
+
+  it.effect("lets an entry leave the outbox only into the log, and nobody change one that is pending", () =>
+    Effect.gen(function* () {
+      yield* records
+      yield* SqlClient.SqlClient.use(
+        (sql) => sql`insert into log_pending (type, entry) values ('key.rotate', convert_to('{}', 'UTF8'))`
+      )
+      assert.strictEqual(
+        yield* refusal((sql) => sql`delete from log_pending`),
+        "entries leave the outbox into the log only"
+      )
+      assert.strictEqual(
+        yield* refusal((sql) => sql`update log_pending set entry = convert_to('{"n":1}', 'UTF8')`),
+        "log_pending is append-only: update refused"
+      )
+      assert.strictEqual(
+        yield* refusal((sql) => sql`truncate log_pending`),
+        "log_pending is append-only: truncate refused"
+      )
     })
   )
 })
@@ -402,9 +400,9 @@ layer(testServices())("an amendment in the database", (it) => {
           (sql) => sql`
             insert into settlements
               (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, source,
-               observed_at, settled_at, day, reason)
+               observed_at, fetched_at, settled_at, day, reason)
             select challenge_id, ${version}, ${sql.literal(previous)}, result, open_price, close_price, dead_zone_pct,
-                   source, observed_at, settled_at, ${sql.literal(changes.day ?? "day")},
+                   source, observed_at, fetched_at, settled_at, ${sql.literal(changes.day ?? "day")},
                    ${sql.literal(changes.reason ?? "'why'")}
               from settlements where challenge_id = ${challenge.id}::uuid`
         )

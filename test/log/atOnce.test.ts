@@ -2,7 +2,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
-import { advance, queueStart } from "../../src/layers/postgres/log/queueStart.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -111,21 +110,4 @@ layer(testServices())("What is queued first and commits last", (it) => {
       yield* oneTree
     })
   )
-
-  it("the beginning of the queue is passed only once all that could have written there has ended", () => {
-    const look = (assigned: number, next: number, passed: boolean) => ({
-      assigned: String(assigned),
-      next: String(next),
-      passed
-    })
-    // A transaction that the first looks saw is still there at the third: it may have any id up to the last one seen.
-    const first = advance(queueStart, look(10, 100, true), "emptied")
-    assert.deepStrictEqual(first, { after: "0", mark: { assigned: "0", next: "100" }, seen: "10" })
-    const second = advance(first, look(20, 110, true), "emptied")
-    assert.deepStrictEqual(second, { after: "0", mark: { assigned: "10", next: "110" }, seen: "20" })
-    const third = advance(second, look(30, 120, false), "emptied")
-    assert.strictEqual(third.after, "0")
-    assert.strictEqual(advance(third, look(40, 130, true), "left").after, "0")
-    assert.strictEqual(advance(third, look(40, 130, true), "emptied").after, "10")
-  })
 })

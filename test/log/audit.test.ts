@@ -46,7 +46,6 @@ const tables = [
   "pool_settlements",
   "pool_rewards",
   "log_entries",
-  "log_runs",
   "log_pending",
   "log_nodes",
   "log_checkpoints",
@@ -89,9 +88,6 @@ const telling: Readonly<Record<string, string>> = {
   "challenges.cancelled_at": "cancelled_at is not null",
   "challenges.closed_at": "closed_at is not null",
   "challenges.resolved_at": "resolved_at is not null",
-  // Where it has its place: until then the order of what waits is not fixed.
-  "predictions.queue_id": "queue_id <= (select taken from log_state)",
-  "predictions.entry": "entry is not null",
   "log_pending.closed_at": "type = 'challenge.create'",
   "log_entries.commit": "type = 'prediction.commit'",
   "log_entries.commit_index": "type = 'prediction.reveal'",
@@ -141,7 +137,6 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
     case "challenges":
       return [`challenge ${of("id")}`, ...(isKey ? [] : [what])]
     case "predictions":
-      if (column === "queue_id") return ["is missing"]
       return column === "agent_id" || column === "challenge_id" || column === "revision"
         ? [what, "sealed body"]
         : [
@@ -176,8 +171,6 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
       return column === "index" || column === "entry"
         ? [`entry ${of("index")}`]
         : [`entry ${of("index")}`, what]
-    case "log_runs":
-      return column === "first" ? ["entry 0|is missing|has an index"] : ["(log_runs)"]
     case "log_pending":
       return ["waiting entry|waits|not in the log"]
     case "log_nodes":
@@ -187,9 +180,7 @@ const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>
     case "log_cosignatures":
       return [`cosignature of`]
     case "log_state":
-      return column === "taken" || column === "late"
-        ? ["its commit is not in the log|an entry that waits"]
-        : ["log_state", what]
+      return ["log_state", what]
     case "log_reveals":
       return ["log_reveals|log does not reveal"]
     case "log_identity":
@@ -250,9 +241,8 @@ const prepared = Effect.gen(function* () {
 const deleted: ReadonlyArray<readonly [table: string, where: string, said: string]> = [
   ["challenges", "cancelled_at is not null", "there is no challenge"],
   ["challenges", "cancelled_at is null and resolved_at is null", "there is no challenge"],
-  ["predictions", "queue_id is null", "there is no prediction with its commit"],
-  ["predictions", "revision = 0 and queue_id is not null", "are of no prediction"],
-  ["predictions", "revision = 21", "is missing"],
+  ["predictions", "revision = 0", "there is no prediction with its commit"],
+  ["predictions", "revision = 21", "there is no prediction with its commit"],
   ["prediction_counts", "true", "prediction_counts"],
   ["settlements", "version = 1", "there is no settlement of challenge"],
   ["settlements", "version = 2", "there is no settlement of challenge"],
@@ -264,7 +254,6 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
   ["pool_rewards", "true", "has no reward"],
   ["log_entries", "type = 'prediction.commit'", "is missing"],
   ["log_entries", "index = (select max(index) from log_entries)", "log_state: its size"],
-  ["log_runs", "true", "its commit is not in the log"],
   ["log_pending", "type = 'challenge.create'", "its making is not in the log"],
   ["log_nodes", "true", "the hash of entries 0 to 255 is missing"],
   ["log_state", "true", "log_state: it has no row"],
@@ -285,16 +274,11 @@ const added: ReadonlyArray<
     { id: anotherId },
     "its making is not in the log"
   ],
+  ["predictions", "true", { agent_id: anotherId }, "agent_id is not what its sealed body says"],
   [
     "predictions",
     "true",
-    { agent_id: anotherId, queue_id: "null" },
-    "agent_id is not what its sealed body says"
-  ],
-  [
-    "predictions",
-    "true",
-    { id: anotherId, revision: "99", commit: "sha256('x')", queue_id: "null" },
+    { id: anotherId, revision: "99", commit: "sha256('x')" },
     "its commit is not in the log"
   ],
   ["prediction_counts", "true", { shard: "-1" }, "prediction_counts"],
@@ -329,7 +313,15 @@ const added: ReadonlyArray<
     { index: "100000", version: "3" },
     "there is no settlement of challenge"
   ],
-  ["log_runs", "true", { first: "100000", ids: "'{[100000,100002)}'" }, "2 are of no prediction"],
+  [
+    "log_pending",
+    "type = 'prediction.commit'",
+    {
+      id: "100000",
+      commit: "(select commit from log_entries where type = 'prediction.commit' order by index limit 1)"
+    },
+    "an entry that waits (prediction.commit) is in the log as entry"
+  ],
   ["log_pending", "type = 'challenge.create'", { id: "100000" }, "waits 2 times"],
   [
     "log_pending",
@@ -548,41 +540,18 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect(
-      "names a prediction that neither is in the log nor waits, and one that waits although it is",
-      () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const waiting = sql.literal("queue_id > (select taken from log_state)")
-          const twice = "an entry that waits (prediction.commit) is in the log as entry"
-          const alsoLate = sql`
-            update log_state set late = late + (select ids from log_runs order by first limit 1)`
-          for (const [table, change, said] of [
-            [
-              "predictions",
-              sql`update predictions set queue_id = null where ${waiting}`,
-              "its commit is not in the log"
-            ],
-            [
-              "predictions",
-              sql`
-                update predictions p set queue_id = 100000 + i.n
-                  from (select id, row_number() over () as n from predictions where queue_id is null) i
-                 where p.id = i.id`,
-              twice
-            ],
-            ["log_state", alsoLate, twice]
-          ] as const) {
-            yield* asOwner(change)
-            const found = yield* differences
-            assert.isTrue(
-              found.some((line) => line.includes(said)),
-              found.join("\n")
-            )
-            yield* restored(table)
-          }
-          assert.deepStrictEqual(yield* differences, [])
-        })
+    it.effect("names a prediction that neither is in the log nor waits", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* asOwner(sql`delete from log_pending where type = 'prediction.commit'`)
+        const found = yield* differences
+        assert.isTrue(
+          found.some((line) => line.endsWith("its commit is not in the log")),
+          found.join("\n")
+        )
+        yield* restored("log_pending")
+        assert.deepStrictEqual(yield* differences, [])
+      })
     )
 
     it.effect.prop(

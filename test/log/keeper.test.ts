@@ -3,7 +3,6 @@ import { DateTime, Deferred, Effect, Exit, Fiber, Option, Ref, Schema } from "ef
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { isSignedBy, parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
-import { logLock } from "../../src/layers/postgres/log/sequencer.ts"
 import { Health } from "../../src/services/Health.ts"
 import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
 import type { TreeHead } from "../../src/services/LogSigner.ts"
@@ -95,7 +94,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
       const sequencing = yield* Effect.forkChild(
         sql.withTransaction(
           Effect.gen(function* () {
-            yield* sql`select pg_advisory_xact_lock(${logLock})`
+            yield* sql`select 1 from log_state for update`
             yield* Deferred.succeed(held, undefined)
             yield* Deferred.await(free)
           })

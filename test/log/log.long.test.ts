@@ -39,7 +39,7 @@ const keepLog = Effect.gen(function* () {
   return done
 })
 
-const waiting = countOf((sql) => sql`select count(*)::int as count from log_waiting`)
+const waiting = countOf((sql) => sql`select count(*)::int as count from log_pending`)
 
 /** Of a million rows, on a busy machine longer than a statement of the service may take. */
 const analyze = Effect.gen(function* () {

@@ -25,7 +25,6 @@ const settle = Scoring.use((scoring) => scoring.settleDue)
 const Waiting = Schema.Struct({
   type: Schema.String,
   version: Schema.NullOr(Schema.Int),
-  imported: Schema.Boolean,
   closed_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
   entry: Schema.NullOr(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 })
@@ -35,8 +34,8 @@ const waiting = (challenge: { readonly id: string }) =>
   rowsOf(
     Waiting,
     (sql) => sql`
-      select type, version, imported, closed_at, convert_from(entry, 'UTF8') as entry
-        from log_waiting where challenge_id = ${challenge.id}::uuid order by id`
+      select type, version, closed_at, convert_from(entry, 'UTF8') as entry
+        from log_pending where challenge_id = ${challenge.id}::uuid order by id`
   )
 
 const typesOf = (challenge: { readonly id: string }) =>
@@ -129,8 +128,8 @@ layer(testServices())("A challenge enters the queue", (it) => {
       const [row, ...more] = yield* waiting(challenge)
       assert.lengthOf(more, 0)
       assert.deepStrictEqual(
-        [row?.type, row?.version, row?.imported, row?.entry?.open_price, row?.entry?.dead_zone_pct],
-        ["challenge.create", 1, false, "0.30000000000000004", "0.0000001"]
+        [row?.type, row?.version, row?.entry?.open_price, row?.entry?.dead_zone_pct],
+        ["challenge.create", 1, "0.30000000000000004", "0.0000001"]
       )
       assert.strictEqual(row?.entry?.created_at, DateTime.formatIso(created))
     })

@@ -131,8 +131,13 @@ const predictions = [
           where ${prediction}`
       ],
       [
-        "predictions",
-        `update predictions set entry = log_commit_entry(challenge_id, commit) where ${prediction}`
+        "log_entries",
+        `update log_entries e set commit = p.commit, entry = log_commit_entry(p.challenge_id, p.commit)
+           from predictions p
+          where ${prediction} and e.index = (
+            select min(index) from log_entries o
+             where o.type = 'prediction.commit' and o.challenge_id = p.challenge_id
+               and not exists (select from predictions q where q.commit = o.commit))`
       ]
     ],
     "log audit",
@@ -167,7 +172,7 @@ const predictions = [
     "that it was made: the last revision is gone",
     [["predictions", `delete from predictions where ${prediction}`]],
     "log audit",
-    /is missing/
+    /there is no prediction with its commit/
   ),
   row(
     "a prediction of an agent that made none",
@@ -722,7 +727,7 @@ const log = [
       ["agents", `update agents set name = 'agent of renown' where name = 'agent 1'`],
       [
         "log_entries",
-        `update log_entries e set entry = agent_register_entry(a, false) from agents a
+        `update log_entries e set entry = agent_register_entry(a) from agents a
           where a.name = 'agent of renown' and e.type = 'agent.register' and log_entry_agent(e.entry) = a.id::text`
       ]
     ],
@@ -737,9 +742,15 @@ const log = [
   ),
   row(
     "which predictions stand where",
-    [["log_runs", `delete from log_runs where first = (select min(first) from log_runs)`]],
+    [
+      [
+        "log_entries",
+        `update log_entries set index = 1000000
+          where index = (select min(index) from log_entries where type = 'prediction.commit')`
+      ]
+    ],
     "log audit",
-    /its commit is not in the log|is missing/
+    /^entry \d+ is missing/
   ),
   row(
     "a hash of the tree",

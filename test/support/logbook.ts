@@ -35,7 +35,7 @@ export const entries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* findAll(StoredEntry)(sql`
     select index::float8 as index, type, challenge_id::text, entry
-      from log_recorded(0, 9007199254740991) order by index`)
+      from log_entries order by index`)
   return rows.map((row) => ({ ...row, json: entryJson(Buffer.from(row.entry).toString()) }))
 })
 
@@ -49,7 +49,7 @@ const State = Schema.Struct({
 export const logState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* findOne(State)(sql`
-    select size::float8 as size, root, fault, (select count(*)::int from log_waiting) as pending from log_state`)
+    select size::float8 as size, root, fault, (select count(*)::int from log_pending) as pending from log_state`)
 })
 
 const Checkpoint = Schema.Struct({

@@ -1,6 +1,5 @@
 /** A small world of which everything is in the public log, or waits for it: for tests that look for differences. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogKeeper } from "../../src/services/LogKeeper.ts"
@@ -21,7 +20,6 @@ import {
 } from "./builders.ts"
 import { credits } from "./ledger.ts"
 import { creditFor, stakeOn } from "./pools.ts"
-import { asOwner } from "./database.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {
@@ -54,11 +52,9 @@ const revised = (
 /**
  * A settled macro challenge with a credit pool, one that is void and one that is open, a yes-or-no and a numeric price event
  * that are settled, one that is void and one that is open, a settled and amended challenge
- * whose commits and reveals fill more than one tile, one that was cancelled in time, one that was there before the log
- * was, one that is open, and one of which the log knows nothing yet.
+ * whose commits and reveals fill more than one tile, another settled one, one that was cancelled in time, one that is open, and one of which the log knows nothing yet.
  */
 export const loggedWorld = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
   const arenas = yield* Arenas
   const monday = yield* freshWeek
   const deadline = plus(monday, "1 hour")
@@ -66,16 +62,6 @@ export const loggedWorld = Effect.gen(function* () {
 
   const earlier = yield* newChallenge({ deadline, asset: "ES" })
   for (const agent of agents.slice(0, 3)) yield* revised(agent, earlier, 1)
-  yield* asOwner(sql`update log_pending set imported = true, entry = null where type = 'challenge.create'`)
-  yield* sql`
-    insert into log_pending (type, challenge_id, commit, imported, entry)
-    select type, challenge_id, commit, true,
-           convert_to(replace(convert_from(entry, 'UTF8'), '"type":"prediction.commit"',
-                              '"of":"prediction.commit","type":"import"'), 'UTF8')
-      from log_waiting where type = 'prediction.commit' order by id`
-  yield* asOwner(sql`alter table predictions disable trigger user`)
-  yield* asOwner(sql`update predictions set queue_id = null, entry = null`)
-  yield* asOwner(sql`alter table predictions enable trigger user`)
   yield* sequenceAll
 
   const settled = yield* newChallenge({ deadline })

@@ -45,15 +45,18 @@ export const predictionsOf = Effect.fnUntraced(function* (
     ),
     written as (
       insert into predictions
-        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, entry,
-         queue_id)
+        (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
       select challenge_id, agent_id::uuid, 0, uuidv7(), direction, confidence, ${DateTime.toDateUtc(receivedAt)}, deadline,
-             salt, body, commit, log_commit_entry(challenge_id, commit), nextval('log_pending_id_seq')
+             salt, body, commit
         from sealed
        cross join lateral (
          select sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body) as commit) c
        order by agent_id
-      returning challenge_id, direction
+      returning challenge_id, direction, commit
+    ),
+    logged as (
+      insert into log_pending (type, challenge_id, commit, entry)
+      select 'prediction.commit', challenge_id, commit, log_commit_entry(challenge_id, commit) from written
     )
       insert into prediction_counts as k (challenge_id, shard, bullish, bearish, neutral)
       select challenge_id, pg_backend_pid() % 16, count(*) filter (where direction = 'bullish'),

@@ -156,10 +156,9 @@ const predictions = Effect.fnUntraced(function* (size: Size) {
   const others = size.agents - 1
   yield* sql`
     insert into predictions
-      (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit, entry,
-       queue_id)
+      (challenge_id, agent_id, revision, id, direction, confidence, received_at, deadline, salt, body, commit)
     select c.id, ${agent}::uuid, 0, ${id}::uuid, direction, confidence, c.deadline - interval '1 hour', c.deadline, salt,
-           body, commit, log_commit_entry(c.id, commit), nextval('log_pending_id_seq')
+           body, commit
       from (select n, ${challenge}::uuid as challenge_id from generate_series(0, ${size.challenges - 1}::int) as n) as i
       join lateral (select i.n, c.id, c.deadline from challenges c where c.id = i.challenge_id) as c on true
      cross join lateral (
@@ -191,13 +190,17 @@ const settlements = Effect.gen(function* () {
     select challenge_id, now(), bullish, bearish, neutral from prediction_counts`
   yield* sql`
     insert into settlements
-      (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, settled_at, day)
-    select id, 1, 'bullish', 2000, 2050, 0.3, 'bench quote', resolve_at, resolved_at, current_date
+      (challenge_id, version, result, open_price, close_price, dead_zone_pct, source, observed_at, fetched_at, settled_at,
+       day)
+    select id, 1, 'bullish', 2000, 2050, 0.3, 'bench quote', resolve_at, resolve_at, resolved_at,
+           current_date
       from challenges where resolved_at is not null and type = 'directional'`
   yield* sql`
     insert into settlements
-      (challenge_id, version, result, close_price, level, source, observed_at, settled_at, day)
-    select id, 1, 'bullish', level, level, 'bench 1h candle', resolve_at, resolved_at, current_date
+      (challenge_id, version, result, close_price, level, source, observed_at, fetched_at, settled_at,
+       day)
+    select id, 1, 'bullish', level, level, 'bench 1h candle', resolve_at, resolve_at, resolved_at,
+           current_date
       from challenges where resolved_at is not null and type = 'price_event'`
   yield* sql`
     insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
@@ -212,21 +215,20 @@ const settlements = Effect.gen(function* () {
  */
 const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const bounds = sql`(select min(queue_id) as first, max(queue_id) as last from predictions)`
   yield* sql`
-    insert into log_runs (first, ids)
-    select id - b.first, int8multirange(int8range(id, least(id + 255, b.last), '[]'))
-      from ${bounds} b cross join lateral generate_series(b.first, b.last, 256) as id`
-  yield* sql`update log_state set taken = (select max(queue_id) from predictions)`
+    insert into log_entries (index, type, challenge_id, commit, entry)
+    select row_number() over (order by id) - 1, 'prediction.commit', challenge_id, commit,
+           log_commit_entry(challenge_id, commit)
+      from predictions`
+  const size = sql`(select count(*) as size from log_entries)`
   yield* sql`
     insert into log_entries (index, type, commit_index, entry)
-    select b.last - b.first + row_number() over (order by p.queue_id), 'prediction.reveal', p.queue_id - b.first,
-           convert_to(json_build_object('body', convert_from(p.body, 'UTF8'), 'commit_index', p.queue_id - b.first,
+    select (select size from ${size} s) - 1 + row_number() over (order by e.index), 'prediction.reveal', e.index,
+           convert_to(json_build_object('body', convert_from(p.body, 'UTF8'), 'commit_index', e.index,
                                         'salt', encode(p.salt, 'hex'), 'type', 'prediction.reveal')::text, 'UTF8')
-      from ${bounds} b
-     cross join predictions p
-      join challenges c on c.id = p.challenge_id and c.resolved_at is not null`
-  const size = sql`(select (select count(*) from predictions) + (select count(*) from log_entries) as size)`
+      from predictions p
+      join challenges c on c.id = p.challenge_id and c.resolved_at is not null
+      join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit`
   yield* sql`
     insert into log_entries (index, type, challenge_id, version, entry)
     select (select size from ${size} s) - 1 + row_number() over (order by challenge_id), 'settlement', challenge_id, version,

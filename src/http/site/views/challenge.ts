@@ -477,10 +477,7 @@ const logEntry = (
       <span>entry ${entry.leaf_index}</span>
       ${proofLinks(frame, proof, `the entry "${title}${version}"`)}
     </p>
-    <p class="quiet small">
-      ${meaning}
-      ${entry.imported ? "It was recorded before this site had a log, and entered when the log began." : null}
-    </p>
+    <p class="quiet small">${meaning}</p>
   </li>`
 }
 

@@ -196,19 +196,21 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
         from (select * from sealed offset 0) s
       offset 0
     ),
-    -- The sequencer tells by transactions which ids may still appear, so this one must have its number before it takes an
-    -- id. It has: it has locked the challenge.
     written as (
       insert into predictions
         (challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
-         received_at, deadline, salt, body, commit, entry, queue_id)
+         received_at, deadline, salt, body, commit)
       select challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
-             received_at, deadline, salt_bytes, body, commit, log_commit_entry(challenge_id, commit),
-             nextval('log_pending_id_seq')
+             received_at, deadline, salt_bytes, body, commit
         from committed
        order by challenge_id, agent_id
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
+    ),
+    -- The challenge is locked, so ids of its commits are smaller than that of its close.
+    logged as (
+      insert into log_pending (type, challenge_id, commit, entry)
+      select 'prediction.commit', challenge_id, commit, log_commit_entry(challenge_id, commit) from written
     ),
     limited as (
       select a.id from agents a

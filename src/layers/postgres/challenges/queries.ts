@@ -9,7 +9,6 @@ import { isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Timestamp } from "../../../services/text.ts"
-import { leafIndexOf } from "../log/leafIndex.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
@@ -32,6 +31,10 @@ const ResultRow = Schema.Struct({
   version: Schema.NullOr(Schema.Int),
   settled_at: Schema.NullOr(Timestamp)
 })
+
+/** The index of the entry of a prediction `p`; null while it is pending. */
+const leafIndexOf = (sql: SqlClient.SqlClient) => sql`
+  (select index from log_entries where type = 'prediction.commit' and commit = p.commit)::float8 as leaf_index`
 
 const { receipt: _____, ...ownColumns } = OwnPredictions.fields.items.value.fields
 const OwnRow = Schema.Struct({
@@ -93,7 +96,7 @@ export const makeReads = Effect.gen(function* () {
                  b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
-                     commit, queue_id
+                     commit
                 from predictions
                where challenge_id = ${challengeId}::uuid
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}

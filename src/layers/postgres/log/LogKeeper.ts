@@ -1,16 +1,26 @@
-import { Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore } from "effect"
+import {
+  Cause,
+  Clock,
+  DateTime,
+  Effect,
+  Layer,
+  Metric,
+  Option,
+  Predicate,
+  Ref,
+  Schema,
+  Semaphore
+} from "effect"
 import { SqlClient } from "effect/sql"
 import { LogKeeper } from "../../../services/LogKeeper.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
-import { makePasses } from "./passes.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
-import { makeStandstill, waitingCount } from "./waiting.ts"
 
-const waitingGauge = Metric.gauge("log_pending_entries", {
+const pendingGauge = Metric.gauge("log_pending_entries", {
   description: "Recorded things that wait for their index in the public log, counted up to 100 000"
 })
 const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
@@ -22,21 +32,120 @@ const standstillGauge = Metric.gauge("log_standstill_seconds", {
 const faultGauge = Metric.gauge("log_fault", {
   description: "1 while the public log has a fault, and so nothing is added to it or signed; else 0"
 })
+const failures = Metric.counter("log_passes_failed_total", {
+  description: "Passes over the public log that failed, by what they were to do",
+  incremental: true
+})
+
 const maxCounted = 100_000
+
+/** After so many failures in a row the last one is told. One that the next pass makes up for tells nobody anything. */
+const threshold = 3
+
+const maxReason = 200
+
+interface Failures {
+  readonly times: number
+  readonly reason: string
+}
+
+/** What a failure was made of in the end: what PostgreSQL, or the socket, said. */
+const innermost = (error: unknown): unknown => {
+  if (Predicate.hasProperty(error, "reason")) return innermost(error.reason)
+  return Predicate.hasProperty(error, "cause") && error.cause !== undefined ? innermost(error.cause) : error
+}
+
+const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const error = innermost(Cause.squash(cause))
+  const [line = ""] = (Predicate.hasProperty(error, "message") ? String(error.message) : String(error)).split(
+    "\n"
+  )
+  return line.slice(0, maxReason)
+}
+
+/** Passes that fail again and again, which would otherwise be known to the log files alone. */
+const jobFailures = Effect.gen(function* () {
+  const failed = yield* Ref.make<ReadonlyMap<string, Failures>>(new Map())
+
+  const tracked = (pass: string) => {
+    const succeeded = Ref.update(failed, (before) =>
+      before.has(pass) ? new Map([...before].filter(([name]) => name !== pass)) : before
+    )
+    const noted = (cause: Cause.Cause<unknown>) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.void
+        : Effect.andThen(
+            Metric.update(Metric.withAttributes(failures, { pass }), 1),
+            Ref.update(failed, (before) => {
+              const times = (before.get(pass)?.times ?? 0) + 1
+              return new Map([...before, [pass, { times, reason: reasonOf(cause) }]])
+            })
+          )
+    return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      effect.pipe(
+        Effect.tap(() => succeeded),
+        Effect.tapCause(noted)
+      )
+  }
+
+  /** What has failed several times without a success between, in words. */
+  const lastFailure = Effect.map(Ref.get(failed), (passes) => {
+    const worst = [...passes].find(([, { times }]) => times >= threshold)
+    if (worst === undefined) return null
+    const [pass, { reason, times }] = worst
+    return `The last ${times} passes to ${pass} failed: ${reason}`
+  })
+
+  return { tracked, lastFailure }
+})
+
+const Progress = Schema.Struct({
+  size: Schema.NullOr(Schema.Finite),
+  fault: Schema.NullOr(Schema.String),
+  pending: Schema.Boolean
+})
+
+/**
+ * Pending entries carry no time, to keep inserts cheap. A stalled sequencer is detected by a backlog beside a log whose
+ * size does not change, as far as those who asked here have seen.
+ */
+const makeStandstill = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const progress = findOne(Progress)
+  const seen = yield* Ref.make(Option.none<{ readonly size: number | null; readonly since: number }>())
+
+  const standstill = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const { fault, pending, size } = yield* progress(sql`
+      select (select size::float8 from log_state) as size, (select fault from log_state) as fault,
+             (select id from log_pending order by id desc limit 1) is not null as pending`)
+    const before = yield* Ref.get(seen)
+    if (!pending) {
+      yield* Ref.set(seen, Option.none())
+      return { fault, seconds: 0 }
+    }
+    if (Option.isSome(before) && before.value.size === size) {
+      return { fault, seconds: Math.max(0, (now - before.value.since) / 1000) }
+    }
+    yield* Ref.set(seen, Option.some({ size, since: now }))
+    return { fault, seconds: 0 }
+  })
+  return { standstill }
+})
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { sequence } = yield* makeSequence
   const { publish, signed, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
-  const { failing, watched } = yield* makePasses
+  const { lastFailure, tracked } = yield* jobFailures
   const { standstill } = yield* makeStandstill
   /** What is kept in memory belongs to one pass at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
   const keyRow = findOption(Schema.Struct({ verifier_key: Schema.String }))
   const measured = findOne(
-    Schema.Struct({ waiting: Schema.Int, signed_at: Schema.NullOr(Schema.DateTimeUtcFromDate) })
+    Schema.Struct({ pending: Schema.Int, signed_at: Schema.NullOr(Schema.DateTimeUtcFromDate) })
   )
 
   /** Says it once, not every second. */
@@ -67,21 +176,21 @@ const make = Effect.gen(function* () {
       Effect.withSpan("LogKeeper.verifyAtStart")
     ),
     sequence: refusing(sequence, 0).pipe(
-      watched("give entries their place"),
+      tracked("give entries their place"),
       Effect.withSpan("LogKeeper.sequence")
     ),
     publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
-      watched("sign the log"),
+      tracked("sign the log"),
       Effect.withSpan("LogKeeper.publish")
     ),
-    revealDue: revealDue.pipe(watched("reveal predictions")),
+    revealDue: revealDue.pipe(tracked("reveal predictions")),
     trim,
     signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogKeeper.signed")),
     measure: Effect.gen(function* () {
-      const { signed_at, waiting } = yield* measured(sql`
-        select ${waitingCount(sql, maxCounted)} as waiting,
+      const { pending, signed_at } = yield* measured(sql`
+        select (select count(*)::int from (select from log_pending limit ${maxCounted}) p) as pending,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
-      yield* Metric.update(waitingGauge, waiting)
+      yield* Metric.update(pendingGauge, pending)
       const { fault, seconds } = yield* standstill
       yield* Metric.update(standstillGauge, seconds)
       yield* Metric.update(faultGauge, fault === null ? 0 : 1)
@@ -95,7 +204,7 @@ const make = Effect.gen(function* () {
       Option.map((row) => row.verifier_key)
     ).pipe(Effect.withSpan("LogKeeper.verifierKey")),
     fault: Effect.gen(function* () {
-      return (yield* Ref.get(reason)) ?? (yield* failing)
+      return (yield* Ref.get(reason)) ?? (yield* lastFailure)
     }),
     standstill: standstill.pipe(Effect.withSpan("LogKeeper.standstill"))
   })

@@ -7,7 +7,6 @@ import { LogKeeper, maxWait } from "../../../services/LogKeeper.ts"
 import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { findAll, findOption, timestamp } from "../sql.ts"
-import { placeOf } from "./leafIndex.ts"
 import { inclusionProof } from "./proofs.ts"
 import { makeTiles } from "./tiles.ts"
 
@@ -150,19 +149,19 @@ const make = Effect.gen(function* () {
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })
 
-  /** The prediction `p` of a commit, and its entry `e`, if it has its place. */
+  /** The entry `e` of a commit: in the log, or pending, and then without an index. */
   const ofCommit = (commit: string) => sql`
-      from (select challenge_id, commit, queue_id from predictions where commit = decode(${commit}, 'hex') limit 1) p
-      left join lateral (
-        select x.* from (select ${placeOf(sql)} as index offset 0) i
-         cross join lateral log_recorded(i.index, i.index + 1) x
-         limit 1) e on true`
+    from (select challenge_id, index, entry from log_entries
+           where type = 'prediction.commit' and commit = decode(${commit}, 'hex')
+           union all
+          select challenge_id, null, null from log_pending where commit = decode(${commit}, 'hex')
+           limit 1) e`
 
   const entryOf: TransparencyLog["Service"]["entryOf"] = Effect.fn("TransparencyLog.entryOf")(
     function* (commit) {
       if (!commitShape.test(commit)) return yield* unknownCommit(commit)
       const found = yield* commits(sql`
-        select p.challenge_id::text, e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
+        select e.challenge_id::text, e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
         ${ofCommit(commit)}`)
       if (Option.isNone(found)) return yield* unknownCommit(commit)
       return { commit: commit.toLowerCase(), ...found.value }
@@ -191,7 +190,7 @@ const make = Effect.gen(function* () {
       if (!indexShape.test(leafIndex)) return yield* unknownEntry(leafIndex)
       const found = yield* proved(sql`
         select ${provedColumns}
-          from (select * from log_recorded(${leafIndex}::int8, ${leafIndex}::int8 + 1) limit 1) e
+          from (select index, entry from log_entries where index = ${leafIndex}::int8) e
         ${proofTree}`)
       if (Option.isNone(found)) return yield* unknownEntry(leafIndex)
       return yield* prove(found.value)
@@ -202,9 +201,7 @@ const make = Effect.gen(function* () {
     (challengeId) =>
       isUuid(challengeId)
         ? challengeEntries(sql`
-            select type, version, index::float8 as leaf_index,
-                   convert_from(entry, 'UTF8')::jsonb ->> 'type' is not distinct from 'import' as imported
-              from log_entries
+            select type, version, index::float8 as leaf_index from log_entries
              where challenge_id = ${challengeId}::uuid and version is not null
                and index < (select max(size) from log_checkpoints)
              order by index`)

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 
-/** What is recorded. An imported entry's JSON has the type `import`, and this as its `of`. */
+/** What is recorded. */
 export const EntryType = Schema.Literals([
   "challenge.create",
   "prediction.commit",
@@ -25,11 +25,8 @@ export const EntryType = Schema.Literals([
 ])
 export type EntryType = typeof EntryType.Type
 
-/** `live`: recorded when it happened. `import`: it was there before the log was. */
-export type Origin = "live" | "import"
-
-const encode = (type: EntryType, members: Readonly<Record<string, unknown>>, origin: Origin): Uint8Array =>
-  Buffer.from(canonicalJson({ ...members, ...(origin === "live" ? { type } : { of: type, type: "import" }) }))
+const encode = (type: EntryType, members: Readonly<Record<string, unknown>>): Uint8Array =>
+  Buffer.from(canonicalJson({ ...members, type }))
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 const hexOrNull = (bytes: Uint8Array | null): string | null => (bytes === null ? null : hex(bytes))
@@ -117,15 +114,15 @@ const createdMembers = (challenge: CreatedChallenge) => ({
 })
 
 /** A challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
-export const challengeCreate = (challenge: CreatedChallenge, origin: Origin = "live"): Uint8Array =>
-  encode("challenge.create", createdMembers(challenge), origin)
+export const challengeCreate = (challenge: CreatedChallenge): Uint8Array =>
+  encode("challenge.create", createdMembers(challenge))
 
 /** That somebody predicted: who and what stays hidden until the reveal. The statement that records predictions writes the same bytes. */
-export const predictionCommit = (
-  prediction: { readonly challenge_id: string; readonly commit: Uint8Array },
-  origin: Origin = "live"
-): Uint8Array =>
-  encode("prediction.commit", { c: hex(prediction.commit), challenge_id: prediction.challenge_id }, origin)
+export const predictionCommit = (prediction: {
+  readonly challenge_id: string
+  readonly commit: Uint8Array
+}): Uint8Array =>
+  encode("prediction.commit", { c: hex(prediction.commit), challenge_id: prediction.challenge_id })
 
 export interface ClosedChallenge {
   readonly challenge_id: string
@@ -139,18 +136,14 @@ export interface ClosedChallenge {
 }
 
 /** No prediction of the challenge comes after this one. */
-export const challengeClose = (closed: ClosedChallenge, origin: Origin = "live"): Uint8Array =>
-  encode(
-    "challenge.close",
-    {
-      challenge_id: closed.challenge_id,
-      closed_at: DateTime.formatIso(closed.closed_at),
-      commits: closed.commits,
-      last_index: closed.last_index,
-      root: hex(closed.root)
-    },
-    origin
-  )
+export const challengeClose = (closed: ClosedChallenge): Uint8Array =>
+  encode("challenge.close", {
+    challenge_id: closed.challenge_id,
+    closed_at: DateTime.formatIso(closed.closed_at),
+    commits: closed.commits,
+    last_index: closed.last_index,
+    root: hex(closed.root)
+  })
 
 /** What was committed to at `commit_index`; `body` is the very text that was hashed. */
 export const predictionReveal = (revealed: {
@@ -158,11 +151,11 @@ export const predictionReveal = (revealed: {
   readonly body: string
   readonly salt: Uint8Array
 }): Uint8Array =>
-  encode(
-    "prediction.reveal",
-    { body: revealed.body, commit_index: revealed.commit_index, salt: hex(revealed.salt) },
-    "live"
-  )
+  encode("prediction.reveal", {
+    body: revealed.body,
+    commit_index: revealed.commit_index,
+    salt: hex(revealed.salt)
+  })
 
 /** What came of the credit pool of a macro challenge. Amounts are credits, as decimals. */
 export interface SettledPool {
@@ -177,7 +170,7 @@ export interface SettledPool {
   readonly root: Uint8Array
 }
 
-/** Entries from before there were pools have none, and keep their bytes. */
+/** Challenges without a pool have no such member. */
 const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
@@ -197,8 +190,7 @@ interface SettlementVersion {
   readonly level: string | null
   readonly source: string
   readonly observed_at: DateTime.Utc
-  /** When the price was fetched; null for what was settled before that was kept. */
-  readonly fetched_at: DateTime.Utc | null
+  readonly fetched_at: DateTime.Utc
   /** SHA-256 of what the source answered, if that is kept. */
   readonly raw_sha256: Uint8Array | null
   readonly settled_at: DateTime.Utc
@@ -216,7 +208,7 @@ const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: Settle
 const settledMembers = (settled: SettlementVersion) => ({
   ...measureOf(settled),
   challenge_id: settled.challenge_id,
-  fetched_at: isoOrNull(settled.fetched_at),
+  fetched_at: DateTime.formatIso(settled.fetched_at),
   observation: settled.observation,
   observed_at: DateTime.formatIso(settled.observed_at),
   raw_sha256: hexOrNull(settled.raw_sha256),
@@ -233,16 +225,12 @@ export interface Settled extends SettlementVersion {
 }
 
 /** How a challenge was settled, and the scores that it gave. */
-export const settlement = (settled: Settled, origin: Origin = "live"): Uint8Array =>
-  encode(
-    "settlement",
-    {
-      ...settledMembers(settled),
-      ...poolMember(settled.pool),
-      settled_at: DateTime.formatIso(settled.settled_at)
-    },
-    origin
-  )
+export const settlement = (settled: Settled): Uint8Array =>
+  encode("settlement", {
+    ...settledMembers(settled),
+    ...poolMember(settled.pool),
+    settled_at: DateTime.formatIso(settled.settled_at)
+  })
 
 /** A later version of a settlement, whose `settled_at` is when it was made. */
 export interface Amended extends SettlementVersion {
@@ -252,16 +240,12 @@ export interface Amended extends SettlementVersion {
 
 /** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
 export const amendment = (amended: Amended): Uint8Array =>
-  encode(
-    "amendment",
-    {
-      ...settledMembers(amended),
-      amended_at: DateTime.formatIso(amended.settled_at),
-      previous_version: amended.previous_version,
-      reason_sha256: sha256(amended.reason)
-    },
-    "live"
-  )
+  encode("amendment", {
+    ...settledMembers(amended),
+    amended_at: DateTime.formatIso(amended.settled_at),
+    previous_version: amended.previous_version,
+    reason_sha256: sha256(amended.reason)
+  })
 
 export interface Voided {
   readonly challenge_id: string
@@ -271,21 +255,17 @@ export interface Voided {
 }
 
 /** A cancelled challenge: nobody is scored by it. */
-export const voided = (challenge: Voided, origin: Origin = "live"): Uint8Array =>
-  encode(
-    "void",
-    {
-      challenge_id: challenge.challenge_id,
-      ...poolMember(challenge.pool),
-      reason_sha256: sha256(challenge.reason),
-      voided_at: DateTime.formatIso(challenge.voided_at)
-    },
-    origin
-  )
+export const voided = (challenge: Voided): Uint8Array =>
+  encode("void", {
+    challenge_id: challenge.challenge_id,
+    ...poolMember(challenge.pool),
+    reason_sha256: sha256(challenge.reason),
+    voided_at: DateTime.formatIso(challenge.voided_at)
+  })
 
 /** The key that signs from here on, and the one that signed before; both as verifier keys. */
 export const keyRotate = (keys: { readonly old: string; readonly new: string }): Uint8Array =>
-  encode("key.rotate", { new: keys.new, old: keys.old }, "live")
+  encode("key.rotate", { new: keys.new, old: keys.old })
 
 /** How many links the chain of administrators' calls had by then, and the hash of the last: the calls themselves stay inside. */
 export const adminAudit = (audit: {
@@ -293,8 +273,4 @@ export const adminAudit = (audit: {
   readonly head: Uint8Array
   readonly at: DateTime.Utc
 }): Uint8Array =>
-  encode(
-    "admin.audit",
-    { at: DateTime.formatIso(audit.at), count: audit.count, head: hex(audit.head) },
-    "live"
-  )
+  encode("admin.audit", { at: DateTime.formatIso(audit.at), count: audit.count, head: hex(audit.head) })

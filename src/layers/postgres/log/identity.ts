@@ -5,7 +5,9 @@ import { SignerUnusable } from "../../../services/LogSigner.ts"
 import type { LogKeys } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { keyRotate } from "./entries.ts"
-import { logLock } from "./sequencer.ts"
+
+/** Any fixed number: whoever holds this advisory lock names the log, or changes its key. */
+const keyLock = 4_280_771_003n
 
 const Origin = Schema.Struct({ origin: Schema.String })
 const Named = Schema.Struct({ origin: Schema.String, newest: Schema.NullOr(Schema.String) })
@@ -45,14 +47,14 @@ export const introduce = Effect.fn("LogKeeper.introduce")(function* (
   const now = yield* DateTime.now
   const named = yield* findOption(Named)(sql`
     select origin, (select verifier_key from log_keys order by number desc limit 1) as newest from log_identity`)
-  // Most starts have nothing to change, and must not wait for a sequencer, which may hold the lock for minutes.
+  // Most starts have nothing to change.
   const isSettled = ({ newest, origin }: typeof Named.Type) =>
     newest !== null && !Option.contains(keys.previousVerifierKey(origin), newest)
   if (Option.exists(named, isSettled)) return Option.getOrThrow(named).origin
   const originRow = findOne(Origin)
   const keyRow = findOption(Key)
   const changes = Effect.gen(function* () {
-    yield* execute(sql`select pg_advisory_xact_lock(${logLock})`)
+    yield* execute(sql`select pg_advisory_xact_lock(${keyLock})`)
     yield* execute(sql`
       insert into log_identity (origin, created_at) values (${proposed}, ${timestamp(now)}) on conflict do nothing`)
     const { origin } = yield* originRow(sql`select origin from log_identity`)

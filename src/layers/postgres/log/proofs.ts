@@ -93,7 +93,7 @@ const rootsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ranges: R
      cross join lateral (
        select string_agg(n.hash, ''::bytea order by n.n) as hashes
          from (select index as n, sha256('\\x00'::bytea || entry) as hash
-                 from log_recorded(s.first, s.past) where s.level = 0
+                 from log_entries where s.level = 0 and index >= s.first and index < s.past
                union all
                select n, hash from log_nodes where level = s.level and n >= s.first and n < s.past) n) h
      order by s.position`)

@@ -1,26 +1,9 @@
-/**
- * What is recorded, read from its own tables, for a set of things at once: entries that are composed when they get
- * their index, and the check that an entry says what its tables say.
- */
+/** What entries are composed of, read from the tables that record it, for a set of things at once. */
 import { Effect, Schema } from "effect"
-import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
-import { ChallengeType } from "../../../services/Challenges.ts"
 import { arrayParam, findAll, rowsOf } from "../sql.ts"
-import { challengeClose, challengeCreate, settlement, voided } from "./entries.ts"
-import type { CreatedChallenge, EntryType, Origin, Voided } from "./entries.ts"
-import { emptyRoot } from "./frontier.ts"
-import { itsPlace } from "./leafIndex.ts"
+import type { Voided } from "./entries.ts"
 import { settledPools } from "./recordedPools.ts"
-
-/** What of a row of `log_pending` says how the entry is composed that it has no bytes of. */
-export interface Unwritten {
-  readonly type: EntryType
-  readonly challenge_id: string | null
-  readonly version: number | null
-  readonly closed_at: DateTime.Utc | null
-  readonly imported: boolean
-}
 
 /** The terms of a macro challenge or a price event as entries write them; all null of directional ones. */
 export const QuestionTerms = Schema.Struct({
@@ -33,44 +16,12 @@ export const QuestionTerms = Schema.Struct({
   level: Schema.NullOr(Schema.String)
 })
 
-const Created = Schema.Struct({
-  challenge_id: Schema.String,
-  challenge_type: ChallengeType,
-  asset: Schema.String,
-  kind: Schema.String,
-  event_id: Schema.NullOr(Schema.String),
-  question: Schema.String,
-  resolution_criteria: Schema.NullOr(Schema.String),
-  resolution_criteria_zh: Schema.NullOr(Schema.String),
-  created_at: Schema.DateTimeUtcFromDate,
-  deadline: Schema.DateTimeUtcFromDate,
-  resolve_at: Schema.DateTimeUtcFromDate,
-  close_price_until: Schema.DateTimeUtcFromDate,
-  cancel_at: Schema.DateTimeUtcFromDate,
-  open_price: Schema.NullOr(Schema.String),
-  dead_zone_pct: Schema.NullOr(Schema.String),
-  ...QuestionTerms.fields,
-  window_from: Schema.NullOr(Schema.DateTimeUtcFromDate)
-})
-
 /** The columns of `QuestionTerms` of a challenge `c`. */
 export const questionTerms = (sql: SqlClient.SqlClient) => sql`
   c.period, c.unit, trim_scale(c.level)::text as level, trim_scale(c.reference_scale)::text as reference_scale,
   trim_scale(c.decimal_step)::text as decimal_step, trim_scale(c.reward_pool::numeric / 1000000)::text as reward_pool,
   (select array_agg(trim_scale(e.edge)::text order by e.position)
      from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges`
-
-/** These challenges as they were created, in no order. */
-export const createdChallenges = (
-  sql: SqlClient.SqlClient,
-  challengeIds: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<CreatedChallenge>> =>
-  findAll(Created)(sql`
-    select c.id::text as challenge_id, c.type as challenge_type, c.target as asset, c.kind, c.event_id, c.question, c.resolution_criteria,
-           c.resolution_criteria_zh, c.created_at, c.deadline, c.resolve_at, c.close_price_until, c.cancel_at,
-           trim_scale(c.open_price)::text as open_price, trim_scale(c.dead_zone_pct)::text as dead_zone_pct,
-           c.window_from, ${questionTerms(sql)}
-      from challenges c where c.id = any(${arrayParam("uuid", challengeIds)})`)
 
 const Cancelled = Schema.Struct({
   challenge_id: Schema.String,
@@ -101,7 +52,7 @@ const SettledRow = Schema.Struct({
   level: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.DateTimeUtcFromDate,
-  fetched_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  fetched_at: Schema.DateTimeUtcFromDate,
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
   /** These two are of amendments. */
@@ -152,98 +103,4 @@ export const settledChallenges = Effect.fnUntraced(function* (
     rows.filter(hasPool).map((row) => row.challenge_id)
   )
   return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
-})
-
-const Commits = Schema.Struct({
-  challenge_id: Schema.String,
-  commits: Schema.Int,
-  last_index: Schema.Int,
-  root: Schema.Uint8Array
-})
-
-/**
- * The commits of these challenges that are in the log: how many, the last index and the root. Challenges without any
- * are left out. They are found by the predictions, which the log has no index of by challenge.
- */
-export const commitsOf = (sql: SqlClient.SqlClient, challengeIds: ReadonlyArray<string>) =>
-  findAll(Commits)(sql`
-    select p.challenge_id::text, count(*)::int as commits, max(e.index)::float8 as last_index,
-           merkle_root(string_agg(sha256('\\x00'::bytea || p.commit), ''::bytea order by e.index)) as root
-      from predictions p
-     ${itsPlace(sql)}
-     where p.challenge_id = any(${arrayParam("uuid", challengeIds)}) and e.index is not null
-     group by p.challenge_id`)
-
-const noCommits = { commits: 0, last_index: null, root: emptyRoot }
-
-const byChallenge = <Row extends { readonly challenge_id: string }>(rows: ReadonlyArray<Row>) =>
-  new Map(rows.map((row) => [row.challenge_id, row]))
-
-const settlementKey = ({ challenge_id, version }: SettlementKey) => `${challenge_id} ${version}`
-
-/** Whatever follows from the keys of some rows; nothing is asked when there are none. */
-const read = <Key, Row>(
-  sql: SqlClient.SqlClient,
-  keys: ReadonlyArray<Key>,
-  rows: (sql: SqlClient.SqlClient, keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Row>>
-) => (keys.length === 0 ? Effect.succeed([]) : rows(sql, keys))
-
-/**
- * The bytes of entries that waited without them, in the order of `waiting`, with one statement for each type that there
- * is. It runs in the transaction that sequences them, once the others of the batch are stored: a close counts the
- * commits that have an index, and no commit of its challenge comes after it.
- */
-export const composePending = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  waiting: ReadonlyArray<Unwritten>
-) {
-  const keysOf = (type: EntryType): ReadonlyArray<SettlementKey> =>
-    waiting.flatMap(({ challenge_id, type: found, version }) =>
-      found === type && challenge_id !== null && version !== null ? [{ challenge_id, version }] : []
-    )
-  const idsOf = (type: EntryType) => keysOf(type).map((key) => key.challenge_id)
-  const created = byChallenge(yield* read(sql, idsOf("challenge.create"), createdChallenges))
-  const committed = byChallenge(yield* read(sql, idsOf("challenge.close"), commitsOf))
-  const cancelled = byChallenge(yield* read(sql, idsOf("void"), voidedChallenges))
-  const settled = new Map(
-    (yield* read(sql, keysOf("settlement"), settledChallenges)).map((row) => [settlementKey(row), row])
-  )
-
-  const compose = ({
-    challenge_id,
-    closed_at,
-    imported,
-    type,
-    version
-  }: Unwritten): Uint8Array | undefined => {
-    const origin: Origin = imported ? "import" : "live"
-    if (challenge_id === null || version === null) return undefined
-    if (type === "challenge.create") {
-      const challenge = created.get(challenge_id)
-      return challenge && challengeCreate(challenge, origin)
-    }
-    if (type === "challenge.close" && closed_at !== null) {
-      return challengeClose(
-        { challenge_id, closed_at, ...(committed.get(challenge_id) ?? noCommits) },
-        origin
-      )
-    }
-    if (type === "settlement") {
-      const row = settled.get(settlementKey({ challenge_id, version }))
-      return row && settlement(row, origin)
-    }
-    if (type === "void") {
-      const challenge = cancelled.get(challenge_id)
-      return challenge && voided(challenge, origin)
-    }
-    return undefined
-  }
-  return waiting.map((pending) => {
-    const bytes = compose(pending)
-    // A defect: what is queued was recorded in the same transaction, and records are never deleted.
-    if (bytes === undefined) {
-      throw new Error(`what waits for the log is not recorded: ${pending.type} of ${pending.challenge_id}`)
-    }
-    return bytes
-  })
 })

@@ -2,14 +2,12 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { execute, findAll, findOption, orDie, rowsOf, timestamp, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
-import { itsPlace } from "./leafIndex.ts"
-import { waitingCount } from "./waiting.ts"
 
 /** Predictions that one call reveals. */
 const chunk = 2000
 
-/** Reveals can wait and new commits should not, so a queue that is as long as this gets no more of them. */
-const maxWaiting = 10_000
+/** Reveals can wait and new commits should not, so none are added to a backlog of this size. */
+const maxPending = 10_000
 
 const Due = Schema.Struct({
   challenge_id: Schema.String,
@@ -43,7 +41,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const next = yield* due(sql`
       select challenge_id::text, last_agent_id::text, last_revision from log_reveals
        where due_at <= ${timestamp(now)}
-         and ${waitingCount(sql, maxWaiting)} < ${maxWaiting}::int
+         and (select count(*) from (select from log_pending limit ${maxPending}) p) < ${maxPending}::int
        order by due_at, challenge_id
        limit 1
          for update skip locked`)
@@ -52,7 +50,7 @@ export const makeRevealDue = Effect.gen(function* () {
     const found = yield* sealed(sql`
       select p.agent_id::text, p.revision, e.index::float8 as commit_index, p.salt, convert_from(p.body, 'UTF8') as body
         from predictions p
-       ${itsPlace(sql)}
+        left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
        where p.challenge_id = ${challenge_id}::uuid
          ${last_agent_id === null ? sql`` : sql`and (p.agent_id, p.revision) > (${last_agent_id}::uuid, ${last_revision})`}
        order by p.agent_id, p.revision

@@ -52,7 +52,7 @@ export const makeTiles = Effect.gen(function* () {
         level === 0
           ? sql`select count(*)::int as count,
                        string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by index) as bytes
-                  from log_recorded(${BigInt(first)}::int8, ${BigInt(past)}::int8)`
+                  from log_entries where index >= ${BigInt(first)}::int8 and index < ${BigInt(past)}::int8`
           : sql`select count(*)::int as count, string_agg(hash, ''::bytea order by n) as bytes
                   from log_nodes
                  where level = ${level}::int and n >= ${BigInt(first)}::int8 and n < ${BigInt(past)}::int8`
@@ -70,7 +70,7 @@ export const makeTiles = Effect.gen(function* () {
         // The last two of the four bytes of its length, big-endian, then the entry.
         sql`select count(*)::int as count,
                    string_agg(substr(int4send(octet_length(entry)), 3) || entry, ''::bytea order by index) as bytes
-              from log_recorded(${BigInt(first)}::int8, ${BigInt(past)}::int8)`
+              from log_entries where index >= ${BigInt(first)}::int8 and index < ${BigInt(past)}::int8`
       )
     }
   )

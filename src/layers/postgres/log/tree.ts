@@ -36,8 +36,12 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
       })}
      cross join lateral (
        select case when tile.level = 0 then (
-                select string_agg(sha256('\\x00'::bytea || e.entry), ''::bytea order by e.index)
-                  from log_recorded(tile.first, tile.past) e)
+                select string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by index)
+                  from (
+                    select e.index, e.entry from log_entries e
+                     where e.index >= tile.first and e.index < tile.past
+                     order by e.index
+                     limit 255) e)
               else (
                 select string_agg(hash, ''::bytea order by n)
                   from (

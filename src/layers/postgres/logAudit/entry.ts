@@ -55,10 +55,6 @@ export const isPlainCommit = ({
     Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
   )
 
-/** What is recorded, also by an imported entry. */
-export const recordedType = (members: Members): unknown =>
-  members["type"] === "import" ? members["of"] : members["type"]
-
 /** Types that are recorded once of a challenge have the version 1, those that are not of one none. */
 const versionOf = (type: unknown, members: Members): unknown => {
   switch (type) {
@@ -84,7 +80,7 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
     findings.add(`${what}: its bytes are not canonical JSON`)
     return undefined
   }
-  const type = recordedType(members)
+  const type = members["type"]
   if (!known.has(type)) findings.add(`${what}: there is no type of entry that is called so`)
   const said = {
     type,
@@ -142,7 +138,6 @@ export const compare = (
   const [members, wanted] = [flat(recorded), flat(expected)]
   const names = new Set([...Object.keys(wanted), ...Object.keys(members)])
   names.delete("type")
-  names.delete("of")
   for (const name of names) {
     if (!isSame(members[name], wanted[name])) {
       findings.add(`${what}: ${stored[name] ?? name} is not what ${placeOf(index)} recorded`)

@@ -6,7 +6,6 @@ import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { findAll } from "../sql.ts"
 import { sentNumber } from "./decimals.ts"
 import { predictionCommit } from "../log/entries.ts"
-import { itsPlace } from "../log/leafIndex.ts"
 import { compare, exact, membersOf, moment } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -102,7 +101,6 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   const sql = yield* SqlClient.SqlClient
   const rows = findAll(Row)
   let count = 0
-  let uncommitted = 0
   let unrevealed = 0
 
   const read = (after: Row | undefined) =>
@@ -110,7 +108,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
       select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
              ${exact(sql, "p.predicted_value")} as predicted_value, ${exact(sql, "p.predicted_std")} as predicted_std,
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
-             p.salt, p.body, p.commit, p.entry, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
+             p.salt, p.body, p.commit, coalesce(e.entry, q.entry) as entry, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,
              x.index::float8 as closed,
              ${mustBeRevealed(sql)} as must_be_revealed
         from (
@@ -118,7 +116,8 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
            ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
            order by challenge_id, agent_id, revision limit ${pageSize}) p
         left join challenges c on c.id = p.challenge_id
-       ${itsPlace(sql)}
+        left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
+        left join log_pending q on e.index is null and q.type = 'prediction.commit' and q.commit = p.commit
         left join log_entries r on r.commit_index = e.index
         left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
         left join log_reveals w on w.challenge_id = p.challenge_id
@@ -145,7 +144,8 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
         const what = nameOf(row)
         checkBody(findings, what, row)
         if (!commitOf(row).equals(row.commit)) findings.add(`${what}: salt and body do not give its commit`)
-        if (row.entry !== null && !Buffer.from(row.entry).equals(predictionCommit(row))) {
+        if (row.entry === null) findings.add(`${what}: its commit is not in the log`)
+        else if (!Buffer.from(row.entry).equals(predictionCommit(row))) {
           findings.add(`${what}: its entry is not that of its commit`)
         }
         if (row.is_of_deadline !== true) findings.add(`${what}: deadline is not that of its challenge`)
@@ -154,13 +154,12 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
             `${what}: entry ${row.committed} is after its challenge's close in entry ${row.closed}`
           )
         }
-        if (row.committed === null) uncommitted += 1
-        else if (row.revealed === null && row.must_be_revealed) unrevealed += 1
+        if (row.committed !== null && row.revealed === null && row.must_be_revealed) unrevealed += 1
         checkReveal(what, row)
       }
     })
 
   yield* eachPage(pageSize, read, look)
-  yield* auditWaitingPredictions(findings, { uncommitted, unrevealed })
+  yield* auditWaitingPredictions(findings, unrevealed)
   return count
 })

@@ -26,7 +26,7 @@ const Row = Schema.Struct({
   level: Schema.NullOr(Schema.String),
   source: Schema.String,
   observed_at: Schema.String,
-  fetched_at: Schema.NullOr(Schema.String),
+  fetched_at: Schema.String,
   raw_sha256: Schema.NullOr(Schema.String),
   settled_at: Schema.String,
   previous_version: Schema.NullOr(Schema.Int),

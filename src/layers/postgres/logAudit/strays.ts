@@ -5,7 +5,7 @@ import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
-import { StoredEntry, checkColumns, entryColumns, recordedType } from "./entry.ts"
+import { StoredEntry, checkColumns, entryColumns } from "./entry.ts"
 import { addStrays } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -16,7 +16,6 @@ const pageSize = 4096
 const Waiting = Schema.Struct({
   ...StoredEntry.fields,
   id: Schema.Finite,
-  imported: Schema.Boolean,
   is_closing: Schema.Boolean,
   entry: Schema.NullOr(Schema.Uint8Array)
 })
@@ -31,9 +30,9 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
     pageSize,
     (after: typeof Waiting.Type | undefined) =>
       waiting(sql`
-        select id::float8 as id, null::float8 as index, imported, closed_at is not null as is_closing,
+        select id::float8 as id, null::float8 as index, closed_at is not null as is_closing,
                ${entryColumns(sql)}
-          from log_waiting
+          from log_pending
          ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
          order by id limit ${pageSize}`),
     (page) =>
@@ -45,15 +44,15 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
           if (row.is_closing !== (row.type === "challenge.close")) {
             findings.add(`${what}: closed_at is there for closes, and for them only`)
           }
+          if ((entry === null) !== (row.type === "challenge.close")) {
+            findings.add(`${what}: closes alone get their bytes with their index`)
+          }
           const members = entry === null ? undefined : checkColumns(findings, { ...row, entry })
           if (members === undefined) continue
-          if (row.imported !== (members["type"] === "import")) {
-            findings.add(`${what}: its column imported is not what its bytes say`)
-          }
-          if (recordedType(members) === "key.rotate") {
+          if (members["type"] === "key.rotate") {
             rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
           }
-          if (recordedType(members) === "admin.audit") {
+          if (members["type"] === "admin.audit") {
             auditHeads.push({ place: "an entry that waits", count: members["count"], head: members["head"] })
           }
         }
@@ -71,7 +70,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   const recorded = (types: ReadonlyArray<string>) => sql`(
     select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}
      union all
-    select null, type, challenge_id, version, commit, commit_index from log_waiting where type in ${sql.in(types)}) r`
+    select null, type, challenge_id, version, commit, commit_index from log_pending where type in ${sql.in(types)}) r`
 
   yield* found(sql`
     select ${place} || ': there is no prediction with its commit' as what, (count(*) over ())::int as count
@@ -79,27 +78,11 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
      where not exists (select from predictions p where p.commit = r.commit)
      order by index limit ${maxDifferences}`)
   yield* found(sql`
-    select 'entries ' || first || ' to ' || first + i.ids - 1 || ': of their ids in the queue (log_runs) ' || i.ids - p.predictions
-             || ' are of no prediction' as what,
-           (count(*) over ())::int as count
-      from log_runs r
-     cross join lateral (select run_length(r.ids) as ids) i
-     cross join lateral (
-       select count(*) as predictions
-         from unnest(r.ids) as part
-         join predictions p on p.queue_id >= lower(part) and p.queue_id < upper(part)) p
-     where i.ids <> p.predictions
-     order by first limit ${maxDifferences}`)
-  yield* found(sql`
     select ${place} || ': entry ' || commit_index || ' is no commit that it could reveal' as what,
            (count(*) over ())::int as count
       from ${recorded(["prediction.reveal"])}
      where not exists (
        select from log_entries e where e.index = r.commit_index and e.type = 'prediction.commit')
-       and not exists (
-         select from (
-           select first, ids from log_runs where first <= r.commit_index order by first desc limit 1) l
-          where r.commit_index < l.first + run_length(l.ids))
      order by index limit ${maxDifferences}`)
   yield* found(sql`
     select ${place} || ': there is no challenge ' || challenge_id as what, (count(*) over ())::int as count
@@ -118,7 +101,7 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
   yield* found(sql`
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
-      from log_waiting
+      from log_pending
      where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit')
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
      limit ${maxDifferences}`)
@@ -126,17 +109,13 @@ export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
     select 'an entry that waits (' || type || ') is in the log as entry ' || index as what,
            (count(*) over ())::int as count
       from (
-        select q.type, e.index from log_waiting q
+        select q.type, e.index from log_pending q
           join log_entries e on e.commit = q.commit and e.type = 'prediction.commit'
          where q.type = 'prediction.commit'
          union all
-        select q.type, l.first from log_waiting q
-          join log_runs l on int8range(lower(l.ids), upper(l.ids)) @> q.id and l.ids @> q.id
-         where q.type = 'prediction.commit'
+        select q.type, e.index from log_pending q join log_entries e on e.commit_index = q.commit_index
          union all
-        select q.type, e.index from log_waiting q join log_entries e on e.commit_index = q.commit_index
-         union all
-        select q.type, e.index from log_waiting q
+        select q.type, e.index from log_pending q
           join log_entries e on e.challenge_id = q.challenge_id and e.type = q.type and e.version = q.version) as twice
      limit ${maxDifferences}`)
 

@@ -7,15 +7,12 @@ import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
-import { StoredEntry, checkColumns, entryColumns, isPlainCommit, recordedType } from "./entry.ts"
+import { StoredEntry, checkColumns, entryColumns, isPlainCommit } from "./entry.ts"
 import type { Members } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
 
 const usualPage = 4096
-
-/** No entry has it, nor one near it. */
-const beforeAll = -(2n ** 62n)
 
 const LoggedEntry = Schema.Struct({ ...StoredEntry.fields, index: Schema.Finite })
 const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
@@ -108,7 +105,7 @@ export const auditTree = Effect.fnUntraced(function* (
     if (isPlainCommit(entry)) return
     const members = checkColumns(findings, entry)
     if (members === undefined) return
-    const type = recordedType(members)
+    const type = members["type"]
     if (type === "key.rotate")
       rotations.push({ place: `entry ${entry.index}`, old: members["old"], new: members["new"] })
     if (type === "admin.audit")
@@ -158,25 +155,14 @@ export const auditTree = Effect.fnUntraced(function* (
     }
   })
 
-  /** From the next one on that there is, wherever it is kept. */
-  const read = (after: typeof LoggedEntry.Type | undefined) => {
-    const last = sql`${after === undefined ? beforeAll : BigInt(after.index)}::int8`
-    return entries(sql`
-      select e.index::float8 as index, ${entryColumns(sql)}
-        from (
-          select least(
-                   (select index from log_entries where index > ${last} order by index limit 1),
-                   (select greatest(first, ${last} + 1) from log_runs
-                     where first > ${last} - 256
-                       and first + run_length(ids) > ${last} + 1
-                     order by first limit 1)) as first) n
-       cross join lateral log_recorded(n.first, n.first + ${pageSize}) e
-       order by e.index`)
-  }
+  const read = (after: typeof LoggedEntry.Type | undefined) =>
+    entries(sql`
+      select index::float8 as index, ${entryColumns(sql)} from log_entries
+       ${after === undefined ? sql`` : sql`where index > ${BigInt(after.index)}::int8`}
+       order by index limit ${pageSize}`)
 
   yield* eachPage(
-    // Where entries are missing a page is short, and others follow.
-    1,
+    pageSize,
     read,
     Effect.fnUntraced(function* (page) {
       if (!hasGap) yield* readHeads((page.at(-1)?.index ?? next) + 1)

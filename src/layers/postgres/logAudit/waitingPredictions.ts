@@ -8,7 +8,6 @@ import type { Statement } from "effect/sql"
 import { isUuid } from "../../../services/identifiers.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll, rowsOf } from "../sql.ts"
-import { itsPlace } from "../log/leafIndex.ts"
 import { compare, membersOf } from "./entry.ts"
 import type { Findings } from "./findings.ts"
 import { eachPage } from "./pages.ts"
@@ -46,10 +45,7 @@ const decodeKey = Schema.decodeUnknownOption(
 const textOf = (key: { readonly [Name in keyof typeof Key]: string | number }): string =>
   `${key.challenge_id} ${key.agent_id} ${key.revision}`
 
-export const auditWaitingPredictions = Effect.fnUntraced(function* (
-  findings: Findings,
-  found: { readonly uncommitted: number; readonly unrevealed: number }
-) {
+export const auditWaitingPredictions = Effect.fnUntraced(function* (findings: Findings, unrevealed: number) {
   const sql = yield* SqlClient.SqlClient
   const missing = findAll(Missing)
   const reveals = findAll(Reveal)
@@ -69,25 +65,12 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
   const first = sql`order by p.challenge_id, p.agent_id, p.revision limit ${maxDifferences}`
   const key = sql`p.challenge_id::text, p.agent_id::text, p.revision, (count(*) over ())::int as count`
 
-  if (found.uncommitted > 0) {
-    yield* named(
-      sql`
-        select ${key}, null::float8 as committed from predictions p
-         ${itsPlace(sql)}
-         where e.index is null
-           and not exists (
-             select from log_waiting q
-              where q.type = 'prediction.commit' and q.commit = p.commit and q.challenge_id = p.challenge_id)
-         ${first}`,
-      () => "its commit is not in the log"
-    )
-  }
-  if (found.unrevealed > 0) {
+  if (unrevealed > 0) {
     yield* named(
       sql`
         select ${key}, e.index::float8 as committed
           from predictions p
-          ${itsPlace(sql)}
+          left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
           left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
           left join log_reveals w on w.challenge_id = p.challenge_id
          where ${mustBeRevealed(sql)} and e.index is not null
@@ -115,7 +98,7 @@ export const auditWaitingPredictions = Effect.fnUntraced(function* (
         })}
         join predictions p
           on p.challenge_id = wanted.challenge_id and p.agent_id = wanted.agent_id and p.revision = wanted.revision
-        ${itsPlace(sql)}
+        left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
         left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
         left join log_reveals w on w.challenge_id = p.challenge_id`)
     const byKey = new Map(rows.map((row) => [textOf(row), row]))

@@ -254,9 +254,6 @@ export const challenges = Effect.gen(function* () {
       -- SHA-256 of "auspex/commit/v1", a zero byte, the salt and the body.
       commit bytea not null constraint predictions_commit
         check (commit = sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)),
-      -- Of the queue of the log, which log_pending shares; and the bytes of the entry.
-      queue_id bigint,
-      entry bytea,
       constraint predictions_one_per_agent_and_challenge primary key (challenge_id, agent_id, revision),
       constraint predictions_challenge foreign key (challenge_id, deadline) references challenges (id, deadline),
       constraint predictions_before_deadline check (received_at < deadline),
@@ -265,9 +262,6 @@ export const challenges = Effect.gen(function* () {
         and num_nulls(direction, confidence) in (0, 2))
     )`
   yield* sql`create unique index predictions_of_agent on predictions (agent_id, id)`
-  yield* sql`create unique index predictions_queue_id on predictions (queue_id) where queue_id is not null`
-  // Whoever has a receipt asks by its commit. Random keys are cheaper to hash than to order.
-  yield* sql`create index predictions_commit on predictions using hash (commit)`
   yield* appendOnly("predictions")
 
   // In shards, so that a challenge everybody predicts has no hot row. The sum is exact.

@@ -32,11 +32,7 @@ export const log = Effect.gen(function* () {
       singleton boolean primary key default true constraint log_state_one check (singleton),
       size bigint not null constraint log_state_size check (size >= 0),
       root bytea not null constraint log_state_root check (length(root) = 32),
-      fault text,
-      -- Of predictions with ids up to taken, only those whose ids are in late still wait: when a larger one was
-      -- taken, their transactions had not ended, or their ids were nobody's.
-      taken bigint not null default 0,
-      late int8multirange not null default '{}'
+      fault text
     )`
   yield* sql`insert into log_state (size, root) values (0, sha256(''))`
   yield* sql`
@@ -52,9 +48,10 @@ export const log = Effect.gen(function* () {
     create trigger log_state_grows before update on log_state for each row execute function log_only_grows()`
   yield* kept("log_state")
 
-  // A queue: written in the transaction of what it records, emptied by the sequencer. An entry without bytes is composed
-  // when it gets its index: a close counts the commits before it. No checks, which PostgreSQL would prepare anew for every
-  // statement that predicts: log_entries has them.
+  // The outbox: an entry is inserted in the transaction of what it records, and the sequencer moves it to log_entries. A
+  // close has no bytes yet, for it counts the commits that have an index before it. Constraints on what an entry says
+  // are those of log_entries: here every prediction would pay for them. Rows leave as fast as they come, so vacuum is told
+  // to keep up whatever the size of the table.
   yield* sql`
     create table log_pending (
       id bigint generated always as identity primary key,
@@ -64,11 +61,14 @@ export const log = Effect.gen(function* () {
       commit bytea,
       commit_index bigint,
       closed_at timestamptz,
-      imported boolean not null default false,
       entry bytea
-    ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)`
+    ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0)`
+  // Whoever has a receipt asks by its commit. Random keys are cheaper to hash than to order.
+  yield* sql`create index log_pending_commit on log_pending using hash (commit) where commit is not null`
+  yield* sql`
+    create trigger log_pending_kept before update or truncate on log_pending
+      for each statement execute function refuse_change()`
 
-  // type is what is recorded, also of an imported entry.
   yield* sql`
     create table log_entries (
       index bigint primary key constraint log_entries_index check (index >= 0),
@@ -85,69 +85,33 @@ export const log = Effect.gen(function* () {
   yield* sql`
     create unique index log_entries_of_challenge on log_entries (challenge_id, type, version) where version is not null`
   yield* appendOnly("log_entries")
-
-  // Predictions that stand in the log one after the other, in the order of their ids in the queue: the first of them at the
-  // index first. No run goes beyond a tile. Ids that appeared late, and so lie within the bounds of another run, are not
-  // in runs, but in log_entries: which run an id could be in is found by one look.
+  // An entry leaves the outbox into the log and nowhere else: what a statement deletes is the end of the log, byte for
+  // byte. (A close gets its bytes on the way.)
   yield* sql`
-    create function run_length(ids int8multirange) returns bigint language sql immutable strict parallel safe as $$
-      select coalesce(sum(upper(part) - lower(part)), 0)::bigint from unnest(ids) as part
+    create function log_pending_sequenced() returns trigger language plpgsql as $$
+    begin
+      if exists (
+        select type, challenge_id, version, commit, commit_index, case when closed_at is null then entry end from gone
+        except all
+        select type, challenge_id, version, commit, commit_index,
+               case when type <> 'challenge.close' then entry end
+          from log_entries
+         where index >= (select size from log_state) - (select count(*) from gone)
+      ) then
+        raise exception 'entries leave the outbox into the log only' using errcode = 'restrict_violation';
+      end if;
+      return null;
+    end
     $$`
   yield* sql`
-    create table log_runs (
-      first bigint primary key constraint log_runs_first check (first >= 0),
-      ids int8multirange not null
-        constraint log_runs_ids check (not (isempty(ids) or lower_inf(ids) or upper_inf(ids))),
-      constraint log_runs_within_tile check (first % 256 + run_length(ids) <= 256),
-      constraint log_runs_once exclude using gist (int8range(lower(ids), upper(ids)) with &&)
-    )`
-  yield* sql`create index log_runs_from on log_runs (lower(ids))`
-  yield* appendOnly("log_runs")
+    create trigger log_pending_sequenced after delete on log_pending referencing old table as gone
+      for each statement execute function log_pending_sequenced()`
 
-  // The bytes of an entry; stable, and not more, so that it is inlined.
+  // The bytes of a prediction's entry; stable, and not more, so that it is inlined.
   yield* sql`
     create function log_commit_entry(challenge_id uuid, commit bytea) returns bytea language sql stable as $$
       select convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
                         || '","type":"prediction.commit"}', 'UTF8')
-    $$`
-  // All that waits, in the order of ids. The state is read by subqueries so that predictions are found by index.
-  yield* sql`
-    create view log_waiting as
-    select id, type, challenge_id, version, commit, commit_index, closed_at, imported, entry from log_pending
-    union all
-    select queue_id, 'prediction.commit', challenge_id, null, commit, null, null, false,
-           coalesce(entry, log_commit_entry(challenge_id, commit))
-      from predictions
-     where queue_id > (select taken from log_state)
-    union all
-    select p.queue_id, 'prediction.commit', p.challenge_id, null, p.commit, null, null, false,
-           coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit))
-      from unnest((select late from log_state)) as late (ids)
-      join predictions p on p.queue_id >= lower(late.ids) and p.queue_id < upper(late.ids)`
-  // The entries from one index to before another; stable, and not more, so that it is inlined. What is between two ids of a
-  // run is read in their order: the limit, which is the width of a tile, tells the planner how few they are.
-  yield* sql`
-    create function log_recorded(from_index bigint, past_index bigint)
-    returns table (index bigint, type text, challenge_id uuid, version integer, commit bytea, commit_index bigint,
-                   entry bytea)
-    language sql stable as $$
-      select e.index, e.type, e.challenge_id, e.version, e.commit, e.commit_index, e.entry
-        from log_entries e
-       where e.index >= from_index and e.index < past_index
-      union all
-      select p.queue_id - i.shift, 'prediction.commit', p.challenge_id, null, p.commit, null,
-             coalesce(p.entry, log_commit_entry(p.challenge_id, p.commit))
-        from log_runs r
-       cross join lateral (
-         select lower(part) as from_id, upper(part) as past_id,
-                upper(part) - r.first - sum(upper(part) - lower(part)) over (order by part)::bigint as shift
-           from unnest(r.ids) as part) i
-       cross join lateral (
-         select queue_id, challenge_id, commit, entry from predictions
-          where queue_id >= greatest(i.from_id, from_index + i.shift)
-            and queue_id < least(i.past_id, past_index + i.shift)
-          order by queue_id limit 256) p
-       where r.first > from_index - 256 and r.first < past_index
     $$`
 
   // Which predictions are still to be revealed: a row from the close of a challenge to its last reveal.
@@ -250,21 +214,18 @@ export const log = Effect.gen(function* () {
     $$`
   // The bytes of entries, which begin with the agent's id.
   yield* sql`
-    create function agent_register_entry(a agents, imported boolean) returns bytea language sql stable as $$
+    create function agent_register_entry(a agents) returns bytea language sql stable as $$
       select convert_to(
         '{"agent_id":"' || a.id || '","auth_method":"' || a.auth_method || '","key_sha256":"' || agent_key_hash(a)
         || '","name_sha256":"' || log_hash('auspex/agent-name/v1', a.name)
-        || case when imported then '","of":"agent.register' else '' end
-        || '","registered_at":"' || log_moment(a.created_at)
-        || case when imported then '","type":"import"}' else '","type":"agent.register"}' end, 'UTF8')
+        || '","registered_at":"' || log_moment(a.created_at) || '","type":"agent.register"}', 'UTF8')
     $$`
   yield* sql`
-    create function agent_claim_entry(a agents, imported boolean) returns bytea language sql stable as $$
+    create function agent_claim_entry(a agents) returns bytea language sql stable as $$
       select convert_to(
         '{"agent_id":"' || a.id || '","claimed_at":"' || log_moment(a.claimed_at)
-        || case when imported then '","of":"agent.claim' else '' end
         || '","owner_sha256":"' || log_hash('auspex/agent-owner/v1', a.id::text, a.owner_id::text)
-        || case when imported then '","type":"import"}' else '","type":"agent.claim"}' end, 'UTF8')
+        || '","type":"agent.claim"}', 'UTF8')
     $$`
   yield* sql`
     create function agent_key_entry(a agents) returns bytea language sql stable as $$
@@ -294,13 +255,13 @@ export const log = Effect.gen(function* () {
     create function agents_recorded() returns trigger language plpgsql as $$
     begin
       if tg_op = 'INSERT' then
-        insert into log_pending (type, entry) values ('agent.register', agent_register_entry(new, false));
+        insert into log_pending (type, entry) values ('agent.register', agent_register_entry(new));
       elsif (new.secret_hash, new.public_key, new.jwks_url)
             is distinct from (old.secret_hash, old.public_key, old.jwks_url) then
         insert into log_pending (type, entry) values ('agent.key', agent_key_entry(new));
       end if;
       if new.claimed_at is not null and (tg_op = 'INSERT' or old.claimed_at is null) then
-        insert into log_pending (type, entry) values ('agent.claim', agent_claim_entry(new, false));
+        insert into log_pending (type, entry) values ('agent.claim', agent_claim_entry(new));
       end if;
       return null;
     end

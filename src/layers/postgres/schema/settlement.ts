@@ -22,7 +22,7 @@ export const settlement = Effect.gen(function* () {
       reference_scale numeric constraint settlements_reference_scale check (reference_scale > 0),
       source text not null,
       observed_at timestamptz not null,
-      fetched_at timestamptz,
+      fetched_at timestamptz not null,
       raw_sha256 bytea constraint settlements_raw_sha256 check (length(raw_sha256) = 32),
       settled_at timestamptz not null,
       -- The UTC day the scores count under. It never goes back, so that per-day sums close for good.
