@@ -29,6 +29,10 @@ export class RateLimiter extends Context.Service<
   {
     /** Counts one use by `subject` (an agent or an address) and fails when a window is full. */
     readonly consume: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
+    /** The same for several limits at once: counts towards all of them, or fails by the first that is full and counts towards none. */
+    readonly consumeAll: (
+      uses: ReadonlyArray<readonly [limit: LimitName, subject: string]>
+    ) => Effect.Effect<void, TooManyRequests>
     /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
     readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** Removes the windows that can no longer refuse anything. */

@@ -74,7 +74,10 @@ const makeAdmission = Effect.gen(function* () {
   const limits = yield* RateLimiter
 
   const count = ({ agentId, keyId }: KeyHolder) =>
-    Effect.andThen(limits.consume("gateway_calls", keyId), limits.consume("gateway_agent_calls", agentId))
+    limits.consumeAll([
+      ["gateway_calls", keyId],
+      ["gateway_agent_calls", agentId]
+    ])
 
   /** Whose request it is, which counts. One with a key that is refused counts by its address, at the edge. */
   const identify = Effect.fnUntraced(function* (credential: string) {

@@ -10,7 +10,7 @@ import { Settings } from "../../services/Settings.ts"
 import type { LimitName } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { Counts, locate, retryAfter, weight } from "./slidingWindow.ts"
-import type { Moment, Taken, Use } from "./slidingWindow.ts"
+import type { Full, Moment, Use } from "./slidingWindow.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
 import { execute, findAll, rowsOf, timestamp } from "./sql.ts"
 
@@ -43,7 +43,11 @@ const Window = Schema.Struct({
   granted: Schema.Int
 })
 
-const refuse = ({ limit, name }: Use, { counts, moment }: Taken) => {
+interface Unused extends Pick<typeof Window.Type, "key" | "bucket"> {
+  readonly left: number
+}
+
+const refuse = ({ counts, limit, moment, name }: Full) => {
   const seconds = retryAfter(limit, counts, moment)
   return new TooManyRequests({
     detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
@@ -58,16 +62,16 @@ const make = Effect.gen(function* () {
   const windows = findAll(Window)
 
   /**
-   * Counts as many of the uses as their windows have room for. What a full window refuses is not counted, so that
-   * waiting is enough.
+   * Answers the first full window of each caller's uses; undefined: all of them are counted. A caller that is refused by
+   * one window counts in none of them, so that waiting is enough.
    */
   const takeAll = Effect.fnUntraced(function* (
-    uses: Arr.NonEmptyReadonlyArray<Use>,
+    callers: Arr.NonEmptyReadonlyArray<ReadonlyArray<Use>>,
     client: SqlClient.SqlClient
   ) {
-    const now = Math.max(...uses.map((use) => use.now))
-    const located = uses.map((use) => ({ use, moment: locate(use, now) }))
-    const asked = [...Map.groupBy(located, ({ moment }) => moment.key).values()].flatMap((same) =>
+    const now = Math.max(...callers.flatMap((uses) => uses.map((use) => use.now)))
+    const located = callers.map((uses) => uses.map((use) => ({ use, moment: locate(use, now) })))
+    const asked = [...Map.groupBy(located.flat(), ({ moment }) => moment.key).values()].flatMap((same) =>
       same.slice(0, 1).map((first) => ({ ...first, uses: same.length }))
     )
     const counted = yield* windows(client`
@@ -98,18 +102,46 @@ const make = Effect.gen(function* () {
                          case when r.bucket >= excluded.bucket then r.current else 0 end as current) n)
       returning key, new.current, new.previous, new.bucket::float8 as bucket,
                 new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
-    const byKey = new Map(counted.map((window) => [window.key, { counts: window, left: window.granted }]))
-    return located.map(({ moment }): Taken => {
-      const window = byKey.get(moment.key)
-      if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
-      const isGranted = window.left > 0
-      window.left -= 1
+    const byKey = new Map(counted.map((window) => [window.key, { ...window, left: window.granted }]))
+    const fullWindows = located.map((uses): Full | undefined => {
+      const wanted = uses.map(({ moment, use }) => {
+        const window = byKey.get(moment.key)
+        if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
+        return { moment, use, window }
+      })
+      const full = wanted.find(({ window }) => window.left <= 0)
+      if (full === undefined) {
+        for (const { window } of wanted) window.left -= 1
+        return undefined
+      }
       // A replica whose clock is ahead may have begun the next bucket: this use is taken as one at its beginning.
-      const { bucket } = window.counts
-      const elapsed = Math.max(0, now - bucket * moment.window)
-      return { isGranted, counts: window.counts, moment: { ...moment, bucket, elapsed } }
+      const { bucket } = full.window
+      const elapsed = Math.max(0, now - bucket * full.moment.window)
+      return { ...full.use, counts: full.window, moment: { ...full.moment, bucket, elapsed } }
     })
+    yield* giveBack(
+      [...byKey.values()].filter(({ left }) => left > 0),
+      client
+    )
+    return fullWindows
   })
+
+  /** What was counted for callers that another window refused. In a bucket that has ended meanwhile it stays counted. */
+  const giveBack = (windows: ReadonlyArray<Unused>, client: SqlClient.SqlClient) =>
+    windows.length === 0
+      ? Effect.void
+      : execute(client`
+          with unused as (
+            select r.key, u.count
+              from rate_limits r
+              join ${rowsOf(client, "u", windows, {
+                key: ["text", ({ key }) => key],
+                bucket: ["int8", ({ bucket }) => BigInt(bucket)],
+                count: ["int4", ({ left }) => left]
+              })} on u.key = r.key and u.bucket = r.bucket
+             order by r.key for no key update of r
+          )
+          update rate_limits r set current = r.current - u.count from unused u where r.key = u.key`)
 
   const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.maxBatch })
 
@@ -121,14 +153,19 @@ const make = Effect.gen(function* () {
       Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
     )
 
-  const consume = Effect.fnUntraced(function* (name: LimitName, subject: string) {
+  const consumeAll = Effect.fnUntraced(function* (
+    uses: ReadonlyArray<readonly [limit: LimitName, subject: string]>
+  ) {
     const now = yield* Clock.currentTimeMillis
-    for (const limit of settings.limits[name]) {
-      const use = { name, subject, limit, now }
-      const taken = yield* takeOne(use)
-      if (!taken.isGranted) return yield* refuse(use, taken)
-    }
+    const asked = uses.flatMap(([name, subject]) =>
+      settings.limits[name].map((limit) => ({ name, subject, limit, now }))
+    )
+    if (asked.length === 0) return
+    const full = yield* takeOne(asked)
+    if (full !== undefined) return yield* refuse(full)
   }, cheapSpan("RateLimiter.consume"))
+
+  const consume: RateLimiter["Service"]["consume"] = (limit, subject) => consumeAll([[limit, subject]])
 
   const check = Effect.fn("RateLimiter.check")(function* (name: LimitName, subject: string) {
     const now = yield* Clock.currentTimeMillis
@@ -137,7 +174,7 @@ const make = Effect.gen(function* () {
       const moment = locate(use, now)
       const counts = yield* read(moment)
       if (weight(counts, moment) > (limit.count - 1) * moment.window) {
-        return yield* refuse(use, { isGranted: false, counts, moment })
+        return yield* refuse({ ...use, counts, moment })
       }
     }
   })
@@ -147,7 +184,7 @@ const make = Effect.gen(function* () {
     yield* execute(sql`delete from rate_limits where expires_at < ${timestamp(now)}`)
   }).pipe(Effect.withSpan("RateLimiter.trim"))
 
-  return RateLimiter.of({ consume, check, trim })
+  return RateLimiter.of({ consume, consumeAll, check, trim })
 })
 
 export const layer = Layer.effect(RateLimiter, make)

@@ -41,9 +41,8 @@ export interface Use {
   readonly now: number
 }
 
-/** What became of it, by the counts of its window. */
-export interface Taken {
-  readonly isGranted: boolean
+/** A use that its window has no room for. */
+export interface Full extends Use {
   readonly counts: typeof Counts.Type
   readonly moment: Moment
 }
