@@ -1,8 +1,8 @@
 /** Challenges on figures that will be published. */
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { MacroStatus } from "../../src/services/MacroArena.ts"
-import type { MacroChallenge } from "../../src/services/MacroArena.ts"
+import { MacroStatus } from "../../src/services/domain/Challenge.ts"
+import type { MacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"

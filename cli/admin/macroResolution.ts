@@ -1,6 +1,6 @@
 /** A macro challenge as it is shown alone, and what resolving it by its value takes. */
 import { Flag } from "effect/cli"
-import type { MacroChallenge } from "../../src/services/MacroArena.ts"
+import type { MacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { record, utc } from "../client/table.ts"
 
 const edgesOf = ({ bins }: MacroChallenge): string =>

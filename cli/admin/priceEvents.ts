@@ -1,8 +1,8 @@
 /** Questions that hourly candles decide. */
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { PriceEventKind, PriceEventStatus } from "../../src/services/PriceEvents.ts"
-import type { PriceEvent } from "../../src/services/PriceEvents.ts"
+import { PriceEventKind, PriceEventStatus } from "../../src/services/domain/Challenge.ts"
+import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { amendPriceEvent } from "./amend.ts"

@@ -1,5 +1,5 @@
 /** Three ways to forecast the next print of a monthly series, from what had been published by then and nothing else. */
-import type { NewForecast } from "../../src/services/MacroArena.ts"
+import type { NewForecast } from "../../src/services/domain/Prediction.ts"
 import type { Series } from "./series.ts"
 
 export interface Forecaster {

@@ -1,7 +1,7 @@
 /** Checking a receipt as anybody can: with SHA-256 and nothing of ours. */
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
-import type { Receipt } from "../../src/services/Challenges.ts"
+import type { Receipt } from "../../src/services/domain/Prediction.ts"
 
 type Receipt = typeof Receipt.Type
 

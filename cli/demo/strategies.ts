@@ -2,7 +2,8 @@
  * Three ways to predict the next hour, computed from prices that have been shown and nothing else. Each says as its
  * confidence how often its own rule would have been right on those prices, so none pretends to know more than it does.
  */
-import type { Direction, NewPrediction } from "../../src/services/Challenges.ts"
+import type { Direction } from "../../src/services/domain/Challenge.ts"
+import type { NewPrediction } from "../../src/services/domain/Prediction.ts"
 
 interface Call {
   readonly direction: Direction

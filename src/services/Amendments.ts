@@ -5,11 +5,10 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { ChallengeType, Direction } from "./Challenges.ts"
-import type { ChallengeState } from "./Challenges.ts"
+import { ChallengeType, Direction, MacroValue } from "./domain/Challenge.ts"
+import type { ChallengeState } from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
-import { MacroValue } from "./MacroArena.ts"
 import { Quote } from "./Prices.ts"
 import { text, Timestamp } from "./text.ts"
 

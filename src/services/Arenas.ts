@@ -6,54 +6,49 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
-import {
-  ActiveChallenges,
-  AnyStatus,
-  Challenge,
-  ChallengeType,
-  Challenges,
-  Direction,
-  LogPlace,
-  PaperSignals,
-  PredictionValues,
-  PredictionVerdict,
-  Receipt
-} from "./Challenges.ts"
+import { AnyStatus, ChallengeType, Direction, MacroBin } from "./domain/Challenge.ts"
 import type {
+  ActiveChallenges,
+  Challenge,
+  Challenges,
+  MacroStatus,
+  MacroChallenge,
+  MacroChallenges,
+  NewMacroChallenge,
+  MacroValue,
+  PriceEventStatus,
+  PriceEvent,
+  PriceEventList,
+  NewPriceEvent,
   ChallengeCancelled,
   ChallengeState,
   ChallengeStatus,
-  DuplicatePrediction,
   NewChallenge,
+  TargetPaused,
+  ChallengeClosed
+} from "./domain/Challenge.ts"
+import { LogPlace, PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
+import type {
+  PaperSignals,
+  PredictionAnswer,
+  OwnPredictions,
+  NewForecast,
+  ForecastAnswer,
+  NewPriceEventPrediction,
+  PriceEventAnswer,
+  ScopeNotSubscribed,
+  DuplicatePrediction,
   NewPrediction,
-  ProvisionalLimit,
-  TargetPaused
-} from "./Challenges.ts"
+  ProvisionalLimit
+} from "./domain/Prediction.ts"
 import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
+import { AgentId, ChallengeId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
-import { MacroBin } from "./MacroArena.ts"
-import type { MacroArena } from "./MacroArena.ts"
-import { pageSchema } from "./paging.ts"
 import type { Page } from "./paging.ts"
 import { PoolResult } from "./Pools.ts"
-import type { PriceEventArena } from "./PriceEvents.ts"
 import { Timestamp } from "./text.ts"
-
-export const PredictionAnswer = Schema.Struct({
-  prediction_id: PredictionId,
-  challenge_id: ChallengeId,
-  direction: Direction,
-  confidence: Schema.Finite,
-  created_at: Timestamp,
-  counts_for_score: Schema.Boolean,
-  note: Schema.NullOr(Schema.String),
-  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
-  receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" })
-}).annotate({ identifier: "PredictionAnswer" })
-export type PredictionAnswer = typeof PredictionAnswer.Type
 
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,
@@ -123,25 +118,6 @@ export const Results = Schema.Struct({
 }).annotate({ identifier: "Results" })
 export type Results = typeof Results.Type
 
-/** An agent's own prediction, as it alone can see it before the deadline. */
-export const OwnPrediction = Schema.Struct({
-  prediction_id: PredictionId,
-  challenge_id: ChallengeId,
-  type: ChallengeType,
-  asset: Schema.String,
-  question: Schema.String,
-  challenge_status: AnyStatus,
-  deadline: Timestamp,
-  ...PredictionValues.fields,
-  reasoning: Schema.NullOr(Schema.String),
-  revision_count: Schema.Int,
-  created_at: Timestamp,
-  ...PredictionVerdict.fields,
-  receipt: Receipt
-}).annotate({ identifier: "OwnPrediction" })
-
-export const OwnPredictions = pageSchema(OwnPrediction)
-
 export interface ChallengeFilter {
   readonly status?: ChallengeStatus | undefined
   readonly eventId?: EventId | undefined
@@ -186,6 +162,80 @@ export interface DirectionalArena {
     challengeId: string,
     reason: string
   ) => Effect.Effect<Challenge, NotFound | ChallengeState>
+}
+
+interface ForecastSubmission {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly forecast: NewForecast
+  /** When the body had been read. */
+  readonly receivedAt: DateTime.Utc
+}
+
+export interface MacroArena {
+  readonly get: (challengeId: string) => Effect.Effect<MacroChallenge, NotFound>
+  /** Newest first; of every status without one. */
+  readonly list: (
+    status: MacroStatus | undefined,
+    page: Page
+  ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
+  /** Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
+  readonly predict: (
+    submission: ForecastSubmission
+  ) => Effect.Effect<
+    { readonly answer: ForecastAnswer; readonly replaced: boolean },
+    NotFound | InvalidRequest | ChallengeClosed | ChallengeCancelled | ProvisionalLimit
+  >
+  /** Administration. */
+  readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
+  /**
+   * Administration. Settles the challenge; the same value again changes nothing, another one is refused, and so is one
+   * that looks mistyped, unless it is confirmed.
+   */
+  readonly resolve: (
+    challengeId: string,
+    actualValue: number,
+    options?: Pick<MacroValue, "confirm">
+  ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
+  /** Administration. Nobody is scored by a void challenge. */
+  readonly void: (
+    challengeId: string,
+    reason: string
+  ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
+}
+
+interface PriceEventSubmission {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly prediction: NewPriceEventPrediction
+  /** When the body had been read. */
+  readonly receivedAt: DateTime.Utc
+}
+
+export interface PriceEventArena {
+  readonly get: (challengeId: string) => Effect.Effect<PriceEvent, NotFound>
+  /** Newest first; of every status without one. */
+  readonly list: (
+    status: PriceEventStatus | undefined,
+    page: Page
+  ) => Effect.Effect<typeof PriceEventList.Type, InvalidRequest>
+  /** Records an answer, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
+  readonly predict: (
+    submission: PriceEventSubmission
+  ) => Effect.Effect<
+    { readonly answer: PriceEventAnswer; readonly replaced: boolean },
+    | NotFound
+    | InvalidRequest
+    | ScopeNotSubscribed
+    | DuplicatePrediction
+    | ChallengeClosed
+    | ChallengeCancelled
+    | ProvisionalLimit
+  >
+  /** Administration. */
+  readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
+  /** Administration. Nobody is scored by a void question. */
+  readonly void: (challengeId: string, reason: string) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
 }
 
 export class Arenas extends Context.Service<

@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import { PredictionValues } from "./Challenges.ts"
+import type { PredictionValues } from "./domain/Prediction.ts"
 import { Timestamp } from "./text.ts"
 
 /** The last price of a stretch of time, with the range of its candle; of a quote both ends are the price. */

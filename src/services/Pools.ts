@@ -4,14 +4,13 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import { CountsAsOf } from "./Challenges.ts"
-import type { ChallengeCancelled, ChallengeClosed } from "./Challenges.ts"
+import { CountsAsOf, MacroBin, MacroValueField } from "./domain/Challenge.ts"
+import type { ChallengeCancelled, ChallengeClosed } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
 import { apiErrorWith } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
 import type { AgentId } from "./identifiers.ts"
-import { MacroBin, MacroValueField } from "./MacroArena.ts"
 
 export const NewStake = Schema.Struct({
   predicted_value: MacroValueField.annotate({ description: "its bin is the one that is staked on" }),

@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { Direction } from "./Challenges.ts"
+import { Direction } from "./domain/Challenge.ts"
 import { ClaimLink } from "./Claims.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import { OwnerOfAgent } from "./Owners.ts"

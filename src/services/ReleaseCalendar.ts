@@ -7,7 +7,7 @@ import type { Effect } from "effect"
 import type { InvalidRequest } from "./errors.ts"
 import { ChallengeId } from "./identifiers.ts"
 import { list, Term, text, Timestamp } from "./text.ts"
-import { NewMacroChallenge, scaleBounds } from "./MacroArena.ts"
+import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
 
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 

@@ -4,7 +4,8 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { ChallengeType, Direction, PredictionValues, PredictionVerdict } from "./Challenges.ts"
+import { ChallengeType, Direction } from "./domain/Challenge.ts"
+import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
 import type { Page } from "./paging.ts"

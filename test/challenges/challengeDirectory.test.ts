@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
-import type { DirectoryFilter } from "../../src/services/ChallengeDirectory.ts"
+import type { DirectoryFilter } from "../../src/services/domain/Challenge.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {

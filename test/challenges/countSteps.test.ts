@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Random } from "effect"
 import { settings } from "../../src/config.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import type { Direction } from "../../src/services/Challenges.ts"
+import type { Direction } from "../../src/services/domain/Challenge.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { atOnce, times } from "../support/concurrently.ts"
 import {

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { ChallengeStatus } from "../../src/services/Challenges.ts"
+import { ChallengeStatus } from "../../src/services/domain/Challenge.ts"
 import { Events } from "../../src/services/Events.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { Space } from "../../src/services/Registry.ts"

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
-import type { NewMacroChallenge } from "../../src/services/MacroArena.ts"
+import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,

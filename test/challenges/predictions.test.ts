@@ -5,7 +5,7 @@ import canonicalize from "canonicalize"
 import { DateTime, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { Direction } from "../../src/services/Challenges.ts"
+import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,

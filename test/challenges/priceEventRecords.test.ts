@@ -1,7 +1,7 @@
 /** What the database itself refuses of price events: rows of no kind, of two, or that cannot be true. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { PriceEventKind } from "../../src/services/PriceEvents.ts"
+import { PriceEventKind } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   answer,

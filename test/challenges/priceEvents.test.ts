@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
-import type { NewPriceEvent } from "../../src/services/PriceEvents.ts"
+import type { NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import {
   answer,

@@ -11,10 +11,10 @@ import {
   avgScore,
   brierIndex,
   emptyFigures,
-  type Figures,
   scoreCi95
 } from "../../src/scoring/agentStats.ts"
-import { Direction } from "../../src/services/Challenges.ts"
+import type { Figures } from "../../src/scoring/agentStats.ts"
+import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,

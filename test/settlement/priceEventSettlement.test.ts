@@ -5,7 +5,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import type { PriceEvent } from "../../src/services/PriceEvents.ts"
+import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {

@@ -1,7 +1,7 @@
 /** Agents as they come about through the API, each step with what it answers. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Challenge } from "../../src/services/Challenges.ts"
+import { Challenge } from "../../src/services/domain/Challenge.ts"
 import { Registered, SubmissionOutcome } from "../../src/services/Registry.ts"
 import { IssuedToken } from "../../src/services/Tokens.ts"
 import { passingAnswer } from "./responses.ts"

@@ -7,11 +7,14 @@ import { TestClock } from "effect/testing"
 import { cursorsOf } from "../../src/layers/crypto/Cursors.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import type { NewChallenge, NewPrediction } from "../../src/services/Challenges.ts"
+import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
+import type {
+  NewPrediction,
+  NewForecast,
+  NewPriceEventPrediction
+} from "../../src/services/domain/Prediction.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
-import type { NewForecast, NewMacroChallenge } from "../../src/services/MacroArena.ts"
 import type { Page, PageOf } from "../../src/services/paging.ts"
-import type { NewPriceEvent, NewPriceEventPrediction } from "../../src/services/PriceEvents.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Targets } from "../../src/services/Targets.ts"

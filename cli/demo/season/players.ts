@@ -1,7 +1,10 @@
 /** Four ways to play a season, from what the challenges themselves show and nothing else. */
-import type { Challenge, NewPrediction } from "../../../src/services/Challenges.ts"
-import type { MacroChallenge, NewForecast } from "../../../src/services/MacroArena.ts"
-import type { NewPriceEventPrediction, PriceEvent } from "../../../src/services/PriceEvents.ts"
+import type { Challenge, MacroChallenge, PriceEvent } from "../../../src/services/domain/Challenge.ts"
+import type {
+  NewPrediction,
+  NewForecast,
+  NewPriceEventPrediction
+} from "../../../src/services/domain/Prediction.ts"
 
 export interface Player {
   readonly name: string

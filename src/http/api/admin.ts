@@ -4,18 +4,26 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
 import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { AuditEntries } from "../../services/AdminAudit.ts"
-import { Challenge, ChallengeState, NewChallenge, TargetPaused } from "../../services/Challenges.ts"
+import {
+  Challenge,
+  ChallengeState,
+  NewChallenge,
+  TargetPaused,
+  MacroChallenge,
+  MacroValue,
+  NewMacroChallenge,
+  NewPriceEvent,
+  PriceEvent
+} from "../../services/domain/Challenge.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { list, text } from "../../services/text.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
-import { MacroChallenge, MacroValue, NewMacroChallenge } from "../../services/MacroArena.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { Purchases } from "../../services/Payments.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { NewPriceEvent, PriceEvent } from "../../services/PriceEvents.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
 import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
 import { GatewayKeysAtRotation, SecretRotation, SelfProfile } from "../../services/Registry.ts"

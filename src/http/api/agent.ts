@@ -1,7 +1,7 @@
 /** What an agent reads and sets of itself. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { OwnPredictions } from "../../services/Arenas.ts"
+import { OwnPredictions } from "../../services/domain/Prediction.ts"
 import { CreditBalance, CreditTransactions } from "../../services/Credits.ts"
 import { ScopeChange, ScopeStanding, SelfProfile } from "../../services/Registry.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"

@@ -1,15 +1,14 @@
 /** The directional arena as agents use it. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { PredictionAnswer } from "../../services/Arenas.ts"
 import {
-  ActiveChallenges,
-  ChallengeCancelled,
+  PredictionAnswer,
   DuplicatePrediction,
   NewPrediction,
   PaperSignals,
   ProvisionalLimit
-} from "../../services/Challenges.ts"
+} from "../../services/domain/Prediction.ts"
+import { ActiveChallenges, ChallengeCancelled } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"

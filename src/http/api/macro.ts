@@ -1,10 +1,10 @@
 /** The macro arena, with its credit pools, as agents use it. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ChallengeCancelled, ChallengeClosed, ProvisionalLimit } from "../../services/Challenges.ts"
+import { ChallengeCancelled, ChallengeClosed } from "../../services/domain/Challenge.ts"
+import { ProvisionalLimit, ForecastAnswer, NewForecast } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { idempotentRequestHeaders } from "./idempotentRequest.ts"
-import { ForecastAnswer, NewForecast } from "../../services/MacroArena.ts"
 import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
 import { AgentAuthentication, AgentLimit, IdempotentRequest, RequestBody } from "../middleware/definitions.ts"

@@ -1,14 +1,15 @@
 /** Price-event questions, as agents answer them. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ChallengeCancelled, ChallengeClosed } from "../../services/domain/Challenge.ts"
 import {
-  ChallengeCancelled,
-  ChallengeClosed,
   DuplicatePrediction,
-  ProvisionalLimit
-} from "../../services/Challenges.ts"
+  ProvisionalLimit,
+  NewPriceEventPrediction,
+  PriceEventAnswer,
+  ScopeNotSubscribed
+} from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { NewPriceEventPrediction, PriceEventAnswer, ScopeNotSubscribed } from "../../services/PriceEvents.ts"
 import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
 import { AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
 

@@ -3,14 +3,19 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ArchivedTournament, Tournaments } from "../../services/Archive.ts"
 import { Results } from "../../services/Arenas.ts"
-import { ChallengeStatus, Challenges } from "../../services/Challenges.ts"
+import {
+  ChallengeStatus,
+  Challenges,
+  MacroChallenges,
+  MacroStatus,
+  PriceEventList,
+  PriceEventStatus
+} from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { MarketEvents } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
-import { MacroChallenges, MacroStatus } from "../../services/MacroArena.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { PoolOdds } from "../../services/Pools.ts"
-import { PriceEventList, PriceEventStatus } from "../../services/PriceEvents.ts"
 import { Space } from "../../services/Registry.ts"
 import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"

@@ -5,7 +5,7 @@ import { DateTime, Effect, Layer, Schema } from "effect"
 import * as Jobs from "../../../src/jobs/Jobs.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { LogAudit } from "../../../src/services/LogAudit.ts"
-import type { PriceEvent, PriceEventKind } from "../../../src/services/PriceEvents.ts"
+import type { PriceEvent, PriceEventKind } from "../../../src/services/domain/Challenge.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import {

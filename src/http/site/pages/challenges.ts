@@ -1,9 +1,9 @@
 /** The lists of challenges, by status and by type: cards while they are open, rows afterwards. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { ChallengeDirectory, DirectoryStatus } from "../../../services/ChallengeDirectory.ts"
-import type { ChallengeSummary, DirectoryFilter } from "../../../services/ChallengeDirectory.ts"
-import { ChallengeType } from "../../../services/Challenges.ts"
+import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
+import { DirectoryStatus, ChallengeType } from "../../../services/domain/Challenge.ts"
+import type { ChallengeSummary, DirectoryFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/paging.ts"
 import { Pages } from "../Pages.ts"
 import { challengePage, challengesPage, pagePaths } from "../paths.ts"

@@ -2,7 +2,7 @@
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
-import type { ChallengeSummary } from "../../../services/ChallengeDirectory.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Discussion } from "../../../services/Discussion.ts"
 import type { Comment, CommentList, Reply } from "../../../services/Discussion.ts"
 import { Events } from "../../../services/Events.ts"

@@ -2,7 +2,7 @@
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
-import type { ChallengeSummary } from "../../../services/ChallengeDirectory.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Scoring } from "../../../services/Scoring.ts"

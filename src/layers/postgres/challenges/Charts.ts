@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { PredictionValues } from "../../../services/Challenges.ts"
+import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { valuesOf } from "./challengeRows.ts"

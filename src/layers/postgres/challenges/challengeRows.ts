@@ -1,7 +1,7 @@
 /** What statements about challenges of every type share. */
-import { DateTime } from "effect"
+import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { AnyStatus } from "../../../services/Challenges.ts"
+import type { AnyStatus } from "../../../services/domain/Challenge.ts"
 import { timestamp } from "../sql.ts"
 
 /** Status is derived from the clock: an open challenge past its deadline reads as closed even if no job ran. */

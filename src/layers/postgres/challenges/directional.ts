@@ -4,8 +4,13 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { resolutionCriteria, resolutionCriteriaChinese } from "../../../scoring/resolutionCriteria.ts"
 import type { ChallengeFilter, DirectionalArena } from "../../../services/Arenas.ts"
-import { Challenge, ChallengeState, TargetPaused, unknownChallenge } from "../../../services/Challenges.ts"
-import type { NewChallenge } from "../../../services/Challenges.ts"
+import {
+  Challenge,
+  ChallengeState,
+  TargetPaused,
+  unknownChallenge
+} from "../../../services/domain/Challenge.ts"
+import type { NewChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import type { AgentId } from "../../../services/identifiers.ts"

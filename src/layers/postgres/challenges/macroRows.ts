@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { binsOf } from "../../../scoring/macro.ts"
-import { MacroChallenge } from "../../../services/MacroArena.ts"
+import { MacroChallenge } from "../../../services/domain/Challenge.ts"
 import { statusOf } from "./challengeRows.ts"
 import { isoTimestamp } from "../sql.ts"
 

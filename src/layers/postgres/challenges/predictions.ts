@@ -12,21 +12,21 @@
  * grown since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
-import { Array as Arr, DateTime, Effect, Predicate, Schema } from "effect"
+import { DateTime, Effect, Predicate, Schema } from "effect"
+import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
+import { ChallengeCancelled, ChallengeClosed, unknownChallenge } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType, Direction } from "../../../services/domain/Challenge.ts"
 import {
-  ChallengeCancelled,
-  ChallengeClosed,
   DuplicatePrediction,
   ProvisionalLimit,
-  unknownChallenge
-} from "../../../services/Challenges.ts"
-import type { ChallengeType, Direction, Receipt } from "../../../services/Challenges.ts"
+  ScopeNotSubscribed
+} from "../../../services/domain/Prediction.ts"
+import type { Receipt } from "../../../services/domain/Prediction.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { NotFound } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { AgentId, PredictionId } from "../../../services/identifiers.ts"
-import { ScopeNotSubscribed } from "../../../services/PriceEvents.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"

@@ -18,7 +18,7 @@ import {
 } from "../../../scoring/priceEvents.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
-import type { NewPriceEvent } from "../../../services/PriceEvents.ts"
+import type { NewPriceEvent } from "../../../services/domain/Challenge.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"

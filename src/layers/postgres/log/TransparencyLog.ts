@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { unknownChallenge } from "../../../services/Challenges.ts"
+import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
 import { LogKeeper, maxWait } from "../../../services/LogKeeper.ts"

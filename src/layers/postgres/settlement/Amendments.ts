@@ -4,7 +4,12 @@ import { directionalResult } from "../../../scoring/directional.ts"
 import { answerOf, countedDays } from "../../../scoring/priceEvents.ts"
 import { Amendments, SettledChallenge } from "../../../services/Amendments.ts"
 import type { Amendment } from "../../../services/Amendments.ts"
-import { AnyStatus, ChallengeState, ChallengeType, unknownChallenge } from "../../../services/Challenges.ts"
+import {
+  AnyStatus,
+  ChallengeState,
+  ChallengeType,
+  unknownChallenge
+} from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { statusOf } from "../challenges/challengeRows.ts"

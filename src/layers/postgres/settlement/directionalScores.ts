@@ -1,5 +1,5 @@
 import type { SqlClient } from "effect/sql"
-import type { Direction } from "../../../services/Challenges.ts"
+import type { Direction } from "../../../services/domain/Challenge.ts"
 import { execute } from "../sql.ts"
 
 /** Scores the last prediction of every agent by a result, within the transaction that records that result. */

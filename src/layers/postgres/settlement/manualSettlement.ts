@@ -4,11 +4,10 @@
  */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { ChallengeState, unknownChallenge } from "../../../services/Challenges.ts"
+import { ChallengeState, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
-import type { MacroArena } from "../../../services/MacroArena.ts"
-import type { PriceEventArena } from "../../../services/PriceEvents.ts"
+import type { MacroArena, PriceEventArena } from "../../../services/Arenas.ts"
 import { scoringScale } from "../challenges/macroRows.ts"
 import { decimal, findOption } from "../sql.ts"
 import { makeSettleMacro } from "./macroSettlement.ts"

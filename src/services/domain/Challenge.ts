@@ -1,0 +1,297 @@
+/**
+ * What a challenge of each type is, as it is shown and as an administrator creates it. A directional challenge asks which way
+ * a price moves; a macro challenge asks for a figure that a statistical office or a central bank will publish; a price event
+ * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
+ */
+import { Schema } from "effect"
+import { apiError, NotFound } from "../errors.ts"
+import { ChallengeId, EventId } from "../identifiers.ts"
+import { pageSchema } from "../paging.ts"
+import { Term, text, Timestamp, list } from "../text.ts"
+
+export const ChallengeType = Schema.Literals(["directional", "macro", "price_event"])
+
+export const Direction = Schema.Literals(["bullish", "bearish", "neutral"])
+export type Direction = typeof Direction.Type
+
+export const ChallengeStatus = Schema.Literals(["open", "closed", "resolved", "cancelled"])
+export type ChallengeStatus = typeof ChallengeStatus.Type
+
+/** The status of a challenge of any type: what is cancelled of a directional one is void of the others. */
+export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])
+export type AnyStatus = typeof AnyStatus.Type
+
+export const DirectionalKind = Schema.Literals(["session", "flash"])
+
+/** When figures that move in steps were as they are shown. */
+export const CountsAsOf = Schema.NullOr(Timestamp).annotate({
+  description:
+    "when the counts were so: while open they move in steps, and from the deadline on they are final; null where the instance shows them live"
+})
+
+export const Challenge = Schema.Struct({
+  id: ChallengeId,
+  type: Schema.Literal("directional"),
+  kind: DirectionalKind,
+  event_id: Schema.NullOr(EventId),
+  question: Schema.String,
+  asset: Schema.String,
+  status: ChallengeStatus,
+  created_at: Timestamp,
+  deadline: Timestamp,
+  resolve_at: Timestamp,
+  open_price: Schema.Finite,
+  prediction_count: Schema.Int.annotate({
+    description: "live, and so may be more than the three counts together"
+  }),
+  bullish_count: Schema.Int,
+  bearish_count: Schema.Int,
+  neutral_count: Schema.Int,
+  counts_as_of: CountsAsOf,
+  resolution_criteria: Schema.NullOr(Schema.String),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  dead_zone_pct: Schema.NullOr(Schema.Finite),
+  cancel_reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Challenge" })
+export type Challenge = typeof Challenge.Type
+
+export const Challenges = Schema.Struct({
+  items: Schema.Array(Challenge),
+  total: Schema.Int,
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Challenges" })
+export type Challenges = typeof Challenges.Type
+
+export const ActiveChallenges = Schema.Struct({
+  ...Challenges.fields,
+  hint: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ActiveChallenges" })
+export type ActiveChallenges = typeof ActiveChallenges.Type
+
+/** A directional challenge as an admin creates it. `dead_zone_pct: null` makes an older challenge, without frozen texts. */
+export const NewChallenge = Schema.Struct({
+  asset: text({ minimum: 1, maximum: 20 }),
+  question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
+  event_id: Schema.optionalKey(EventId),
+  kind: Schema.optionalKey(DirectionalKind),
+  deadline: Term,
+  resolve_at: Term,
+  open_price: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(1e15))),
+  dead_zone_pct: Schema.optionalKey(
+    Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100)))
+  )
+})
+export type NewChallenge = typeof NewChallenge.Type
+
+export const MacroStatus = Schema.Literals(["open", "closed", "resolved", "void"])
+export type MacroStatus = typeof MacroStatus.Type
+
+export const MacroBin = Schema.Struct({
+  index: Schema.Int,
+  low: Schema.NullOr(Schema.Finite).annotate({
+    description: "null: no low end. A value on it belongs to this bin"
+  }),
+  high: Schema.NullOr(Schema.Finite).annotate({ description: "null: no high end" })
+})
+
+export const MacroChallenge = Schema.Struct({
+  id: ChallengeId,
+  asset: Schema.String.annotate({ description: "a macro series of the target catalog, for example CPI" }),
+  period: Schema.String.annotate({ description: "what the figure is of, for example 2026-03" }),
+  question: Schema.String,
+  status: MacroStatus,
+  created_at: Timestamp,
+  deadline: Timestamp,
+  release_at: Timestamp,
+  unit: Schema.NullOr(Schema.String),
+  reference_scale: Schema.NullOr(Schema.Finite).annotate({
+    description:
+      "frozen at creation; null in older challenges, which are scored with the spread of their bins"
+  }),
+  decimal_step: Schema.NullOr(Schema.Finite).annotate({
+    description: "the distance between neighbouring values as they are published, for calibration"
+  }),
+  bins: Schema.Array(MacroBin),
+  reward_pool: Schema.Finite.annotate({ description: "credits" }),
+  prediction_count: Schema.Int,
+  resolution_criteria: Schema.String,
+  resolution_criteria_zh: Schema.String,
+  actual_value: Schema.NullOr(Schema.Finite),
+  void_reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "MacroChallenge" })
+export type MacroChallenge = typeof MacroChallenge.Type
+
+export const MacroChallenges = Schema.Struct({
+  challenges: Schema.Array(MacroChallenge),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "MacroChallenges" })
+
+/** Beyond it no series has a figure, and doubles have no decimals left. */
+const maxValue = 1e15
+/** A value of a series, in its unit. */
+export const MacroValueField = Schema.Finite.check(
+  Schema.isBetween({ minimum: -maxValue, maximum: maxValue })
+)
+/** Of distances between two values: scores by a scale outside would be beyond doubles. */
+export const scaleBounds = { minimum: 1e-12, maximum: maxValue }
+const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
+
+const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
+  edges.every((edge, index) => index === 0 || edge > (edges[index - 1] ?? edge))
+    ? undefined
+    : "Expected each edge to be above the one before it"
+)
+
+/** Credits have six decimals at most. */
+const wholeMicroCredits = Schema.makeFilter((credits: number) =>
+  Math.round(credits * 1e6) / 1e6 === credits ? undefined : "Expected at most 6 decimals"
+)
+
+/** A macro challenge as an admin creates it. `reference_scale: null` makes an older challenge, without a frozen scale. */
+export const NewMacroChallenge = Schema.Struct({
+  asset: text({ minimum: 1, maximum: 20 }),
+  period: text({ minimum: 1, maximum: 40 }),
+  question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
+  deadline: Term.annotate({
+    description: "one in the past is of an earlier period, whose first print counts for reference scales"
+  }),
+  release_at: Schema.optionalKey(Term).annotate({
+    description: "when the figure is published; default: deadline"
+  }),
+  unit: Schema.optionalKey(text({ minimum: 1, maximum: 40 })),
+  reference_scale: Schema.optionalKey(Schema.NullOr(scale)).annotate({
+    description:
+      "default: 1.4826 MAD of the surprises of the series' earlier first prints, of which 25 must be known"
+  }),
+  decimal_step: Schema.optionalKey(scale).annotate({
+    description:
+      "default: that of the series' earlier first prints, if the reference scale is computed from them"
+  }),
+  bin_edges: list(MacroValueField, {
+    minimum: 1,
+    maximum: 200,
+    description: "ascending; the first bin lies below the first edge, the last from the last one on"
+  }).check(ascending),
+  reward_pool: Schema.Finite.check(
+    Schema.isBetween({ minimum: 0, maximum: 1e9 }),
+    wholeMicroCredits
+  ).annotate({
+    description: "credits, 6 decimals at most"
+  })
+})
+export type NewMacroChallenge = typeof NewMacroChallenge.Type
+
+/** The first print of the figure. */
+export const MacroValue = Schema.Struct({
+  actual_value: MacroValueField,
+  confirm: Schema.optionalKey(Schema.Boolean).annotate({
+    description:
+      "true takes a value that looks mistyped: one that is no multiple of decimal_step, or lies more than 100 reference scales beyond the outermost bin edges"
+  })
+})
+export type MacroValue = typeof MacroValue.Type
+
+export const PriceEventKind = Schema.Literals(["numeric_close", "barrier", "count_days", "threshold"])
+export type PriceEventKind = typeof PriceEventKind.Type
+
+export const PriceEventStatus = Schema.Literals(["open", "closed", "resolved", "void"])
+export type PriceEventStatus = typeof PriceEventStatus.Type
+
+/** What a yes-or-no question is answered by: Yes is bullish, No is bearish. */
+export const YesOrNo = Schema.Literals(["bullish", "bearish"])
+export type YesOrNo = typeof YesOrNo.Type
+
+export const PriceEvent = Schema.Struct({
+  id: ChallengeId,
+  kind: PriceEventKind,
+  asset: Schema.String,
+  question: Schema.String,
+  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  status: PriceEventStatus,
+  created_at: Timestamp,
+  deadline: Timestamp,
+  window_from: Schema.NullOr(Timestamp).annotate({
+    description: "barrier: when the first candle opens that counts"
+  }),
+  resolve_at: Timestamp,
+  reference_scale: Schema.NullOr(Schema.Finite).annotate({
+    description: "of numeric_close and count_days, frozen at creation"
+  }),
+  prediction_count: Schema.Int,
+  resolution_criteria: Schema.String,
+  resolution_criteria_zh: Schema.String,
+  result: Schema.NullOr(YesOrNo).annotate({
+    description: "bullish is Yes, bearish is No; null for numeric kinds, which have actual_value"
+  }),
+  actual_value: Schema.NullOr(Schema.Finite),
+  void_reason: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "PriceEvent" })
+export type PriceEvent = typeof PriceEvent.Type
+
+export const PriceEventList = pageSchema(PriceEvent)
+
+/** A question as an admin creates it. Its window may lie in the past: predictions are bound by the deadline alone. */
+export const NewPriceEvent = Schema.Struct({
+  kind: PriceEventKind,
+  asset: text({ minimum: 1, maximum: 20 }).annotate({ description: "a crypto asset: BTC or ETH" }),
+  question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
+  level: Schema.optionalKey(
+    Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxValue))
+  ).annotate({ description: "barrier and threshold: required; the others have none" }),
+  deadline: Term,
+  window_from: Schema.optionalKey(Term).annotate({
+    description:
+      "barrier: a whole hour, at most 100 000 before resolve_at; default: the first one from now on, or, of a window in the past, 7 days before resolve_at"
+  }),
+  resolve_at: Term.annotate({
+    description:
+      "barrier: a whole hour; numeric_close and threshold: the midnight (UTC) that ends the day; count_days: the Monday midnight that ends the week"
+  }),
+  reference_scale: Schema.optionalKey(scale).annotate({
+    description:
+      "numeric_close and count_days; default: of a close from the last 60 daily log returns, of a count sqrt(7) / 2"
+  })
+})
+export type NewPriceEvent = typeof NewPriceEvent.Type
+
+export const ChallengeSummary = Schema.Struct({
+  id: ChallengeId,
+  type: ChallengeType,
+  kind: Schema.String,
+  asset: Schema.String,
+  question: Schema.String,
+  status: AnyStatus,
+  deadline: Timestamp,
+  resolve_at: Timestamp,
+  ended_at: Schema.NullOr(Timestamp).annotate({ description: "when it was settled or cancelled" }),
+  prediction_count: Schema.Int,
+  result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
+  actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  unit: Schema.NullOr(Schema.String)
+})
+export type ChallengeSummary = typeof ChallengeSummary.Type
+
+/** `ended`: without a result, which is called cancelled of a directional challenge and void of the others. */
+export const DirectoryStatus = Schema.Literals(["open", "closed", "resolved", "ended"])
+export type DirectoryStatus = typeof DirectoryStatus.Type
+
+export interface DirectoryFilter {
+  readonly status: DirectoryStatus
+  readonly type?: typeof ChallengeType.Type | undefined
+}
+
+/** 404: no challenge has this id; it is cut, for it is whatever the caller sent. */
+export const unknownChallenge = (id: string): NotFound =>
+  new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
+
+/** 400: a cancelled challenge takes no submission, live or paper-trade. */
+export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "challenge_cancelled") {}
+
+/** 400: nothing is taken after the deadline, of the types that have no paper trading. */
+export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge_closed") {}
+
+/** 400: what an admin asked for does not fit the state of the challenge. */
+export class ChallengeState extends apiError("ChallengeState", 400, "challenge_state") {}
+
+/** 400: no challenge is created on a paused target. */
+export class TargetPaused extends apiError("TargetPaused", 400, "target_paused") {}
