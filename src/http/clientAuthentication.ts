@@ -8,7 +8,7 @@ import type { PresentedCredentials } from "../services/AgentCredentials.ts"
 import { InvalidRequest } from "../services/errors.ts"
 import type { FieldProblem } from "../services/errors.ts"
 import { UnsupportedGrantType } from "./api/errors.ts"
-import { assertion, assertionType, id, secret } from "./api/tokenRequests.ts"
+import { assertion, assertionType, id, secret } from "./api/agents.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { mediaType, problemsOf } from "./middleware/requestBody.ts"
 

@@ -10,26 +10,18 @@ import * as redaction from "./redaction.ts"
 import { DrainingServer } from "./DrainingServer.ts"
 import type { ClosedFor } from "./DrainingServer.ts"
 import * as admin from "./handlers/admin.ts"
-import * as agent from "./handlers/agent.ts"
-import * as arena from "./handlers/arena.ts"
-import * as macro from "./handlers/macro.ts"
-import * as priceEvents from "./handlers/priceEvents.ts"
-import * as discussion from "./handlers/discussion.ts"
+import * as agents from "./handlers/agents.ts"
+import * as challenges from "./handlers/challenges.ts"
+import * as community from "./handlers/community.ts"
 import * as gateway from "./handlers/gateway.ts"
-import * as calls from "./gateway/calls.ts"
-import * as models from "./gateway/models.ts"
-import * as discovery from "./handlers/discovery.ts"
-import * as guide from "./handlers/guide.ts"
+import * as documents from "./handlers/documents.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as payments from "./handlers/payments.ts"
-import * as pages from "./site/pages/layer.ts"
 import * as publicReads from "./handlers/public.ts"
-import * as reference from "./handlers/reference.ts"
-import * as registration from "./handlers/registration.ts"
-import * as social from "./handlers/social.ts"
-import * as tiles from "./handlers/tiles.ts"
-import * as timeStamps from "./handlers/timeStamps.ts"
+import * as calls from "./gateway/calls.ts"
+import * as models from "./gateway/models.ts"
+import * as pages from "./site/pages/layer.ts"
 import * as authentication from "./middleware/authentication.ts"
 import * as gatewayAuthentication from "./middleware/gatewayAuthentication.ts"
 import * as edge from "./middleware/edge.ts"
@@ -45,17 +37,11 @@ import { knownPath, matching } from "./routes.ts"
 import { trustedProxies } from "./trustedProxies.ts"
 
 const handlers = Layer.mergeAll(
-  registration.layer,
-  discovery.layer,
-  agent.layer,
-  arena.layer,
-  macro.layer,
-  priceEvents.layer,
-  social.layer,
+  agents.layer,
+  challenges.layer,
+  community.layer,
   gateway.layer,
   publicReads.layer,
-  discussion.layer,
-  discussion.publicReads,
   log.layer,
   admin.layer,
   health.layer
@@ -79,12 +65,10 @@ const routes = Layer.mergeAll(
   api,
   pages.layer.pipe(Layer.provide(httpCaching.layer)),
   payments.layer,
-  tiles.layer,
-  timeStamps.layer,
+  log.files,
   calls.layer,
   models.layer,
-  guide.layer,
-  reference.layer,
+  documents.layer,
   edge.layer
 )
 

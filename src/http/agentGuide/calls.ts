@@ -1,4 +1,4 @@
-/** Every call that agents and the public make, as the API defines it: what the guide for agents is written from. */
+/** The calls of agents and the public, read from the API definition; the guide for agents is generated from them. */
 import { Context, Option, Predicate } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import type { Scope } from "../../services/Scopes.ts"
@@ -6,21 +6,20 @@ import type { LimitName } from "../../services/Settings.ts"
 import { Api } from "../api/Api.ts"
 import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
 import { AdminAuthentication, AgentAuthentication } from "../middleware/definitions.ts"
-import { shapeOf } from "./shapes.ts"
 
 export interface Call {
-  /** As the document names it, for example `arena.predict`. */
+  /** The operation id, for example `arena.predict`. */
   readonly id: string
   readonly group: string
   readonly method: string
-  /** With `{names}` where parameters stand. */
+  /** With `{names}` for parameters. */
   readonly path: string
   readonly needsToken: boolean
-  /** Where the body decides, that of a body without the members that decide. */
+  /** When the body decides, that of an empty body. */
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
   readonly summary: string
-  /** Successes, each with the shape of what it answers; empty where there is no body. */
+  /** Successes with the shape of their body; empty without one. */
   readonly answers: ReadonlyArray<{ readonly status: string; readonly shape: string }>
 }
 
@@ -35,7 +34,7 @@ const answersOf = (document: unknown, operation: unknown): Call["answers"] =>
       shape: shapeOf(document, at(response, "content", "application/json", "schema"))
     }))
 
-/** In the order of the API; not those of administrators and health checks. */
+/** In the order of the API, without administration and health checks. */
 export const readCalls = (): ReadonlyMap<string, Call> => {
   const document = OpenApi.fromApi(Api)
   const calls = new Map<string, Call>()
@@ -64,3 +63,47 @@ export const readCalls = (): ReadonlyMap<string, Call> => {
   })
   return calls
 }
+
+/** Deeper members are written `...`. */
+const maxDepth = 3
+
+const member = (value: unknown, key: string): unknown =>
+  Predicate.hasProperty(value, key) ? value[key] : undefined
+
+const resolved = (document: unknown, schema: unknown): unknown => {
+  const reference = member(schema, "$ref")
+  if (typeof reference !== "string") return schema
+  const path = reference.replace(/^#\//, "").split("/")
+  return resolved(
+    document,
+    path.reduce<unknown>((inner, key) => member(inner, key), document)
+  )
+}
+
+const shapeWithin = (document: unknown, given: unknown, depth: number): string => {
+  const schema = resolved(document, given)
+  const choices = member(schema, "anyOf") ?? member(schema, "oneOf")
+  if (Array.isArray(choices)) {
+    const shapes = choices
+      .map((choice) => shapeWithin(document, choice, depth))
+      .filter((shape) => shape !== "")
+    return [...new Set(shapes)].join(" or ")
+  }
+  const items = member(schema, "items")
+  if (items !== undefined) {
+    const item = shapeWithin(document, items, depth)
+    return item === "" ? "[]" : `[${item}]`
+  }
+  const properties = Object.entries(member(schema, "properties") ?? {})
+  if (properties.length === 0) return ""
+  if (depth === maxDepth) return "{ ... }"
+  const required = member(schema, "required")
+  const members = properties.map(([key, property]) => {
+    const shape = shapeWithin(document, property, depth + 1)
+    const name = Array.isArray(required) && required.includes(key) ? key : `${key}?`
+    return shape === "" ? name : `${name}: ${shape}`
+  })
+  return `{ ${members.join(", ")} }`
+}
+
+const shapeOf = (document: unknown, schema: unknown): string => shapeWithin(document, schema, 0)

@@ -1,21 +1,14 @@
 /** The whole HTTP API as data: the server implements it, the admin command line calls it, /openapi.json describes it. */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminApi } from "./admin.ts"
-import { AgentApi } from "./agent.ts"
-import { ArenaApi } from "./arena.ts"
-import { DiscussionApi, PublicDiscussionApi } from "./discussion.ts"
-import { asServed } from "./document.ts"
-import { withOAuthErrors } from "./oauthDocument.ts"
+import { AgentApi, DiscoveryApi, RegistrationApi } from "./agents.ts"
+import { ArenaApi, MacroApi, PriceEventsApi } from "./challenges.ts"
+import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
+import { asServed, withGatewayPaths, withOAuthErrors } from "./document.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
-import { withGatewayPaths } from "./gatewayDocument.ts"
-import { DiscoveryApi } from "./discovery.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
-import { MacroApi } from "./macro.ts"
-import { PriceEventsApi } from "./priceEvents.ts"
 import { PublicApi } from "./public.ts"
-import { RegistrationApi } from "./registration.ts"
-import { SocialApi } from "./social.ts"
 
 export class Api extends HttpApi.make("auspex")
   .add(

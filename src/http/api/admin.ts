@@ -1,37 +1,41 @@
 /** Administration: bearer AUSPEX_ADMIN_TOKEN; every call that changes something is written to the audit log. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AuditEntries } from "../../services/AdminAudit.ts"
 import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
 import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
-import { AuditEntries } from "../../services/AdminAudit.ts"
-import {
-  Challenge,
-  ChallengeState,
-  NewChallenge,
-  TargetPaused,
-  MacroChallenge,
-  MacroValue,
-  NewMacroChallenge,
-  NewPriceEvent,
-  PriceEvent
-} from "../../services/domain/Challenge.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
-import { list, text } from "../../services/text.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
 import { Owner, OwnerChange } from "../../services/Owners.ts"
 import { Purchases } from "../../services/Payments.ts"
-import { pageQuery } from "../../services/paging.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
-import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
 import { GatewayKeysAtRotation, SecretRotation, SelfProfile } from "../../services/Registry.ts"
+import { NewReleaseCalendar, Releases } from "../../services/ReleaseCalendar.ts"
 import { SettlementReport } from "../../services/Scoring.ts"
 import { Target, TargetChange } from "../../services/Targets.ts"
+import {
+  Challenge,
+  ChallengeState,
+  MacroChallenge,
+  MacroValue,
+  NewChallenge,
+  NewMacroChallenge,
+  NewPriceEvent,
+  PriceEvent,
+  TargetPaused
+} from "../../services/domain/Challenge.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { list, text } from "../../services/text.ts"
 import { MaxBody } from "../middleware/annotations.ts"
-import { AdminAuthentication, AdminIdempotentRequest, RequestBody } from "../middleware/definitions.ts"
-import { idempotentRequestHeaders } from "./idempotentRequest.ts"
+import {
+  AdminAuthentication,
+  AdminIdempotentRequest,
+  RequestBody,
+  idempotentRequestHeaders
+} from "../middleware/definitions.ts"
 
 const reason = text({ minimum: 1, maximum: 1000 })
 const created = <S extends Schema.Top>(schema: S) => schema.pipe(HttpApiSchema.status(201))

@@ -1,21 +1,21 @@
-/** Errors of the transport itself, and how errors that carry headers are written. */
+/** Errors of the transport, and the encoding of errors with headers. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { apiError, apiErrorWith, errorCode, FieldProblem } from "../../services/errors.ts"
 import { TooManyRequests } from "../../services/RateLimiter.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 import { NotSequenced } from "../../services/TransparencyLog.ts"
+import { FieldProblem, apiError, apiErrorWith, errorCode } from "../../services/errors.ts"
 
-/** 401: no credential was sent. */
+/** 401: no credential. */
 export class Unauthorized extends apiError("Unauthorized", 401, "unauthorized") {}
 
-/** 400 at the token endpoint: another grant than client_credentials was asked for (RFC 6749 5.2). */
+/** 400 at the token endpoint: a grant other than client_credentials (RFC 6749 5.2). */
 export class UnsupportedGrantType extends apiErrorWith("UnsupportedGrantType", 400, {
   code: errorCode("unsupported_grant_type"),
   errors: Schema.Array(FieldProblem)
 }) {}
 
-/** 403: the endpoint needs a scope that the token does not hold. */
+/** 403: the token lacks the endpoint's scope. */
 export class MissingScope extends apiError("MissingScope", 403, "missing_scope") {}
 
 /** 403: X-Agent-Id names another agent than the token. */

@@ -1,7 +1,6 @@
-/** Keys of the language-model gateway, and what was called with them. Calls themselves are in `gatewayDocument.ts`. */
+/** Keys of the language-model gateway, and their usage. The calls themselves are documented in `document.ts`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { UsagePage } from "../../services/Gateway.ts"
 import {
   CreatedGatewayKey,
@@ -10,6 +9,7 @@ import {
   GatewayKeyList,
   NewGatewayKey
 } from "../../services/GatewayKeys.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Instant } from "../../services/text.ts"
 import { RequiredScope } from "../middleware/annotations.ts"
@@ -18,9 +18,9 @@ import {
   AgentLimit,
   GatewayReader,
   IdempotentRequest,
-  RequestBody
+  RequestBody,
+  idempotentRequestHeaders
 } from "../middleware/definitions.ts"
-import { idempotentRequestHeaders } from "./idempotentRequest.ts"
 
 export class GatewayApi extends HttpApiGroup.make("gateway")
   .add(

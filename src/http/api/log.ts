@@ -1,8 +1,8 @@
 /** The public log of the track record: where a prediction stands in it, and proofs that can be checked offline. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { NotFound } from "../../services/errors.ts"
 import { LogEntry } from "../../services/TransparencyLog.ts"
+import { NotFound } from "../../services/errors.ts"
 import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
 import { withNotModified } from "./document.ts"
 import { NotSequencedResponse } from "./errors.ts"

@@ -3,6 +3,11 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ArchivedTournament, Tournaments } from "../../services/Archive.ts"
 import { Results } from "../../services/Arenas.ts"
+import { MarketEvents } from "../../services/Events.ts"
+import { PoolOdds } from "../../services/Pools.ts"
+import { Space } from "../../services/Registry.ts"
+import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
+import { Category, TargetCatalog } from "../../services/Targets.ts"
 import {
   ChallengeStatus,
   Challenges,
@@ -12,17 +17,12 @@ import {
   PriceEventStatus
 } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { MarketEvents } from "../../services/Events.ts"
 import { EventId } from "../../services/identifiers.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { PoolOdds } from "../../services/Pools.ts"
-import { Space } from "../../services/Registry.ts"
-import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
-import { Category, TargetCatalog } from "../../services/Targets.ts"
 import { text } from "../../services/text.ts"
 import { KeptForAll } from "../middleware/annotations.ts"
 import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
-import { ScopeList } from "./agent.ts"
+import { ScopeList } from "./agents.ts"
 import { withNotModified } from "./document.ts"
 
 const key = text({ minimum: 1, maximum: 20 })

@@ -1,22 +1,22 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Audit } from "../../services/AdminAudit.ts"
 import { Amendments } from "../../services/Amendments.ts"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
-import { Audit } from "../../services/AdminAudit.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
-import { MacroChallenge } from "../../services/domain/Challenge.ts"
 import { MacroProposals } from "../../services/MacroProposals.ts"
 import { Owners } from "../../services/Owners.ts"
-import { pageOf } from "../../services/paging.ts"
 import { Payments } from "../../services/Payments.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
 import { ReleaseCalendar } from "../../services/ReleaseCalendar.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
+import { MacroChallenge } from "../../services/domain/Challenge.ts"
+import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
 import { heartbeatResponse } from "../heartbeatResponse.ts"
 
@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(
         arenas.directional.cancel(params.challenge_id, payload.reason),
       amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
       createMacroChallenge: ({ payload }) => macro.create(payload),
-      // A settlement of a million forecasts, or of as many stakes, takes longer than clients and proxies wait.
+      // Large settlements take longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
         heartbeatResponse(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
       voidMacroChallenge: ({ params, payload }) =>

@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/Health.ts"
 import { Api } from "../api/Api.ts"
 
-/** The answers, which the listener for operations gives as well. */
+/** Shared with the operations listener. */
 export const live = HttpServerResponse.jsonUnsafe({ status: "live" })
 
 export const ready = ({ readiness }: Health["Service"]) =>

@@ -1,17 +1,32 @@
-import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+/** The public log: places and proofs in the API, and below /log its files as C2SP tlog-tiles serves them, with their time stamps. */
+import { Effect, Layer, Option } from "effect"
+import {
+  HttpMiddleware,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse
+} from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { TransparencyLog } from "../../services/TransparencyLog.ts"
+import { LogTimeStamps } from "../../services/LogTimeStamps.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
+import type { TooManyRequests } from "../../services/RateLimiter.ts"
+import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { countedRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
+import { errorResponse } from "../errorStatus.ts"
+import { logPaths } from "../routes.ts"
+import { parseTilePath } from "../tilePaths.ts"
 
-/** A file to keep, as the specification of proofs names it. */
+/** A download, named as c2sp.org/tlog-proof recommends. */
 const proofFile = (name: string) => (text: string) =>
   HttpServerResponse.text(text, {
     contentType: "text/plain; charset=utf-8",
     headers: { "content-disposition": `attachment; filename="${name.toLowerCase()}.tlog-proof"` }
   })
 
-export const layer = HttpApiBuilder.group(
+const logHandlers = HttpApiBuilder.group(
   Api,
   "log",
   Effect.fnUntraced(function* (handlers) {
@@ -26,3 +41,128 @@ export const layer = HttpApiBuilder.group(
     })
   })
 )
+
+/** tlog-tiles recommends to compress entries; hashes would only grow. */
+const compressed = HttpMiddleware.compression({ algorithms: ["gzip"], compressible: () => true })
+
+const immutable = (bytes: Uint8Array, contentType = "application/octet-stream") =>
+  HttpServerResponse.uint8Array(bytes, {
+    contentType,
+    headers: { "cache-control": "public, max-age=31536000, immutable" }
+  })
+
+const plainText = (text: string) =>
+  HttpServerResponse.text(text, { contentType: "text/plain; charset=utf-8" })
+
+type LogError = InvalidRequest | LogEmpty | NotFound | TooManyRequests
+
+const withErrors = <R>(
+  response: Effect.Effect<
+    HttpServerResponse.HttpServerResponse,
+    LogError | HttpServerError.HttpServerError,
+    R
+  >
+) =>
+  Effect.catchTags(response, {
+    LogEmpty: (error) => Effect.succeed(errorResponse(error)),
+    NotFound: (error) => Effect.succeed(errorResponse(error)),
+    InvalidRequest: (error) => Effect.succeed(errorResponse(error)),
+    TooManyRequests: (error) => Effect.succeed(errorResponse(error))
+  })
+
+const tileRoutes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const limits = yield* RateLimiter
+    const log = yield* TransparencyLog
+
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.consume("log_reads", address))
+
+    yield* router.add(
+      "GET",
+      logPaths.checkpoint,
+      withErrors(Effect.andThen(counted, Effect.map(log.checkpoint, plainText)))
+    )
+
+    const keys = Effect.gen(function* () {
+      const each = yield* log.verifierKeys
+      if (each.length === 0) {
+        return yield* new LogEmpty({ detail: "The log has no key yet: try again in a few seconds." })
+      }
+      return plainText(each.map((key) => `${key}\n`).join(""))
+    })
+    yield* router.add("GET", logPaths.key, withErrors(Effect.andThen(counted, keys)))
+
+    const tile = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const named = parseTilePath(request.url)
+      if (named === undefined) {
+        // The edge answers 404, as for any unknown path.
+        return yield* new HttpServerError.HttpServerError({
+          reason: new HttpServerError.RouteNotFound({ request })
+        })
+      }
+      yield* counted
+      return named.level === "entries"
+        ? yield* compressed(Effect.map(log.entryBundle(named.n, named.width), immutable))
+        : immutable(yield* log.hashTile(named.level, named.n, named.width))
+    })
+    yield* router.add("GET", logPaths.tiles, withErrors(tile))
+  })
+)
+
+const treeSize = (text: string | undefined): Option.Option<number> => {
+  const size = /^[1-9]\d{0,15}$/.test(text ?? "") ? Number(text) : Number.NaN
+  return Number.isSafeInteger(size) ? Option.some(size) : Option.none()
+}
+
+/** Where the list continues; none for the newest. */
+const beforeOf = Effect.fnUntraced(function* (search: URLSearchParams) {
+  const text = search.get("before")
+  if (text === null) return Option.none<number>()
+  const size = treeSize(text)
+  if (Option.isSome(size)) return size
+  return yield* InvalidRequest.of("before", "expected the size of a tree, a positive whole number")
+})
+
+const timeStampRoutes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const limits = yield* RateLimiter
+    const timeStamps = yield* LogTimeStamps
+
+    const counted = Effect.flatMap(countedRequest, ({ address }) => limits.consume("log_reads", address))
+
+    const list = Effect.gen(function* () {
+      const { url } = yield* HttpServerRequest.HttpServerRequest
+      const before = yield* beforeOf(new URL(url, "http://localhost").searchParams)
+      yield* counted
+      const sizes = yield* timeStamps.sizes(before)
+      return plainText(sizes.map((size) => `${size}\n`).join(""))
+    })
+    yield* router.add("GET", logPaths.timeStamps, withErrors(list))
+
+    const named = Effect.gen(function* () {
+      const { params } = yield* HttpRouter.RouteContext
+      yield* counted
+      const size = treeSize(params["size"])
+      if (Option.isSome(size)) return yield* timeStamps.find(size.value)
+      return yield* new NotFound({ detail: "A time stamp is found by the size of its tree, a whole number." })
+    })
+    yield* router.add(
+      "GET",
+      logPaths.timeStamp,
+      withErrors(Effect.map(named, ({ reply }) => immutable(reply, "application/timestamp-reply")))
+    )
+    yield* router.add(
+      "GET",
+      logPaths.stampedText,
+      withErrors(
+        Effect.map(named, ({ text }) => immutable(Buffer.from(text, "utf8"), "text/plain; charset=utf-8"))
+      )
+    )
+  })
+)
+
+export const layer = logHandlers
+
+/** The log itself, below /log. */
+export const files = Layer.merge(tileRoutes, timeStampRoutes)

@@ -1,19 +1,16 @@
 /**
- * What the payment provider tells, signed over the very bytes of the body. Without a provider there is nothing at this
- * path. It is no part of the published API, since nobody else can call it.
+ * The payment provider's webhook, signed over the bytes of the body. Without a provider it answers 404. It is not in
+ * the published API, because nobody else can call it.
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Payments } from "../../services/Payments.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest } from "../CurrentRequest.ts"
-import { errorStatus } from "../errorStatus.ts"
+import { errorResponse } from "../errorStatus.ts"
 import { MaxBody } from "../middleware/annotations.ts"
 import { bodyText } from "../middleware/requestBody.ts"
 import { webhookPath } from "../routes.ts"
-
-const refused = (error: { readonly detail: string; readonly code: string }) =>
-  HttpServerResponse.jsonUnsafe({ detail: error.detail, code: error.code }, { status: errorStatus(error) })
 
 const nothingThere = HttpServerResponse.jsonUnsafe(
   { detail: "There is nothing at this path: see /docs.", code: "not_found" },
@@ -38,17 +35,7 @@ export const layer = HttpRouter.use(
         const body = yield* bodyText(request, ["application/json"], yield* MaxBody)
         yield* payments.receive({ body, signature: request.headers["stripe-signature"] })
         return HttpServerResponse.jsonUnsafe({ received: true })
-      }).pipe(
-        Effect.catchTag("TooManyRequests", (error) =>
-          Effect.succeed(
-            HttpServerResponse.jsonUnsafe(
-              { detail: error.detail, code: error.code, retry_after: error.retry_after },
-              { status: 429, headers: { "retry-after": String(error.retry_after) } }
-            )
-          )
-        ),
-        Effect.catch((error) => Effect.succeed(refused(error)))
-      )
+      }).pipe(Effect.catch((error) => Effect.succeed(errorResponse(error))))
     )
   })
 )

@@ -3,10 +3,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
-import { longPageOf, pageOf } from "../../services/paging.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
+import { longPageOf, pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -39,7 +39,7 @@ export const layer = HttpApiBuilder.group(
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),
       calibration: () => scoring.calibration,
       calibrationOfAgent: ({ params }) => scoring.calibrationOf(params.agent_id),
-      // BTC is seeded, so that it is missing would be a defect.
+      // BTC is seeded, so a missing one is a defect.
       btcContext: () =>
         targets.get("BTC").pipe(
           Effect.orDie,

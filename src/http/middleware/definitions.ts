@@ -1,11 +1,11 @@
 /** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { InvalidRequest } from "../../services/errors.ts"
-import { IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
+import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
+import { InvalidRequest } from "../../services/errors.ts"
 import {
   AgentMismatch,
   MissingScope,
@@ -76,3 +76,13 @@ export class AdminIdempotentRequest extends HttpApiMiddleware.Service<AdminIdemp
 
 /** ETags and caching of what everybody may read. */
 export class PublicRead extends HttpApiMiddleware.Service<PublicRead>()("auspex/http/PublicRead") {}
+
+/** Of endpoints with the middleware `IdempotentRequest` or `AdminIdempotentRequest`. */
+export const idempotentRequestHeaders = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "a request with the same key and body, within 24 hours, does nothing again and is answered as the first one was"
+    })
+  )
+}

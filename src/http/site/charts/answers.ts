@@ -1,7 +1,7 @@
 /** Charts of the answers, from the deadline on: how many gave which, and their confidence. */
 import { scaleLinear } from "d3-scale"
-import type { Direction } from "../../../services/domain/Challenge.ts"
 import type { Answers } from "../../../services/Charts.ts"
+import type { Direction } from "../../../services/domain/Challenge.ts"
 import { counted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"

@@ -2,7 +2,7 @@
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
-import { DirectoryStatus, ChallengeType } from "../../../services/domain/Challenge.ts"
+import { ChallengeType, DirectoryStatus } from "../../../services/domain/Challenge.ts"
 import type { ChallengeSummary, DirectoryFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/paging.ts"
 import { Pages } from "../Pages.ts"

@@ -2,8 +2,9 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { staticDocument } from "../../staticDocument.ts"
+import * as Pages from "../Pages.ts"
 import { assets } from "../assets/assets.ts"
-import * as agent from "./agent.ts"
+import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as archive from "./archive.ts"
 import * as challenge from "./challenge.ts"
@@ -15,8 +16,7 @@ import * as home from "./home.ts"
 import * as leaderboard from "./leaderboard.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
-import * as Pages from "../Pages.ts"
-import * as account from "./account.ts"
+import * as agent from "./agent.ts"
 
 const headers = { "cache-control": "public, max-age=31536000, immutable" }
 

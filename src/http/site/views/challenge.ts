@@ -1,13 +1,13 @@
 /** The layout that the pages of all challenge types share, and its parts. */
 import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
-import type { AnyStatus, ChallengeType, MacroChallenge } from "../../../services/domain/Challenge.ts"
-import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import type { Answers, PriceSeries } from "../../../services/Charts.ts"
 import { creditsOf } from "../../../services/Credits.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
 import type { Site } from "../../../services/Settings.ts"
 import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
+import type { AnyStatus, ChallengeType, MacroChallenge } from "../../../services/domain/Challenge.ts"
+import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { challengePage, challengesPage, verifyPage } from "../paths.ts"
 import {
   agentLink,

@@ -1,4 +1,4 @@
-/** Events with what is said of them: what anybody may read, and what agents do. */
+/** Events with their discussion, follows, and the feed. */
 import { Predicate, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
@@ -12,8 +12,10 @@ import {
   Replies,
   ReplyToReply
 } from "../../services/Discussion.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { MarketEvent, SpaceList } from "../../services/Events.ts"
+import { Actions, PublicProfile } from "../../services/Registry.ts"
+import { FeedPage, FollowRefused, FollowedAgents, NewFollow } from "../../services/Social.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
 import {
@@ -22,10 +24,10 @@ import {
   AgentLimit,
   IdempotentRequest,
   PublicRead,
-  RequestBody
+  RequestBody,
+  idempotentRequestHeaders
 } from "../middleware/definitions.ts"
-import { MissingScope } from "./errors.ts"
-import { idempotentRequestHeaders } from "./idempotentRequest.ts"
+import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
 
 const newsId = { news_id: Schema.String }
 const commentId = { comment_id: Schema.String }
@@ -137,3 +139,63 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Discussion") {}
+
+const agentId = { agent_id: Schema.String }
+
+export class SocialApi extends HttpApiGroup.make("social")
+  .add(
+    HttpApiEndpoint.post("follow", "/agent/follows", {
+      payload: NewFollow,
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, FollowRefused, TooManyRequestsResponse]
+    })
+      .annotate(RequiredScope, "follow:create")
+      .annotate(CountsTowards, { limit: "follows", of: "agent" })
+      .annotate(OpenApi.Summary, "Follow an agent (idempotent)"),
+    HttpApiEndpoint.delete("unfollow", "/agent/follows/:agent_id", {
+      params: agentId,
+      success: HttpApiSchema.NoContent
+    })
+      .annotate(RequiredScope, "follow:delete:self")
+      .annotate(OpenApi.Summary, "Follow an agent no longer (no-op when it is not followed)"),
+    HttpApiEndpoint.get("following", "/agent/follows/following", {
+      query: pageQuery,
+      success: FollowedAgents,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "follow:read")
+      .annotate(OpenApi.Summary, "Whom this agent follows, the latest first"),
+    HttpApiEndpoint.get("followers", "/agent/follows/followers", {
+      query: pageQuery,
+      success: FollowedAgents,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "follow:read")
+      .annotate(OpenApi.Summary, "Who follows this agent, the latest first"),
+    HttpApiEndpoint.get("feed", "/agent/feed", {
+      query: pageQuery,
+      success: FeedPage,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "follow:read")
+      .annotate(OpenApi.Summary, "Comments of the agents that this one follows, newest first"),
+    HttpApiEndpoint.get("agentProfile", "/agent/profiles/:agent_id", {
+      params: agentId,
+      success: PublicProfile,
+      error: NotFound
+    })
+      .annotate(RequiredScope, "profile:read:public")
+      .annotate(OpenApi.Summary, "Another agent"),
+    HttpApiEndpoint.get("actions", "/agent/actions/history", {
+      query: pageQuery,
+      success: Actions,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "What this agent did, newest first")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Social") {}

@@ -1,8 +1,11 @@
-/** The reference of the API: the OpenAPI document, and the page that Scalar makes of it for people. */
+/** The documents beside the API: OpenAPI and its reference page, and the guide for agents. Each is made when first asked for. */
 import { hash } from "node:crypto"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
+import { Settings } from "../../services/Settings.ts"
+import { readCalls } from "../agentGuide/calls.ts"
+import { llms, skill } from "../agentGuide/skill.ts"
 import { Api } from "../api/Api.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../staticDocument.ts"
@@ -15,7 +18,9 @@ const openapi = staticDocument(
   }))
 )
 
-/** Without what asks other hosts (fonts, the hosted client, telemetry, sharing), and what a page without an origin cannot do. */
+/**
+ * Disables requests to other hosts (fonts, client, telemetry, sharing), and what a page without an origin cannot do.
+ */
 const scalar = {
   withDefaultFonts: false,
   hideClientButton: true,
@@ -25,11 +30,11 @@ const scalar = {
   telemetry: false
 }
 
-/** Scalar keeps the choice of colours in the browser's storage, which a page without an origin has none of: it would stop there. */
+/** Scalar stores the colour mode in localStorage, which throws on a page without an origin. */
 const storage = `<script>Object.defineProperty(window, "localStorage", { value: { getItem: () => null, setItem: () => {} } })</script>`
 
-/** The page as Effect writes it. */
-const written = Effect.gen(function* () {
+/** The page as Effect renders it. */
+const rendered = Effect.gen(function* () {
   const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(Api, { path: documents.docs, scalar }))
   const { body } = yield* page.pipe(
     Effect.provideService(
@@ -41,8 +46,9 @@ const written = Effect.gen(function* () {
 }).pipe(Effect.scoped, Effect.orDie)
 
 /**
- * The bundle is not ours, and operators are signed in on this origin: in a sandbox without `allow-same-origin` it runs on none.
- * Browsers do not load a sandboxed page that also has Cross-Origin-Opener-Policy (HTML, "create navigation params by fetching").
+ * Operators are signed in on this origin, and the bundle is not ours: a sandbox without `allow-same-origin` takes the
+ * origin from it. Browsers do not load a sandboxed page that also has Cross-Origin-Opener-Policy (HTML, "create
+ * navigation params by fetching").
  */
 const policyOf = (page: string): string => {
   const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(
@@ -62,7 +68,7 @@ const policyOf = (page: string): string => {
 }
 
 const docs = staticDocument(
-  Effect.map(written, (text) => {
+  Effect.map(rendered, (text) => {
     const page = text.replace("<script>", `${storage}<script>`)
     return {
       bytes: Buffer.from(page),
@@ -76,9 +82,30 @@ const docs = staticDocument(
   })
 )
 
-export const layer = HttpRouter.use(
+const referenceRoutes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     yield* router.add("GET", documents.openapi, yield* openapi)
     yield* router.add("GET", documents.docs, yield* docs)
   })
 )
+
+const text = (contentType: string, write: () => string) =>
+  staticDocument(
+    Effect.sync(() => ({
+      bytes: Buffer.from(write()),
+      contentType,
+      headers: { "cache-control": untilNextStart }
+    }))
+  )
+
+const guideRoutes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const settings = yield* Settings
+    const skillPage = yield* text("text/markdown; charset=utf-8", () => skill(settings, readCalls()))
+    const llmsPage = yield* text("text/plain; charset=utf-8", () => llms(settings))
+    yield* router.add("GET", documents.skill, skillPage)
+    yield* router.add("GET", documents.llms, llmsPage)
+  })
+)
+
+export const layer = Layer.merge(referenceRoutes, guideRoutes)

@@ -1,16 +1,19 @@
-import { Effect } from "effect"
+/** Discussion of events, follows and the feed. */
+import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Discussion } from "../../services/Discussion.ts"
 import type { PostKind } from "../../services/Discussion.ts"
 import { Events, spaceList } from "../../services/Events.ts"
-import { pageOf } from "../../services/paging.ts"
+import { Registry } from "../../services/Registry.ts"
 import { allows } from "../../services/Scopes.ts"
+import { Social } from "../../services/Social.ts"
+import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"
-import { needsOfPost } from "../api/discussion.ts"
+import { needsOfPost } from "../api/community.ts"
 import { MissingScope } from "../api/errors.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
-export const publicReads = HttpApiBuilder.group(
+const publicDiscussionHandlers = HttpApiBuilder.group(
   Api,
   "publicDiscussion",
   Effect.fnUntraced(function* (handlers) {
@@ -24,7 +27,7 @@ export const publicReads = HttpApiBuilder.group(
   })
 )
 
-export const layer = HttpApiBuilder.group(
+const discussionHandlers = HttpApiBuilder.group(
   Api,
   "discussion",
   Effect.fnUntraced(function* (handlers) {
@@ -54,3 +57,29 @@ export const layer = HttpApiBuilder.group(
     })
   })
 )
+
+const socialHandlers = HttpApiBuilder.group(
+  Api,
+  "social",
+  Effect.fnUntraced(function* (handlers) {
+    const social = yield* Social
+    const registry = yield* Registry
+    return handlers.handleAll({
+      follow: ({ payload }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => social.follow(agentId, payload.target_agent_id)),
+      unfollow: ({ params }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => social.unfollow(agentId, params.agent_id)),
+      following: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => social.following(agentId, pageOf(query))),
+      followers: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => social.followers(agentId, pageOf(query))),
+      feed: ({ query }) => Effect.flatMap(CurrentAgent, ({ agentId }) => social.feed(agentId, pageOf(query))),
+      agentProfile: ({ params }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.publicProfile(agentId, params.agent_id)),
+      actions: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.actions(agentId, pageOf(query)))
+    })
+  })
+)
+
+export const layer = Layer.mergeAll(discussionHandlers, publicDiscussionHandlers, socialHandlers)

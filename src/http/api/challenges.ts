@@ -1,0 +1,127 @@
+/** Challenges of each type as agents use them, with the credit pools of macro challenges. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
+import { ActiveChallenges, ChallengeCancelled, ChallengeClosed } from "../../services/domain/Challenge.ts"
+import {
+  DuplicatePrediction,
+  ForecastAnswer,
+  NewForecast,
+  NewPrediction,
+  NewPriceEventPrediction,
+  PaperSignals,
+  PredictionAnswer,
+  PriceEventAnswer,
+  ProvisionalLimit,
+  ScopeNotSubscribed
+} from "../../services/domain/Prediction.ts"
+import { InvalidRequest, NotFound } from "../../services/errors.ts"
+import { pageQuery } from "../../services/paging.ts"
+import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
+import {
+  AgentAuthentication,
+  AgentLimit,
+  IdempotentRequest,
+  RequestBody,
+  idempotentRequestHeaders
+} from "../middleware/definitions.ts"
+import { TooManyRequestsResponse } from "./errors.ts"
+
+export class ArenaApi extends HttpApiGroup.make("arena")
+  .add(
+    HttpApiEndpoint.get("active", "/eval/challenges/active", {
+      query: pageQuery,
+      success: ActiveChallenges,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "challenge:read")
+      .annotate(OpenApi.Summary, "Open challenges of the subscribed scopes; poll every 5 minutes"),
+    HttpApiEndpoint.post("predict", "/eval/challenges/:challenge_id/predict", {
+      params: { challenge_id: Schema.String },
+      payload: NewPrediction,
+      success: [
+        PredictionAnswer.pipe(HttpApiSchema.status(201)),
+        PredictionAnswer.pipe(HttpApiSchema.status(200))
+      ],
+      error: [NotFound, DuplicatePrediction, ChallengeCancelled, ProvisionalLimit, TooManyRequestsResponse]
+    })
+      .annotate(RequiredScope, "prediction:submit")
+      .annotate(CountsTowards, { limit: "predictions", of: "agent" })
+      .annotate(OpenApi.Summary, "Predict, or revise with is_revision (200)"),
+    HttpApiEndpoint.get("paperSignals", "/eval/challenges/:challenge_id/paper-signals", {
+      params: { challenge_id: Schema.String },
+      query: pageQuery,
+      success: PaperSignals,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "This agent's paper-trade signals on a challenge")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Directional arena") {}
+
+export class MacroApi extends HttpApiGroup.make("macro")
+  .add(
+    HttpApiEndpoint.post("forecast", "/eval/macro/challenges/:challenge_id/predict", {
+      params: { challenge_id: Schema.String },
+      payload: NewForecast,
+      success: [
+        ForecastAnswer.pipe(HttpApiSchema.status(201)),
+        ForecastAnswer.pipe(HttpApiSchema.status(200))
+      ],
+      error: [NotFound, InvalidRequest, ChallengeClosed, ChallengeCancelled, ProvisionalLimit]
+    })
+      .annotate(RequiredScope, "prediction:submit")
+      .annotate(CountsTowards, { limit: "predictions", of: "agent" })
+      .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)"),
+    HttpApiEndpoint.post("stake", "/eval/macro/challenges/:challenge_id/stake", {
+      params: { challenge_id: Schema.String },
+      headers: idempotentRequestHeaders,
+      payload: NewStake,
+      success: StakeAnswer.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, ChallengeClosed, ChallengeCancelled, StakeRefused]
+    })
+      .annotate(RequiredScope, "credits:stake")
+      .annotate(CountsTowards, { limit: "stakes", of: "agent" })
+      .annotate(OpenApi.Summary, "Stake credit on the bin of a value, once, after forecasting")
+      .middleware(IdempotentRequest)
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Macro arena") {}
+
+export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
+  .add(
+    HttpApiEndpoint.post("answer", "/eval/price-events/challenges/:challenge_id/predict", {
+      params: { challenge_id: Schema.String },
+      payload: NewPriceEventPrediction,
+      success: [
+        PriceEventAnswer.pipe(HttpApiSchema.status(201)),
+        PriceEventAnswer.pipe(HttpApiSchema.status(200))
+      ],
+      error: [
+        NotFound,
+        InvalidRequest,
+        DuplicatePrediction,
+        ChallengeClosed,
+        ChallengeCancelled,
+        ScopeNotSubscribed,
+        ProvisionalLimit
+      ]
+    })
+      .annotate(RequiredScope, "prediction:submit")
+      .annotate(CountsTowards, { limit: "predictions", of: "agent" })
+      .annotate(OpenApi.Summary, "Answer a price-event question, or replace the answer (200)")
+      .annotate(
+        OpenApi.Description,
+        "barrier and threshold take direction and confidence, and is_revision true to change them; numeric_close and count_days take predicted_value and predicted_std, and the last ones sent count. The scope of the asset must be subscribed."
+      )
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Price events") {}

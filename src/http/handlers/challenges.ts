@@ -1,0 +1,89 @@
+/** Predictions of each type, and stakes. */
+import { DateTime, Effect, Layer } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Arenas } from "../../services/Arenas.ts"
+import { Pools } from "../../services/Pools.ts"
+import { pageOf } from "../../services/paging.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentAgent } from "../middleware/definitions.ts"
+
+const directionalHandlers = HttpApiBuilder.group(
+  Api,
+  "arena",
+  Effect.fnUntraced(function* (handlers) {
+    const arenas = yield* Arenas
+    return handlers.handleAll({
+      active: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))),
+      predict: Effect.fnUntraced(function* ({ params, payload }) {
+        // The timestamp that decides whether the deadline was met: after the body was read.
+        const receivedAt = yield* DateTime.now
+        const { agentId } = yield* CurrentAgent
+        const { answer, replaced } = yield* arenas.directional.predict({
+          agentId,
+          challengeId: params.challenge_id,
+          prediction: payload,
+          receivedAt
+        })
+        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+      }),
+      paperSignals: ({ params, query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) =>
+          arenas.directional.paperSignals(agentId, params.challenge_id, pageOf(query))
+        )
+    })
+  })
+)
+
+const macroHandlers = HttpApiBuilder.group(
+  Api,
+  "macro",
+  Effect.fnUntraced(function* (handlers) {
+    const { macro } = yield* Arenas
+    const pools = yield* Pools
+    return handlers.handleAll({
+      forecast: Effect.fnUntraced(function* ({ params, payload }) {
+        // The timestamp that decides whether the deadline was met: after the body was read.
+        const receivedAt = yield* DateTime.now
+        const { agentId } = yield* CurrentAgent
+        const { answer, replaced } = yield* macro.predict({
+          agentId,
+          challengeId: params.challenge_id,
+          forecast: payload,
+          receivedAt
+        })
+        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+      }),
+      stake: Effect.fnUntraced(function* ({ params, payload }) {
+        const receivedAt = yield* DateTime.now
+        const { agentId } = yield* CurrentAgent
+        return yield* pools.stake({ agentId, challengeId: params.challenge_id, stake: payload, receivedAt })
+      })
+    })
+  })
+)
+
+const priceEventsHandlers = HttpApiBuilder.group(
+  Api,
+  "priceEvents",
+  Effect.fnUntraced(function* (handlers) {
+    const { priceEvents } = yield* Arenas
+    return handlers.handleAll({
+      answer: Effect.fnUntraced(function* ({ params, payload }) {
+        // The timestamp that decides whether the deadline was met: after the body was read.
+        const receivedAt = yield* DateTime.now
+        const { agentId } = yield* CurrentAgent
+        const { answer, replaced } = yield* priceEvents.predict({
+          agentId,
+          challengeId: params.challenge_id,
+          prediction: payload,
+          receivedAt
+        })
+        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+      })
+    })
+  })
+)
+
+export const layer = Layer.mergeAll(directionalHandlers, macroHandlers, priceEventsHandlers)
