@@ -28,12 +28,11 @@ import * as Jobs from "./jobs/Jobs.ts"
 import * as MacroValuesJob from "./jobs/macroValues.ts"
 import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
-import * as MailFiles from "./layers/mail/Files.ts"
-import * as Smtp from "./layers/mail/Smtp.ts"
+import * as MailTransport from "./layers/mail/MailTransport.ts"
 import * as GatewayConfig from "./layers/gateway/GatewayConfig.ts"
 import * as Gateway from "./layers/gateway/Gateway.ts"
 import * as LogSigner from "./layers/node/LogSigner.ts"
-import { secretFile } from "./layers/node/secretFiles.ts"
+import { secretFile } from "./layers/node/DurableFile.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { services } from "./layers/postgres/layer.ts"
@@ -170,13 +169,13 @@ const post = Effect.fn("post")(function* (config: Composition) {
   const sender = senderOf(config)
   if (Option.isSome(config.smtpUrl)) {
     return {
-      layer: Smtp.layer({ url: config.smtpUrl.value, sender }),
+      layer: MailTransport.smtp({ url: config.smtpUrl.value, sender }),
       remark: "Mail         by the server of AUSPEX_SMTP_URL"
     }
   }
   const directory = (yield* Path.Path).join(config.dataDir, "outbox")
   return {
-    layer: MailFiles.layer({ directory, sender }),
+    layer: MailTransport.files({ directory, sender }),
     remark: `Mail         ${directory} (set AUSPEX_SMTP_URL to send it)`
   }
 })

@@ -2,9 +2,49 @@
  * Mail to humans. A mail is a row of the outbox, written in the transaction of what it tells, and sent by a job: so
  * sending neither delays nor fails a request, and nothing is sent of what was rolled back.
  */
-import { Context } from "effect"
+import { Context, Data, Option } from "effect"
 import type { DateTime, Effect } from "effect"
+import { emailAddressOf } from "./emails.ts"
 import type { EmailAddress } from "./emails.ts"
+
+/** Whom mails come from. */
+export interface Sender {
+  readonly name: string
+  readonly address: string
+}
+
+const senderShape = /^(?:(?<name>[\p{L}\p{N} ._-]{1,80}) )?<(?<boxed>[^<>]+)>$|^(?<bare>[^<>]+)$/u
+
+/** The sender in a text: an address, or `Name <address>`. */
+export const senderOf = (text: string): Option.Option<Sender> => {
+  const { name, boxed, bare } = senderShape.exec(text)?.groups ?? {}
+  return Option.map(emailAddressOf(boxed ?? bare ?? ""), (address) => ({
+    name: name?.trim() ?? "Auspex",
+    address
+  }))
+}
+
+export interface Message {
+  /** The outbox row's: names the file, and makes the Message-ID, by which a receiver knows a mail sent twice. */
+  readonly id: string
+  readonly to: EmailAddress
+  readonly subject: string
+  readonly text: string
+  readonly unsubscribeUrl: string | null
+  readonly createdAt: DateTime.Utc
+}
+
+/** The mail was not taken. `permanent`: it never will be, for example because there is no such mailbox. */
+export class DeliveryFailed extends Data.TaggedError("DeliveryFailed")<{
+  readonly reason: string
+  readonly permanent: boolean
+}> {}
+
+/** How one mail leaves the house: by SMTP, or as a file for whoever runs Auspex on one machine. */
+export class MailTransport extends Context.Service<
+  MailTransport,
+  { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
+>()("auspex/services/MailTransport") {}
 
 export const mailKinds = ["sign_in", "claim", "grace_reminder", "issuance_paused"] as const
 export type MailKind = (typeof mailKinds)[number]
@@ -22,7 +62,7 @@ export interface Mail {
 }
 
 /** What became of the mails that were due. */
-export interface DrainReport {
+interface DrainReport {
   readonly sent: number
   /** Not taken this time; tried again later. */
   readonly deferred: number

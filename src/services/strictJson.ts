@@ -4,6 +4,7 @@
  */
 import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
+import { Option } from "effect"
 
 const deepest = 64
 
@@ -68,3 +69,18 @@ export const jsonFault = (text: string): { readonly path: string; readonly messa
     throw fault
   }
 }
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+const withoutProto = (name: string, value: unknown): unknown => {
+  if (name === "__proto__") throw new SyntaxError("a member is named __proto__")
+  return value
+}
+
+/** JSON of strangers, as bytes: UTF-8 without a byte order mark, each member once, nothing deep, nothing named __proto__. */
+export const parseStrictJson = Option.liftThrowable((bytes: Uint8Array): unknown => {
+  const text = utf8.decode(bytes)
+  const fault = jsonFault(text)
+  if (fault !== undefined) throw new SyntaxError(fault.message)
+  return JSON.parse(text, withoutProto)
+})

@@ -221,7 +221,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("is stored as a hash, and where it leads sealed", () =>
+  it.effect("is stored as a hash, and where it leads encrypted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const returnTo = ReturnTo.make(`/claim/aus_cl_${"B".repeat(43)}`)
@@ -230,7 +230,7 @@ layer(testServices())("A sign-in link", (it) => {
       const rows = yield* sql`
         select encode(token_hash, 'escape') || encode(return_to, 'escape') as text from sign_in_links
         union all select encode(secret_hash, 'escape') from operator_sessions
-        union all select coalesce(encode(sealed, 'escape'), '') from mails`
+        union all select coalesce(encode(encrypted, 'escape'), '') from mails`
       const stored = JSON.stringify(rows)
       for (const secret of [token, session.secret, returnTo, "BBBB"]) assert.notInclude(stored, secret)
     })

@@ -7,11 +7,10 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted } from "effect"
 import type { SMTPServerOptions } from "smtp-server"
-import * as Files from "../../src/layers/mail/Files.ts"
-import * as Smtp from "../../src/layers/mail/Smtp.ts"
+import { files, smtp } from "../../src/layers/mail/MailTransport.ts"
 import { claimText, printableName, signInText } from "../../src/layers/mail/texts.ts"
-import { MailTransport } from "../../src/services/MailTransport.ts"
-import type { Message } from "../../src/services/MailTransport.ts"
+import { MailTransport } from "../../src/services/Mailer.ts"
+import type { Message } from "../../src/services/Mailer.ts"
 import { Observed, observed } from "../support/telemetryRecorder.ts"
 import { address } from "../support/operators.ts"
 import { read, smtpServer } from "../support/smtpServer.ts"
@@ -28,7 +27,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   ...fields
 })
 
-const through = (url: string) => Smtp.layer({ url: Redacted.make(url), sender })
+const through = (url: string) => smtp({ url: Redacted.make(url), sender })
 
 const deliver = (sent: Message) => MailTransport.use((transport) => transport.deliver(sent))
 
@@ -159,15 +158,15 @@ const directory = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-const files = (path: string) =>
-  Files.layer({ directory: path, sender }).pipe(Layer.provide(NodeServices.layer))
+const intoFolder = (path: string) =>
+  files({ directory: path, sender }).pipe(Layer.provide(NodeServices.layer))
 
 describe("Mail as files", () => {
   it.live("is one file a mail, named by its id, with each link in one piece", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       const link = `https://auspex.example/claim/mail/aus_mc_${"A".repeat(43)}/not-mine`
-      yield* Effect.provide(deliver(message({ text: `Öffnen:\n\n${link}\n` })), files(outbox))
+      yield* Effect.provide(deliver(message({ text: `Öffnen:\n\n${link}\n` })), intoFolder(outbox))
       assert.deepStrictEqual(readdirSync(outbox), [`${message().id}.eml`])
       const raw = readFileSync(join(outbox, `${message().id}.eml`), "utf8")
       assert.include(raw, `\n${link}\n`)
@@ -183,7 +182,7 @@ describe("Mail as files", () => {
   it.live("can be read by nobody else, for its links are secrets", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
-      yield* Effect.provide(deliver(message()), files(outbox))
+      yield* Effect.provide(deliver(message()), intoFolder(outbox))
       assert.strictEqual(statSync(outbox).mode & 0o777, 0o700)
       assert.strictEqual(statSync(join(outbox, `${message().id}.eml`)).mode & 0o777, 0o600)
     })
@@ -192,7 +191,7 @@ describe("Mail as files", () => {
   it.live("is named by a log line, which does not say what is in it", () =>
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
-      yield* Effect.provide(deliver(message()), files(outbox))
+      yield* Effect.provide(deliver(message()), intoFolder(outbox))
       const lines = (yield* Observed).lines.join("\n")
       assert.include(lines, `${message().id}.eml`)
       assert.notInclude(lines, "aus_si_")
@@ -204,7 +203,7 @@ describe("Mail as files", () => {
     Effect.gen(function* () {
       const file = join(yield* directory, "no-folder")
       writeFileSync(file, "")
-      const error = yield* Effect.flip(Effect.provide(deliver(message()), files(file)))
+      const error = yield* Effect.flip(Effect.provide(deliver(message()), intoFolder(file)))
       assert.isFalse(error.permanent)
     })
   )

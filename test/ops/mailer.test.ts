@@ -5,9 +5,8 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as MailerLayer from "../../src/layers/postgres/Mailer.ts"
-import { Mailer } from "../../src/services/Mailer.ts"
+import { Mailer, DeliveryFailed } from "../../src/services/Mailer.ts"
 import type { Mail } from "../../src/services/Mailer.ts"
-import { DeliveryFailed } from "../../src/services/MailTransport.ts"
 import { rowsOf } from "../support/builders.ts"
 import { Mailbox } from "../support/mailbox.ts"
 import { address } from "../support/operators.ts"
@@ -35,10 +34,10 @@ const stored = rowsOf(
     attempts: Schema.Int,
     state: Schema.String,
     last_error: Schema.NullOr(Schema.String),
-    sealed: Schema.Boolean
+    encrypted: Schema.Boolean
   }),
   (sql) => sql`
-    select attempts, last_error, sealed is not null as sealed,
+    select attempts, last_error, encrypted is not null as encrypted,
            case when sent_at is not null then 'sent' when failed_at is not null then 'failed' else 'waiting' end as state
       from mails order by id`
 )
@@ -73,27 +72,27 @@ layer(testServices())("A mail that is taken", (it) => {
 })
 
 layer(testServices())("What a mail says", (it) => {
-  it.effect("is sealed while it waits, and gone once it is sent", () =>
+  it.effect("is encrypted while it waits, and gone once it is sent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* enqueue({ subject: "the-subject", text: "https://auspex.example/sign-in/the-link" })
       const row = JSON.stringify(
-        yield* sql`select mails::text as row, encode(sealed, 'escape') as sealed from mails`
+        yield* sql`select mails::text as row, encode(encrypted, 'escape') as encrypted from mails`
       )
       for (const secret of ["the-subject", "the-link"]) assert.notInclude(row, secret)
       yield* drain
       assert.deepStrictEqual(
-        (yield* stored).map(({ sealed, state }) => [state, sealed]),
+        (yield* stored).map(({ encrypted, state }) => [state, encrypted]),
         [["sent", false]]
       )
     })
   )
 
-  it.effect("sealed under another token secret is given up, not sent as noise", () =>
+  it.effect("encrypted under another token secret is given up, not sent as noise", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* enqueue()
-      yield* sql`update mails set sealed = decode('00', 'hex') || sealed where sent_at is null`
+      yield* sql`update mails set encrypted = decode('00', 'hex') || encrypted where sent_at is null`
       assert.deepStrictEqual(yield* drain, { sent: 0, deferred: 0, failed: 1 })
     })
   )
@@ -114,7 +113,7 @@ layer(testServices())("A mail that is not taken", (it) => {
       }
       assert.deepStrictEqual(attempts, [0, 30, 90, 210, 450])
       assert.deepStrictEqual(yield* stored, [
-        { attempts: 5, state: "failed", last_error: "no", sealed: false }
+        { attempts: 5, state: "failed", last_error: "no", encrypted: false }
       ])
     })
   )

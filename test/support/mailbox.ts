@@ -1,7 +1,7 @@
 /** Mail that stays in the house: what was delivered, for a test to look at, by a server that can be told to refuse. */
 import { Context, Effect, Layer } from "effect"
-import { MailTransport } from "../../src/services/MailTransport.ts"
-import type { DeliveryFailed, Message } from "../../src/services/MailTransport.ts"
+import { MailTransport } from "../../src/services/Mailer.ts"
+import type { DeliveryFailed, Message } from "../../src/services/Mailer.ts"
 
 export class Mailbox extends Context.Service<
   Mailbox,

@@ -1,5 +1,5 @@
 /**
- * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its seal, in base64url. The seal is over
+ * Cursors under an HMAC that is keyed from the token secret: the key of the page, then its MAC, in base64url. The MAC is over
  * the name of the list, too, so no other list takes the cursor.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
@@ -12,7 +12,7 @@ import { Settings } from "../../services/Settings.ts"
 import { derivedKey } from "./secrets.ts"
 
 /** What stays of SHA-256: 128 bits, as texts of this length. */
-const sealLength = 22
+const macLength = 22
 
 /** Made once: a key of plain bytes is made into one of these at each use, which takes longer than the HMAC. */
 const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
@@ -25,12 +25,12 @@ export const cursorsOf = (
   // A change of the token secret ends nobody's walk through a list.
   const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map(keyOf)]
 
-  const seal = (text: string, by: KeyObject): string =>
-    createHmac("sha256", by).update(text).digest("base64url").slice(0, sealLength)
+  const mac = (text: string, by: KeyObject): string =>
+    createHmac("sha256", by).update(text).digest("base64url").slice(0, macLength)
 
-  const isSealed = (text: string, given: string): boolean =>
+  const isAuthentic = (text: string, given: string): boolean =>
     keys.some((each) => {
-      const [one, other] = [Buffer.from(seal(text, each)), Buffer.from(given)]
+      const [one, other] = [Buffer.from(mac(text, each)), Buffer.from(given)]
       return one.length === other.length && timingSafeEqual(one, other)
     })
 
@@ -41,16 +41,18 @@ export const cursorsOf = (
     )
     const encode = Schema.encodeSync(json)
     // The list as JSON ends where it ends, whatever stands in it.
-    const sealed = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
+    const covered = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
     return {
       encode: (value, which = "") => {
         const payload = Buffer.from(JSON.stringify(encode(value))).toString("base64url")
-        return `${payload}.${seal(sealed(which, payload), key)}`
+        return `${payload}.${mac(covered(which, payload), key)}`
       },
       decode: (cursor, which = "") => {
         if (cursor === undefined) return Option.some(undefined)
         const [payload = "", given = "", ...more] = cursor.split(".")
-        return more.length === 0 && isSealed(sealed(which, payload), given) ? decode(payload) : Option.none()
+        return more.length === 0 && isAuthentic(covered(which, payload), given)
+          ? decode(payload)
+          : Option.none()
       }
     }
   }

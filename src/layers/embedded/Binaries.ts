@@ -8,9 +8,8 @@ import { dirname, join } from "node:path"
 import { Effect, FileSystem, Option, Schema } from "effect"
 import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
-import * as Command from "./Command.ts"
+import { EmbeddedPostgresError } from "./Account.ts"
 import { sync } from "../node/DurableFile.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
 export interface Binaries {
   /** The directory of `bin`, `lib` and `share`. */
@@ -104,7 +103,7 @@ export const serverMajor = Effect.fn("Binaries.serverMajor")(function* (
   account: Account.Account | null
 ) {
   const command = program(binaries, "postgres")
-  const { output } = yield* Command.run({ command, args: ["--version"], account })
+  const { output } = yield* Account.runProgram({ command, args: ["--version"], account })
   const major = /^postgres \(PostgreSQL\) (\d+)/.exec(output)?.[1]
   if (major === undefined) {
     return yield* new EmbeddedPostgresError({

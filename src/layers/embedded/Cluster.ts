@@ -2,16 +2,16 @@
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
-import { Effect, FileSystem, Option } from "effect"
-import type { Account } from "./Account.ts"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, FileSystem, Option, Redacted } from "effect"
+import * as Account from "./Account.ts"
+import { EmbeddedPostgresError } from "./Account.ts"
 import * as Binaries from "./Binaries.ts"
-import * as Command from "./Command.ts"
 import { sync, writePrivate } from "../node/DurableFile.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
 export interface Cluster {
   readonly binaries: Binaries.Binaries
-  readonly account: Account | null
+  readonly account: Account.Account | null
   readonly clusterDir: string
   /** Of the superuser `postgres` and of the role `auspex`, which owns the database. */
   readonly password: string
@@ -31,7 +31,7 @@ const harmlessBinaries = Effect.fnUntraced(function* (binaries: Binaries.Binarie
   return yield* Binaries.copyTo(binaries, directory)
 })
 
-const giveTo = Effect.fnUntraced(function* (path: string, account: Account | null) {
+const giveTo = Effect.fnUntraced(function* (path: string, account: Account.Account | null) {
   const fs = yield* FileSystem.FileSystem
   if (account !== null) yield* fs.chown(path, account.uid, account.gid)
 })
@@ -64,7 +64,7 @@ const initialise = Effect.fn("Cluster.initialise")(function* (cluster: Cluster) 
   yield* writePrivate(passwordFile, password)
   yield* giveTo(passwordFile, account)
   yield* giveTo(unfinished, account)
-  const { code, output } = yield* Command.run({
+  const { code, output } = yield* Account.runProgram({
     command: Binaries.program(binaries, "initdb"),
     args: [
       `--pgdata=${join(unfinished, "cluster")}`,
@@ -129,7 +129,7 @@ export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster,
 
 /** Single-user mode needs no password, so a lost one can be replaced. */
 export const setPassword = Effect.fn("Cluster.setPassword")(function* (cluster: Cluster) {
-  const { code, output } = yield* Command.run({
+  const { code, output } = yield* Account.runProgram({
     command: Binaries.program(cluster.binaries, "postgres"),
     args: ["--single", "-D", cluster.clusterDir, "postgres"],
     account: cluster.account,
@@ -139,5 +139,66 @@ export const setPassword = Effect.fn("Cluster.setPassword")(function* (cluster: 
     return yield* new EmbeddedPostgresError({
       message: `The password of the cluster ${cluster.clusterDir} is lost and cannot be replaced:\n${output}`
     })
+  }
+})
+
+/** The database password is random, and only in a file that its owner alone can read. Base64url, so it needs no quoting in SQL and no encoding in a URL. */
+export const makePassword = Effect.sync(() => randomBytes(32).toString("base64url"))
+
+const passwordFile = (dataDir: string) => join(dataDir, "postgres-password")
+
+export const loadPassword = Effect.fnUntraced(function* (dataDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs.readFileString(passwordFile(dataDir)).pipe(
+    Effect.map((text) => Option.some(text.trim())),
+    Effect.catchReason("PlatformError", "NotFound", () => Effect.succeedNone)
+  )
+  return Option.filter(text, (password) => /^[\w-]{43}$/.test(password))
+})
+
+export const savePassword = (dataDir: string, password: string) =>
+  writePrivate(passwordFile(dataDir), `${password}\n`)
+
+/** The database of Auspex, and the role that owns it. */
+const databaseName = "auspex"
+const runningRole = "auspex_run"
+
+const url = (user: string, password: string, port: number, database: string) =>
+  Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`)
+
+/**
+ * The one role owns the database and what is in it, and migrates; the other runs, and owns nothing. Neither is a superuser:
+ * whoever gets hold of a connection cannot read the machine's files or run programs, and on the one that is used all the
+ * time not switch off what guards the records either.
+ */
+export const prepareDatabase = Effect.fn("Cluster.prepareDatabase")(function* (
+  cluster: Cluster,
+  port: number
+) {
+  const { password } = cluster
+  // Whoever runs was told it by this start, so nobody has to keep it.
+  const runningPassword = randomBytes(32).toString("base64url")
+  yield* Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    for (const [role, secret, rights] of [
+      [databaseName, password, "createdb"],
+      [runningRole, runningPassword, "nocreatedb"]
+    ] as const) {
+      const roles = yield* sql`select from pg_roles where rolname = ${role}`
+      if (roles.length === 0) yield* sql`create role ${sql(role)}`
+      // Every time, since the password file may have been replaced. It stands in the statement, which a trace would hold.
+      yield* Effect.withTracerEnabled(
+        sql`alter role ${sql(role)} login ${sql.literal(rights)} password ${sql.literal(`'${secret}'`)}`,
+        false
+      )
+    }
+    const databases = yield* sql`select from pg_database where datname = ${databaseName}`
+    if (databases.length === 0) yield* sql`create database ${sql(databaseName)} owner ${sql(databaseName)}`
+  }).pipe(
+    Effect.provide(PgClient.layer({ url: url(superuser, password, port, "postgres"), maxConnections: 1 }))
+  )
+  return {
+    url: url(runningRole, runningPassword, port, databaseName),
+    ownerUrl: url(databaseName, password, port, databaseName)
   }
 })

@@ -7,17 +7,13 @@ import { dirname, join, resolve } from "node:path"
 import { Clock, Context, Effect, FileSystem, Option } from "effect"
 import type { Redacted, Scope } from "effect"
 import * as Account from "./Account.ts"
+import { EmbeddedPostgresError } from "./Account.ts"
 import * as Cluster from "./Cluster.ts"
-import * as Database from "./Database.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import * as Leftovers from "./orphanProcesses.ts"
-import * as Lock from "./Lock.ts"
-import * as Password from "./Password.ts"
-import * as Placement from "./dataDirectory.ts"
-import * as ServerLog from "./ServerLog.ts"
-import * as Supervisor from "./Supervisor.ts"
+import * as dataDirectory from "./dataDirectory.ts"
+import * as orphanProcesses from "./orphanProcesses.ts"
+import * as Postmaster from "./Postmaster.ts"
 
-export { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
+export { EmbeddedPostgresError } from "./Account.ts"
 
 export interface Options {
   readonly dataDir: string
@@ -68,38 +64,38 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
 const run = Effect.fnUntraced(function* (options: Options) {
   const fs = yield* FileSystem.FileSystem
   const dataDir = yield* makeDataDir(resolve(options.dataDir))
-  yield* Lock.acquire(dataDir)
+  yield* dataDirectory.lock(dataDir)
 
-  const placement = yield* Placement.decide(dataDir, options.sharedParents)
-  const home = dirname(placement.clusterDir)
+  const directory = yield* dataDirectory.locate(dataDir, options.sharedParents)
+  const home = dirname(directory.clusterDir)
   // A copy of a data directory still points at the cluster of the original.
-  if (home !== dataDir) yield* Lock.acquire(home)
+  if (home !== dataDir) yield* dataDirectory.lock(home)
 
-  const known = yield* Password.load(dataDir)
-  const password = Option.isSome(known) ? known.value : yield* Password.make
-  const isOld = yield* Cluster.exists(placement.clusterDir)
-  if (Option.isNone(known) && !isOld) yield* Password.save(dataDir, password)
+  const known = yield* Cluster.loadPassword(dataDir)
+  const password = Option.isSome(known) ? known.value : yield* Cluster.makePassword
+  const isOld = yield* Cluster.exists(directory.clusterDir)
+  if (Option.isNone(known) && !isOld) yield* Cluster.savePassword(dataDir, password)
 
-  const cluster = { ...placement, password }
-  yield* Cluster.prepare(cluster, placement.major)
-  const clusterDir = yield* fs.realPath(placement.clusterDir)
+  const cluster = { ...directory, password }
+  yield* Cluster.prepare(cluster, directory.major)
+  const clusterDir = yield* fs.realPath(directory.clusterDir)
   if (Option.isNone(known) && isOld) {
-    yield* Leftovers.clear(clusterDir)
+    yield* orphanProcesses.end(clusterDir)
     yield* Cluster.setPassword(cluster)
-    yield* Password.save(dataDir, password)
+    yield* Cluster.savePassword(dataDir, password)
   }
 
-  const server = yield* Supervisor.supervise({ ...cluster, clusterDir }, options.settings ?? {})
-  yield* Effect.forkScoped(ServerLog.prune(clusterDir))
+  const server = yield* Postmaster.supervise({ ...cluster, clusterDir }, options.settings ?? {})
+  yield* Effect.forkScoped(Postmaster.pruneLog(clusterDir))
   const running: RunningPostgres = {
-    ...(yield* Database.prepare(cluster, server.port)),
+    ...(yield* Cluster.prepareDatabase(cluster, server.port)),
     clusterDir,
     get pid() {
       return server.pid()
     },
-    runsAs: placement.account?.name ?? null,
+    runsAs: directory.account?.name ?? null,
     relocatedFrom: home === dataDir ? null : join(dataDir, "postgres"),
-    remarks: placement.remarks
+    remarks: directory.remarks
   }
   return running
 })

@@ -1,23 +1,67 @@
-/** One run of the server, from its start until it accepts connections, and down to its end with the scope. */
+/** The server: started until it accepts connections, started again whenever it dies, stopped with the scope. */
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { createServer } from "node:net"
 import { totalmem } from "node:os"
-import { Data, Deferred, Effect, Option, Schedule } from "effect"
+import { join } from "node:path"
+import { Clock, Data, Deferred, Duration, Effect, FileSystem, MutableRef, Option, Schedule } from "effect"
+import type { PlatformError } from "effect"
+import * as Account from "./Account.ts"
+import { EmbeddedPostgresError } from "./Account.ts"
 import * as Binaries from "./Binaries.ts"
 import type { Cluster } from "./Cluster.ts"
-import * as Command from "./Command.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
-import * as Leftovers from "./orphanProcesses.ts"
-import * as ServerLog from "./ServerLog.ts"
+import * as orphanProcesses from "./orphanProcesses.ts"
 
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number
   /** How it ended, once it has. */
   readonly exited: Effect.Effect<string>
 }
 
 /** Somebody else took the port between our finding it free and PostgreSQL's listening on it. */
-export class PortTaken extends Data.TaggedError("PortTaken")<{ readonly port: number }> {}
+class PortTaken extends Data.TaggedError("PortTaken")<{ readonly port: number }> {}
+
+const maxLogFiles = 5
+
+/** Files of bounded size in the cluster, named so that they sort by age. */
+const logSettings = {
+  logging_collector: "on",
+  log_directory: "log",
+  log_filename: "postgres-%Y%m%d-%H%M%S.log",
+  log_file_mode: "0600",
+  log_rotation_age: "0",
+  log_rotation_size: "10MB",
+  // The statements and their rows are the program's business, and its users'.
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_timezone: "UTC"
+}
+
+/** Newest last. Empty before the first start. */
+const logFiles = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const directory = join(clusterDir, "log")
+  const names = yield* fs.readDirectory(directory).pipe(Effect.orElseSucceed((): Array<string> => []))
+  return names.toSorted().map((name) => join(directory, name))
+})
+
+const logTail = Effect.fnUntraced(function* (clusterDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = (yield* logFiles(clusterDir)).at(-1)
+  if (path === undefined) return { path: join(clusterDir, "log"), lines: [] }
+  const text = yield* fs.readFileString(path).pipe(Effect.orElseSucceed(() => ""))
+  return { path, lines: text.trimEnd().split("\n").slice(-12) }
+})
+
+/** PostgreSQL never deletes a log file. */
+export const pruneLog = Effect.fnUntraced(
+  function* (clusterDir: string) {
+    const fs = yield* FileSystem.FileSystem
+    const old = (yield* logFiles(clusterDir)).slice(0, -maxLogFiles)
+    yield* Effect.forEach(old, (path) => Effect.ignore(fs.remove(path)), { discard: true })
+  },
+  Effect.repeat(Schedule.spaced("5 minutes"))
+)
 
 const mebibyte = 1024 * 1024
 
@@ -46,7 +90,7 @@ const settings = (port: number) => ({
   jit: "off",
   max_parallel_workers_per_gather: "0",
   timezone: "UTC",
-  ...ServerLog.settings
+  ...logSettings
 })
 
 const readyWithin = "60 seconds"
@@ -61,9 +105,9 @@ const spawnServer = (
     `${name}=${value}`
   ])
   return spawn(Binaries.program(cluster.binaries, "postgres"), ["-D", cluster.clusterDir, ...options], {
-    ...Command.identity(cluster.account),
+    ...Account.identity(cluster.account),
     cwd: "/",
-    env: Command.environment,
+    env: Account.environment,
     // In a session of its own: Ctrl-C is for Auspex, which stops the server when it needs it no more.
     detached: true,
     stdio: ["ignore", "ignore", "pipe"]
@@ -71,13 +115,13 @@ const spawnServer = (
 }
 
 const stop = Effect.fnUntraced(function* (pid: number, exited: Effect.Effect<string>) {
-  for (const [signal, patience] of [
+  for (const [signal, timeout] of [
     ["SIGINT", "10 seconds"],
     ["SIGQUIT", "5 seconds"],
     ["SIGKILL", "5 seconds"]
   ] as const) {
-    yield* Leftovers.signal(pid, signal)
-    const ended = yield* Effect.interruptible(exited).pipe(Effect.timeoutOption(patience))
+    yield* orphanProcesses.signal(pid, signal)
+    const ended = yield* Effect.interruptible(exited).pipe(Effect.timeoutOption(timeout))
     if (Option.isSome(ended)) return
   }
   yield* Effect.logError(`PostgreSQL (process ${pid}) does not end`)
@@ -120,22 +164,22 @@ const run = Effect.fnUntraced(function* (
 })
 
 const explain = Effect.fnUntraced(function* (clusterDir: string, complaints: string) {
-  const log = yield* ServerLog.tail(clusterDir)
+  const log = yield* logTail(clusterDir)
   const wroteLog = complaints === "" || complaints.includes("redirecting log output")
   return { path: log.path, text: wroteLog ? log.lines.join("\n") : complaints.trim() }
 })
 
 /** Starts the server and waits until it accepts connections, which after a crash includes its recovery. */
-export const start = Effect.fn("Postmaster.start")(function* (
+const start = Effect.fn("Postmaster.start")(function* (
   cluster: Cluster,
   port: number,
   extra: Readonly<Record<string, string>>
 ) {
   const { clusterDir } = cluster
-  yield* Leftovers.clear(clusterDir)
+  yield* orphanProcesses.end(clusterDir)
   const { complaints, exited, pid } = yield* run(cluster, port, extra)
 
-  const ready = Leftovers.pidFile(clusterDir).pipe(
+  const ready = orphanProcesses.pidFile(clusterDir).pipe(
     Effect.repeat({
       until: Option.exists((file) => file.pid === pid && file.status === "ready"),
       schedule: Schedule.spaced("15 millis")
@@ -152,7 +196,7 @@ export const start = Effect.fn("Postmaster.start")(function* (
     })
   })
   const progress = Effect.gen(function* () {
-    const { lines } = yield* ServerLog.tail(clusterDir)
+    const { lines } = yield* logTail(clusterDir)
     yield* Effect.logInfo(`Waiting for PostgreSQL: ${lines.at(-1) ?? "no log yet"}`)
   }).pipe(Effect.delay("3 seconds"), Effect.forever)
 
@@ -175,4 +219,89 @@ export const start = Effect.fn("Postmaster.start")(function* (
   )
   const postmaster: Postmaster = { pid, exited }
   return postmaster
+})
+
+/** The first restart is immediate; a server that keeps dying is given ever more time, up to the longest pause. */
+const firstPause = Duration.millis(100)
+const maxPause = Duration.seconds(10)
+
+/** One that has run this long was well, so its death counts as the first. */
+const healthyAfter = Duration.seconds(30)
+
+const freePort = Effect.callback<number, EmbeddedPostgresError>((resume) => {
+  const server = createServer()
+  server.on("error", (cause) =>
+    resume(
+      Effect.fail(
+        new EmbeddedPostgresError({ message: `Cannot listen on 127.0.0.1: ${cause.message}`, cause })
+      )
+    )
+  )
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/**
+ * Keeps the server running on one port: whenever it dies, it is started again. Succeeds when it is ready for the first
+ * time; the scope stops it.
+ */
+export const supervise = Effect.fn("Postmaster.supervise")(function* (
+  cluster: Cluster,
+  settings: Readonly<Record<string, string>>
+) {
+  const ready = yield* Deferred.make<number, EmbeddedPostgresError | PlatformError.PlatformError>()
+  const pid = MutableRef.make(0)
+
+  /** From one start to the death that follows. */
+  const life = Effect.fnUntraced(function* (port: number) {
+    const postmaster = yield* start(cluster, port, settings)
+    MutableRef.set(pid, postmaster.pid)
+    yield* Deferred.succeed(ready, port)
+    return yield* postmaster.exited
+  }, Effect.scoped)
+
+  const firstLife = freePort.pipe(
+    Effect.flatMap(life),
+    Effect.retry({ times: 5, while: (error) => error._tag === "PortTaken" })
+  )
+
+  const restartForever = Effect.fnUntraced(function* (port: number, firstDeath: string) {
+    let death = firstDeath
+    let pause = firstPause
+    while (true) {
+      yield* Effect.logWarning(
+        `PostgreSQL ended unexpectedly (${death}); starting it again in ${Duration.format(pause)}`
+      )
+      yield* Effect.sleep(pause)
+      const startedAt = yield* Clock.currentTimeMillis
+      death = yield* life(port).pipe(
+        Effect.catchTag("PortTaken", () => Effect.succeed(`port ${port} is taken`)),
+        Effect.catch((error) => Effect.succeed(error.message)),
+        Effect.catchDefect((defect) => Effect.succeed(String(defect)))
+      )
+      const lived = Duration.millis((yield* Clock.currentTimeMillis) - startedAt)
+      pause = Duration.isGreaterThan(lived, healthyAfter)
+        ? firstPause
+        : Duration.min(Duration.times(pause, 2), maxPause)
+    }
+  })
+
+  yield* Effect.gen(function* () {
+    const death = yield* firstLife
+    return yield* restartForever(yield* Deferred.await(ready), death)
+  }).pipe(
+    Effect.catchTag("PortTaken", ({ port }) =>
+      Effect.fail(
+        new EmbeddedPostgresError({
+          message: `Found no free port on 127.0.0.1; the last one tried was ${port}.`
+        })
+      )
+    ),
+    Effect.catchCause((cause) => Deferred.failCause(ready, cause)),
+    Effect.forkScoped
+  )
+  return { port: yield* Deferred.await(ready), pid: () => MutableRef.get(pid) }
 })

@@ -6,15 +6,16 @@
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { Effect, FileSystem, Option } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { Data, Effect, FileSystem, Option, Predicate } from "effect"
 import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
+import { EmbeddedPostgresError } from "./Account.ts"
 import * as Binaries from "./Binaries.ts"
 import * as Cluster from "./Cluster.ts"
 import { writePrivate } from "../node/DurableFile.ts"
-import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
-export interface Placement {
+export interface DataDirectory {
   readonly binaries: Binaries.Binaries
   readonly account: Account.Account | null
   readonly clusterDir: string
@@ -212,7 +213,7 @@ const forUser = Effect.fnUntraced(function* (dataDir: string, binaries: Binaries
   }
 })
 
-export const decide = Effect.fn("Placement.decide")(function* (
+export const locate = Effect.fn("dataDirectory.locate")(function* (
   dataDir: string,
   parents: ReadonlyArray<string> = sharedParents
 ) {
@@ -224,8 +225,90 @@ export const decide = Effect.fn("Placement.decide")(function* (
         "Auspex brings PostgreSQL for Linux and macOS only. Use WSL, or set DATABASE_URL to a server of your own."
     })
   }
-  const placement: Placement = yield* uid === 0
+  const directory: DataDirectory = yield* uid === 0
     ? forRoot(dataDir, installed, parents)
     : forUser(dataDir, installed, uid)
-  return placement
+  return directory
+})
+
+const lockFile = (directory: string) => join(directory, "auspex.lock")
+
+/** For people, and for the message to whoever comes second. */
+const pidFile = (directory: string) => join(directory, "auspex.pid")
+
+const sqliteBusy = 5
+
+class LockFailed extends Data.TaggedError("LockFailed")<{ readonly cause: unknown }> {
+  get isHeld(): boolean {
+    return Predicate.hasProperty(this.cause, "errcode") && this.cause.errcode === sqliteBusy
+  }
+}
+
+const openLock = (path: string) => {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    // Nothing is ever written, so there is nothing to keep for a rollback after a crash.
+    database.exec("pragma journal_mode = off")
+    database.exec("begin immediate")
+    return database
+  } catch (cause) {
+    database.close()
+    throw cause
+  }
+}
+
+const lockError = Effect.fnUntraced(function* (directory: string, { cause, isHeld }: LockFailed) {
+  const fs = yield* FileSystem.FileSystem
+  if (!isHeld) {
+    return yield* new EmbeddedPostgresError({
+      message: `Cannot lock ${lockFile(directory)}: ${String(cause)}. It must be on a file system with locks.`,
+      cause
+    })
+  }
+  const holder = yield* fs.readFileString(pidFile(directory)).pipe(Effect.orElseSucceed(() => "unknown"))
+  return yield* new EmbeddedPostgresError({
+    message:
+      `Auspex already runs in ${directory} (process ${holder.trim()}). Stop it first, or start this one with ` +
+      `another data directory (AUSPEX_DATA_DIR).`
+  })
+})
+
+/** SQLite takes what it cannot write to for read-only, and then locks nothing. */
+const checkWritable = Effect.fnUntraced(function* (path: string) {
+  const fs = yield* FileSystem.FileSystem
+  yield* fs.access(path, { writable: true }).pipe(
+    Effect.mapError(
+      (cause) =>
+        new EmbeddedPostgresError({
+          message:
+            `${path} is not writable by the user who starts Auspex (uid ${Account.ownUid ?? "unknown"}). ` +
+            `Start it as its owner or as root, or with another data directory (AUSPEX_DATA_DIR).`,
+          cause
+        })
+    )
+  )
+})
+
+/**
+ * One program per data directory. The lock belongs to the kernel, not to a file that says who holds it: it ends with
+ * its process however that dies, so there is no stale lock to judge, no reused pid and no race to take one over, and
+ * containers that share a volume see each other. Node offers file locks only through SQLite, whose database here
+ * stays empty.
+ */
+export const lock = Effect.fn("dataDirectory.lock")(function* (directory: string) {
+  const fs = yield* FileSystem.FileSystem
+  yield* checkWritable(directory)
+  if (yield* fs.exists(lockFile(directory))) yield* checkWritable(lockFile(directory))
+  const pid = pidFile(directory)
+  yield* Effect.acquireRelease(
+    Effect.try({
+      try: () => openLock(lockFile(directory)),
+      catch: (cause) => new LockFailed({ cause })
+    }).pipe(Effect.catch((error) => lockError(directory, error))),
+    (database) =>
+      Effect.ignore(fs.remove(pid, { force: true })).pipe(Effect.andThen(Effect.sync(() => database.close())))
+  )
+  // Removed first: it may be another user's, whose file we could not write to.
+  yield* fs.remove(pid, { force: true })
+  yield* fs.writeFileString(pid, `${process.pid}\n`)
 })

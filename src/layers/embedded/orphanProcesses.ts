@@ -5,7 +5,7 @@
  */
 import { join } from "node:path"
 import { Effect, FileSystem, Option, Schedule } from "effect"
-import * as Command from "./Command.ts"
+import { runProgram } from "./Account.ts"
 
 export const signal = (pid: number, name: NodeJS.Signals) =>
   Effect.sync(() => {
@@ -47,7 +47,7 @@ const fromProc = Effect.fnUntraced(function* (clusterDir: string) {
 const fromPidFile = Effect.fnUntraced(function* (clusterDir: string) {
   const noted = yield* pidFile(clusterDir)
   if (Option.isNone(noted)) return []
-  const { output } = yield* Command.run({
+  const { output } = yield* runProgram({
     command: "/bin/ps",
     args: ["-ww", "-o", "command=", "-p", String(noted.value.pid)],
     account: null
@@ -83,7 +83,7 @@ const isTaken = (pid: number) =>
  * Ends them: SIGINT to the postmaster asks for a fast shutdown, SIGQUIT to all for an immediate one, from which
  * PostgreSQL recovers as from a power failure.
  */
-export const clear = Effect.fn("Leftovers.clear")(function* (clusterDir: string) {
+export const end = Effect.fn("orphanProcesses.end")(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const noted = yield* pidFile(clusterDir)
   if (Option.isNone(noted)) return

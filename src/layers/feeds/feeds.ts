@@ -3,8 +3,7 @@ import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
 import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
 import { list } from "../../services/text.ts"
-import { isOwnMachine, literalAddress } from "../keys/jwksUrl.ts"
-import { isPublicAddress } from "../keys/publicAddresses.ts"
+import { isOwnMachine, isPublicAddress, literalAddress } from "../keys/publicUrl.ts"
 import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
 
 const FeedList = Schema.Struct({ feeds: list(FeedSource, { minimum: 1, maximum: 500 }) })

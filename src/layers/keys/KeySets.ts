@@ -10,8 +10,8 @@ import { countedAddress, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { addressesOf, dnsLookup, fetchAt } from "./fetchDocument.ts"
 import type { Addresses, FetchFailed } from "./fetchDocument.ts"
-import { isOwnMachine, jwksUrlFault } from "./jwksUrl.ts"
-import { readKeySet } from "./keySetDocument.ts"
+import { isOwnMachine, jwksUrlFault } from "./publicUrl.ts"
+import { readKeySet } from "./publicKeys.ts"
 
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
 const kept = minutes(5)

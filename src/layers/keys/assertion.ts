@@ -4,7 +4,7 @@
  */
 import { Option, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
-import { parseStrictJson } from "./strictParse.ts"
+import { parseStrictJson } from "../../services/strictJson.ts"
 
 const longest = 8192
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/

@@ -10,8 +10,7 @@ import { request as httpsRequest } from "node:https"
 import { isIP } from "node:net"
 import type { LookupFunction } from "node:net"
 import { Array as Arr, Data, Effect } from "effect"
-import { isOwnMachine, literalAddress } from "./jwksUrl.ts"
-import { isPublicAddress } from "./publicAddresses.ts"
+import { isOwnMachine, literalAddress, isPublicAddress } from "./publicUrl.ts"
 
 /** Why there is no document. For the operator's log; the agent is told nothing that maps a network. */
 export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}

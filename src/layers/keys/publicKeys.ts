@@ -6,6 +6,11 @@ import { constants, createPublicKey, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Option, Result, Schema } from "effect"
 import type { AssertionKey } from "../../services/KeySets.ts"
+import { list } from "../../services/text.ts"
+import { parseStrictJson } from "../../services/strictJson.ts"
+import { InvalidRequest } from "../../services/errors.ts"
+import type { Registration } from "../../services/Registry.ts"
+import { jwksUrlFault } from "./publicUrl.ts"
 
 const maxPem = 4096
 const minModulus = 2048
@@ -82,7 +87,7 @@ const canonical = (key: KeyObject): Buffer =>
   })
 
 /** The key of a PEM, or what would be right instead. */
-export const fromPem = (pem: string): Result.Result<KeyObject, string> => {
+const fromPem = (pem: string): Result.Result<KeyObject, string> => {
   if (pem.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
   const base64 = onePem.exec(pem)?.[1]?.replaceAll(/\s/g, "")
   if (base64 === undefined) {
@@ -130,7 +135,7 @@ const asHeader = Schema.decodeUnknownOption(JwkHeader)
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
 /** The key of a JWK (RFC 7517) with its `kid`; none when it is not one to verify assertions with. */
-export const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; readonly key: AssertionKey }> => {
+const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; readonly key: AssertionKey }> => {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
   const header = asHeader(jwk)
   const material = asMaterial(jwk)
@@ -146,4 +151,70 @@ export const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; read
   return Result.isSuccess(key) && (alg === undefined || alg === key.success.algorithm)
     ? Option.some({ kid, key: key.success })
     : Option.none()
+}
+
+const maxKeys = 20
+
+const KeySet = Schema.Struct({ keys: list(Schema.Record(Schema.String, Schema.Json), { maximum: maxKeys }) })
+const decode = Schema.decodeUnknownOption(KeySet)
+
+/** The keys of a key set (RFC 7517 5) that can verify assertions, by their `kid`. None when the document is no key set. A key that is not for this is left out; two with one `kid` both are. */
+export const readKeySet = (document: Uint8Array): Option.Option<ReadonlyMap<string, AssertionKey>> =>
+  Option.flatMap(parseStrictJson(document), decode).pipe(
+    Option.map(({ keys }) => {
+      const usable = keys.map(fromJwk).filter(Option.isSome)
+      const byKid = Map.groupBy(usable, ({ value }) => value.kid)
+      return new Map(
+        [...byKid].flatMap(([kid, [only, ...others]]) =>
+          only === undefined || others.length > 0 ? [] : [[kid, only.value.key] as const]
+        )
+      )
+    })
+  )
+
+interface RegisteredKey {
+  readonly public_key: string | null
+  readonly jwks_url: string | null
+}
+
+const wrong = (...errors: ReadonlyArray<{ readonly path: string; readonly message: string }>) =>
+  Result.fail(
+    new InvalidRequest({
+      detail: errors.map(({ path, message }) => `${path}: ${message}`).join("; "),
+      errors
+    })
+  )
+
+/** What a registration says about the agent's key: exactly one of `public_key` and `jwks_url`, or neither. */
+export const registeredKey = (
+  sent: Registration,
+  allow: { readonly ownMachine: boolean }
+): Result.Result<RegisteredKey, InvalidRequest> => {
+  const { auth_method = "client_credentials", jwks_url, public_key } = sent
+  const given = Object.entries({ public_key, jwks_url }).filter(([, value]) => value !== undefined)
+  if (auth_method === "client_credentials") {
+    const message = "Expected only with auth_method private_key_jwt"
+    return given.length === 0
+      ? Result.succeed({ public_key: null, jwks_url: null })
+      : wrong(...given.map(([path]) => ({ path, message })))
+  }
+  if (given.length !== 1) {
+    const message = "Expected exactly one of public_key and jwks_url with auth_method private_key_jwt"
+    return wrong({ path: "public_key", message }, { path: "jwks_url", message })
+  }
+  if (public_key !== undefined) {
+    const key = fromPem(public_key)
+    return Result.isSuccess(key)
+      ? // As the key is always written, whatever the white space it came with.
+        Result.succeed({
+          public_key: key.success.export({ format: "pem", type: "spki" }).toString(),
+          jwks_url: null
+        })
+      : wrong({ path: "public_key", message: key.failure })
+  }
+  const url = jwks_url ?? ""
+  const message = jwksUrlFault(url, allow)
+  return message === undefined
+    ? Result.succeed({ public_key: null, jwks_url: url })
+    : wrong({ path: "jwks_url", message })
 }

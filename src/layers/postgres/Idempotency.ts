@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import type { KeptAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
-import { sealing } from "../crypto/encryption.ts"
+import { encryption } from "../crypto/encryption.ts"
 import { execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
 
 const KeptRow = Schema.Struct({
@@ -18,7 +18,7 @@ const memory = Duration.hours(24)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { open, seal } = sealing((yield* Settings).tokenSecret, "idempotency")
+  const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "idempotency")
   const keptRow = findOption(KeptRow)
   const lock = findOne(Lock)
 
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
           detail: "This Idempotency-Key was used for another request: take a new key for a new request."
         })
       }
-      const body = open(kept.value.answer)
+      const body = decrypt(kept.value.answer)
       if (Option.isNone(body)) {
         return yield* new IdempotencyKeyMismatch({
           detail:
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
     const given = yield* answer
     yield* execute(sql`
       insert into idempotency_keys (agent_id, key, fingerprint, status, answer, expires_at)
-      values (${agentId}::uuid, ${key}, ${fingerprint}, ${given.status}, ${seal(given.body)},
+      values (${agentId}::uuid, ${key}, ${fingerprint}, ${given.status}, ${encrypt(given.body)},
               ${timestamp(DateTime.addDuration(now, memory))})
       on conflict (agent_id, key) do update
          set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer,

@@ -2,17 +2,16 @@ import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effec
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { EmailAddress } from "../../services/emails.ts"
-import { Mailer, mailKinds } from "../../services/Mailer.ts"
-import { DeliveryFailed, MailTransport } from "../../services/MailTransport.ts"
+import { Mailer, mailKinds, DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
-import { sealing } from "../crypto/encryption.ts"
+import { encryption } from "../crypto/encryption.ts"
 import { execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20
 const atOnce = 5
 /** Longer than a batch takes when every mail of it runs into its time limit. */
 const lease = Duration.minutes(3)
-const patience = Duration.seconds(30)
+const timeout = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
 const maxPause = Duration.hours(1)
 /** How long a row that was sent or given up is kept, for whoever looks for a mail that did not arrive. */
@@ -23,7 +22,7 @@ const LeasedRow = Schema.Struct({
   id: Schema.String,
   kind: Schema.Literals(mailKinds),
   recipient: EmailAddress,
-  sealed: Schema.Uint8Array,
+  encrypted: Schema.Uint8Array,
   attempts: Schema.Int,
   created_at: Schema.DateTimeUtcFromDate,
   expires_at: Schema.DateTimeUtcFromDate
@@ -52,7 +51,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const transport = yield* MailTransport
-  const { seal, open } = sealing((yield* Settings).tokenSecret, "mail")
+  const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "mail")
   const leasedRows = findAll(LeasedRow)
   const decodeContent = Schema.decodeUnknownOption(contentText)
 
@@ -65,8 +64,8 @@ const make = Effect.gen(function* () {
       unsubscribeUrl: mail.unsubscribeUrl ?? null
     })
     yield* execute(sql`
-      insert into mails (id, kind, recipient, sealed, created_at, expires_at, due_at)
-      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${seal(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(now)})`)
+      insert into mails (id, kind, recipient, encrypted, created_at, expires_at, due_at)
+      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(now)})`)
   })
 
   /** Takes mails for as long as the lease lasts. The attempt is counted here, so that a mail that kills us runs out. */
@@ -84,7 +83,7 @@ const make = Effect.gen(function* () {
          set attempts = m.attempts + 1, due_at = ${timestamp(DateTime.addDuration(now, lease))}
         from due
        where m.id = due.id
-      returning m.id::text, m.kind, m.recipient, m.sealed, m.attempts, m.created_at, m.expires_at`)
+      returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at`)
     // Asked twice a second, mostly in vain: a trace of it would tell nobody anything.
   }, Effect.withTracerEnabled(false))
 
@@ -92,10 +91,10 @@ const make = Effect.gen(function* () {
     if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, mail.expires_at)) {
       return yield* new DeliveryFailed({ reason: "what it links to has ended", permanent: true })
     }
-    const content = Option.flatMap(open(mail.sealed), decodeContent)
+    const content = Option.flatMap(decrypt(mail.encrypted), decodeContent)
     if (Option.isNone(content)) {
       return yield* new DeliveryFailed({
-        reason: "it was sealed under another AUSPEX_TOKEN_SECRET",
+        reason: "it was encrypted under another AUSPEX_TOKEN_SECRET",
         permanent: true
       })
     }
@@ -103,7 +102,7 @@ const make = Effect.gen(function* () {
       .deliver({ id: mail.id, to: mail.recipient, createdAt: mail.created_at, ...content.value })
       .pipe(
         Effect.timeoutOrElse({
-          duration: patience,
+          duration: timeout,
           orElse: () => new DeliveryFailed({ reason: "the mail server took too long", permanent: false })
         })
       )
@@ -115,7 +114,7 @@ const make = Effect.gen(function* () {
     const ours = sql`id = ${mail.id}::uuid and attempts = ${mail.attempts} and sent_at is null and failed_at is null`
     if (Option.isNone(failure)) {
       yield* execute(
-        sql`update mails set sent_at = ${timestamp(now)}, sealed = null, last_error = null where ${ours}`
+        sql`update mails set sent_at = ${timestamp(now)}, encrypted = null, last_error = null where ${ours}`
       )
       return "sent" as const
     }
@@ -124,7 +123,7 @@ const make = Effect.gen(function* () {
     const error = reason.replaceAll("\0", "").slice(0, maxError)
     if (permanent || DateTime.isGreaterThanOrEqualTo(next, mail.expires_at)) {
       yield* execute(sql`
-        update mails set failed_at = ${timestamp(now)}, sealed = null, last_error = ${error} where ${ours}`)
+        update mails set failed_at = ${timestamp(now)}, encrypted = null, last_error = ${error} where ${ours}`)
       return "failed" as const
     }
     yield* execute(sql`update mails set due_at = ${timestamp(next)}, last_error = ${error} where ${ours}`)

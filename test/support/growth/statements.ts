@@ -7,7 +7,7 @@ import { services } from "../../../src/layers/postgres/layer.ts"
 import * as Payments from "../../../src/layers/postgres/credit/Payments.ts"
 import * as PaymentProvider from "../../../src/layers/stripe/PaymentProvider.ts"
 import { LogSigner } from "../../../src/services/LogSigner.ts"
-import { MailTransport } from "../../../src/services/MailTransport.ts"
+import { MailTransport } from "../../../src/services/Mailer.ts"
 import { settings } from "../settings.ts"
 
 /** A statement with the parameters it was sent with. */

@@ -20,7 +20,7 @@ import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../service
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
-import { registeredKey } from "../../keys/registeredKey.ts"
+import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
 import { statusAt } from "./agentStatus.ts"
 import {

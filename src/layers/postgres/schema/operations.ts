@@ -57,7 +57,7 @@ export const operations = Effect.gen(function* () {
       kind text not null constraint mails_kind
         check (kind in ('sign_in', 'claim', 'grace_reminder', 'issuance_paused')),
       recipient text not null,
-      sealed bytea,
+      encrypted bytea,
       created_at timestamptz not null,
       expires_at timestamptz not null,
       attempts integer not null default 0,
@@ -66,7 +66,7 @@ export const operations = Effect.gen(function* () {
       failed_at timestamptz,
       last_error text,
       constraint mails_one_end check (sent_at is null or failed_at is null),
-      constraint mails_sealed_until_ended check ((sealed is null) = (sent_at is not null or failed_at is not null))
+      constraint mails_encrypted_until_ended check ((encrypted is null) = (sent_at is not null or failed_at is not null))
     )`
   yield* sql`create index mails_due_at on mails (due_at, id) where sent_at is null and failed_at is null`
   yield* sql`create index mails_ended on mails (created_at) where sent_at is not null or failed_at is not null`

@@ -9,7 +9,7 @@ import { signInPage, toAccount, ReturnTo, SignInLinkEnded } from "../../../../se
 import type { Operators, SignInView } from "../../../../services/Operators.ts"
 import { Settings } from "../../../../services/Settings.ts"
 import { signInText } from "../../../mail/texts.ts"
-import { sealing } from "../../../crypto/encryption.ts"
+import { encryption } from "../../../crypto/encryption.ts"
 import { isToken, makeToken, sha256 } from "../../../crypto/secrets.ts"
 import { execute, findOption, timestamp, transaction } from "../../sql.ts"
 import { makeAccounts } from "./accounts.ts"
@@ -43,13 +43,13 @@ export const makeSignInLinks = Effect.gen(function* () {
   const limits = yield* RateLimiter
   const mailer = yield* Mailer
   const accounts = yield* makeAccounts
-  const { seal, open } = sealing(settings.tokenSecret, "return path")
+  const { decrypt, encrypt } = encryption(settings.tokenSecret, "return path")
   const linkRow = findOption(LinkRow)
   const usedRow = findOption(UsedRow)
   const decodeReturnTo = Schema.decodeUnknownOption(ReturnTo)
 
-  const returnToOf = (sealed: Uint8Array): ReturnTo =>
-    Option.getOrElse(Option.flatMap(open(sealed), decodeReturnTo), () => toAccount)
+  const returnToOf = (encrypted: Uint8Array): ReturnTo =>
+    Option.getOrElse(Option.flatMap(decrypt(encrypted), decodeReturnTo), () => toAccount)
 
   const requestSignIn: Operators["Service"]["requestSignIn"] = Effect.fn("Operators.requestSignIn")(
     function* ({ email, returnTo, address }) {
@@ -71,7 +71,7 @@ export const makeSignInLinks = Effect.gen(function* () {
                where email = ${to} and superseded_at is null and used_at is null`)
           yield* execute(sql`
               insert into sign_in_links (token_hash, email, return_to, created_at, expires_at)
-              values (${sha256(token)}, ${to}, ${seal(returnTo)}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
+              values (${sha256(token)}, ${to}, ${encrypt(returnTo)}, ${timestamp(now)}, ${timestamp(expiresAt)})`)
           yield* mailer.enqueue({
             kind: "sign_in",
             to,

@@ -1,8 +1,10 @@
-/** What may be a `jwks_url`: judged at registration and again before every fetch, by the text alone. */
-import { isIP } from "node:net"
-import { isPublicAddress } from "./publicAddresses.ts"
+/**
+ * Which URLs and addresses of strangers may be asked at all. A URL is judged by its text alone, at registration and again
+ * before every fetch; an address before it is connected to.
+ */
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net"
 
-const longest = 2048
+const maxUrl = 2048
 const securePorts: ReadonlySet<string> = new Set(["", "8443"])
 /** Names that mean this machine or its network wherever they are asked for (RFC 6761, RFC 6762, RFC 8375). */
 const localName =
@@ -18,9 +20,9 @@ export const literalAddress = (hostname: string): string | undefined => {
 /** Whether this is a key set of the developer's own machine, which is only looked at when we serve nobody else. */
 export const isOwnMachine = (url: URL): boolean => loopbackHosts.has(url.hostname)
 
-/** What is wrong with it, if anything. `ownMachine`: whether key sets on this very machine are allowed. */
+/** What is wrong with a `jwks_url`, if anything. `ownMachine`: whether key sets on this very machine are allowed. */
 export const jwksUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
-  if (text.length > longest) return `Expected a URL of at most ${longest} characters`
+  if (text.length > maxUrl) return `Expected a URL of at most ${maxUrl} characters`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return "Expected an absolute https URL"
   if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
@@ -38,4 +40,50 @@ export const jwksUrlFault = (text: string, allow: { readonly ownMachine: boolean
   return localName.test(url.hostname) || !url.hostname.includes(".") || url.hostname.endsWith(".")
     ? "Expected a host on the public internet"
     : undefined
+}
+
+/** What the IANA special-purpose registry keeps from the global internet. */
+const reservedV4 = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.31.196.0", 24],
+  ["192.52.193.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["192.175.48.0", 24],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4]
+] as const
+
+/** Global unicast; so neither mapped IPv4 (::ffff:0:0/96) nor NAT64 (64:ff9b::/96) nor anything local is in it. */
+const globalV6 = ["2000::", 3] as const
+
+/** Within global unicast: protocol assignments with Teredo, documentation, 6to4 (which carries an IPv4 address). */
+const reservedV6 = [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["2620:4f:8000::", 48],
+  ["3fff::", 20]
+] as const
+
+const reserved = new BlockList()
+for (const [network, prefix] of reservedV4) reserved.addSubnet(network, prefix, "ipv4")
+for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, "ipv6")
+const global = new BlockList()
+global.addSubnet(...globalV6, "ipv6")
+
+/** Whether an IP address, without a zone, is one of the global internet. */
+export const isPublicAddress = (address: string): boolean => {
+  if (isIPv4(address)) return !reserved.check(address, "ipv4")
+  return isIPv6(address) && global.check(address, "ipv6") && !reserved.check(address, "ipv6")
 }

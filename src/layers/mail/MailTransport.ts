@@ -1,0 +1,117 @@
+/** How one mail leaves the house: by SMTP, or as a file. */
+import { DateTime, Effect, FileSystem, Layer, Path, Predicate, Redacted } from "effect"
+import { createTransport } from "nodemailer"
+import type { SendMailOptions } from "nodemailer"
+import { DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
+import type { Message, Sender } from "../../services/Mailer.ts"
+
+/** How a message is written down. Addresses are objects and the envelope is said: in a text, a comma would make two recipients of one. */
+const composed = (message: Message, sender: Sender): SendMailOptions => ({
+  from: { ...sender },
+  to: { name: "", address: message.to },
+  envelope: { from: sender.address, to: [message.to] },
+  messageId: `<${message.id}@${sender.address.replace(/^.*@/, "")}>`,
+  date: DateTime.toDateUtc(message.createdAt),
+  subject: message.subject,
+  text: message.text,
+  headers: {
+    "Auto-Submitted": "auto-generated",
+    ...(message.unsubscribeUrl !== null && {
+      "List-Unsubscribe": `<${message.unsubscribeUrl}>`,
+      "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"
+    })
+  },
+  xMailer: false,
+  disableFileAccess: true,
+  disableUrlAccess: true
+})
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** A server that does not answer must not hold up the mails behind it; in milliseconds. */
+const timeouts = {
+  dnsTimeout: 5000,
+  connectionTimeout: 5000,
+  greetingTimeout: 5000,
+  socketTimeout: 10_000
+}
+
+/** Steps at which the server judges this mail; what it says before is about us, and ours to put right. */
+const aboutTheMail: ReadonlySet<unknown> = new Set(["RCPT TO", "DATA"])
+
+/** RFC 5321 4.2.1: replies from 500 on are final. */
+const isPermanent = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "responseCode") &&
+  Number(error.responseCode) >= 500 &&
+  Predicate.hasProperty(error, "command") &&
+  aboutTheMail.has(error.command)
+
+/** Mail by SMTP, with nodemailer. */
+export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender: Sender }) =>
+  Layer.effect(
+    MailTransport,
+    Effect.gen(function* () {
+      const transport = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          createTransport({
+            url: Redacted.value(options.url),
+            pool: true,
+            maxConnections: 2,
+            disableFileAccess: true,
+            disableUrlAccess: true,
+            ...timeouts
+          })
+        ),
+        (open) => Effect.sync(() => open.close())
+      )
+      return MailTransport.of({
+        deliver: Effect.fn("MailTransport.deliver")(function* (message) {
+          yield* Effect.tryPromise({
+            try: () => transport.sendMail(composed(message, options.sender)),
+            catch: (error) => new DeliveryFailed({ reason: reasonOf(error), permanent: isPermanent(error) })
+          })
+        })
+      })
+    })
+  )
+
+const notWritten = (error: unknown) => new DeliveryFailed({ reason: reasonOf(error), permanent: false })
+
+/**
+ * The text as it is instead of as it would travel: people open these files in an editor, where a link that is broken
+ * into lines would be of no use.
+ */
+const readable = (composed: string, text: string): string => {
+  const headers = composed.slice(0, composed.indexOf("\n\n"))
+  return `${headers.replace(/^Content-Transfer-Encoding:.*$/m, "Content-Transfer-Encoding: 8bit")}\n\n${text}`
+}
+
+/** Mail as files, for whoever runs Auspex on one machine without a mail server: `<id>.eml`, which mail programs open. */
+export const files = (options: { readonly directory: string; readonly sender: Sender }) =>
+  Layer.effect(
+    MailTransport,
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const path = yield* Path.Path
+      const writer = createTransport({ streamTransport: true, buffer: true, newline: "unix" })
+      return MailTransport.of({
+        deliver: Effect.fn("MailTransport.deliver")(function* (message) {
+          const { message: bytes } = yield* Effect.tryPromise({
+            try: () => writer.sendMail(composed(message, options.sender)),
+            catch: notWritten
+          })
+          if (!Buffer.isBuffer(bytes)) return yield* notWritten("the mail was not written into memory")
+          const file = path.join(options.directory, `${message.id}.eml`)
+          // Links in it are secrets. Written aside, so that whoever watches the folder sees whole mails only.
+          yield* Effect.gen(function* () {
+            yield* fs.makeDirectory(options.directory, { recursive: true, mode: 0o700 })
+            yield* fs.writeFileString(`${file}.part`, readable(bytes.toString(), message.text), {
+              mode: 0o600
+            })
+            yield* fs.rename(`${file}.part`, file)
+          }).pipe(Effect.mapError(notWritten))
+          yield* Effect.logInfo("a mail was written").pipe(Effect.annotateLogs({ file }))
+        })
+      })
+    })
+  )
