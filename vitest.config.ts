@@ -3,7 +3,7 @@ import { BaseSequencer } from "vitest/node"
 import type { TestSpecification } from "vitest/node"
 
 const longest =
-  /\/test\/(log\/audit|ops\/(faults|fuzz|start|embedded|unattended|reads)\.|cli\/demo\.|[a-z]+\/[a-z]+\.process\.)/
+  /\/test\/(log\/(audit|tampering)|ops\/(faults|fuzz|start|embedded|unattended)|cli\/demo|site\/(verify|browser|accessibility)|[a-z]+\/[a-z]+\.process)\./
 
 /** The files that take longest begin first, so that none of them is left over for one worker at the end. */
 class LongestFirst extends BaseSequencer {

@@ -7,6 +7,7 @@ import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { breadth } from "../support/breadth.ts"
 import {
   claimedAgent,
   countOf,
@@ -20,7 +21,6 @@ import {
   provisionalAgent,
   rowsOf
 } from "../support/builders.ts"
-import { breadth } from "../support/breadth.ts"
 import { testServices } from "../support/services.ts"
 
 const unknownId = "01890000-0000-7000-8000-000000000000"

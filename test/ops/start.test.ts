@@ -7,8 +7,8 @@ import { Clock, Console, DateTime, Effect, FileSystem, Option, Redacted, Schema 
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
-import { askForToken, onboard } from "../support/agents.ts"
 import { breadth } from "../support/breadth.ts"
+import { askForToken, onboard } from "../support/agents.ts"
 import { emptyDatabase, freshDatabase, runnersUrl } from "../support/database.ts"
 import {
   isAlive,

@@ -16,6 +16,7 @@ import {
 import type { Figures } from "../../src/scoring/agentStats.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { breadth } from "../support/breadth.ts"
 import {
   claimedAgent,
   claimedAgents,
@@ -28,7 +29,6 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
-import { breadth } from "../support/breadth.ts"
 import { keptFigures } from "../support/keptStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"

@@ -13,6 +13,7 @@ import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { breadth } from "../support/breadth.ts"
 import {
   claimedAgents,
   forecast,
@@ -24,7 +25,6 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { breadth } from "../support/breadth.ts"
 import { keptFigures } from "../support/keptStats.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"

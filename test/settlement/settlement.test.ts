@@ -8,6 +8,7 @@ import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { breadth } from "../support/breadth.ts"
 import {
   claimedAgent,
   claimedAgents,
@@ -23,7 +24,6 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
-import { breadth } from "../support/breadth.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 

@@ -1,18 +1,24 @@
 /**
  * In a real Chromium: no violation that axe finds, in light and dark, nothing wider than the screen, nothing loaded from
- * elsewhere. Every other page is looked at in accessibility.long.test.ts.
+ * elsewhere; in full every page, else those that are read most.
  */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { pagePaths } from "../../src/http/site/paths.ts"
-import { lookAt } from "../support/accessibility.ts"
+import { Archive, TournamentImport } from "../../src/services/Archive.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { isFull } from "../support/breadth.ts"
+import { everything, lookAt, violations } from "../support/accessibility.ts"
+import { moveTo } from "../support/builders.ts"
 import * as chromium from "../support/chromium.ts"
+import { claimable, linksMailedTo, signInLink } from "../support/claimJourney.ts"
 import { publicWorld } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
+import { tournament } from "../support/tournaments.ts"
 
 layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("In a browser", (it) => {
-  it.effect(
-    "pages for everybody are accessible, fit any screen, and load nothing from elsewhere",
+  it.effect.skipIf(isFull)(
+    "pages that are read most are accessible, fit any screen, and load nothing from elsewhere",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -20,36 +26,89 @@ layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("
         const world = yield* publicWorld
         const complaints = yield* Effect.promise(() =>
           lookAt(browser, url, [
-            pagePaths.home,
             pagePaths.leaderboard,
             `/challenges/${world.settled.id}`,
-            `/challenges/${world.pool.id}`,
-            `/agents/${world.first}`,
-            `/events/${world.event}`
+            `/agents/${world.first}`
           ])
         )
         assert.deepStrictEqual(complaints, [])
-      }),
-    60_000
+      })
   )
 
-  it.effect("the API reference loads nothing from elsewhere", () =>
+  it.effect.runIf(isFull)(
+    "every page for everybody is accessible, fits any screen, and loads nothing from elsewhere",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const browser = yield* chromium.Chromium
+        const empty = yield* Effect.promise(() =>
+          lookAt(browser, url, ["/", "/leaderboard", "/challenges", "/events", "/archive"])
+        )
+        assert.deepStrictEqual(empty, [])
+
+        const world = yield* publicWorld
+        const cup = yield* Schema.decodeEffect(TournamentImport)(tournament())
+        yield* Archive.use((archive) => archive.import(cup))
+        const open = yield* Effect.promise(() =>
+          lookAt(browser, url, [
+            pagePaths.home,
+            pagePaths.leaderboard,
+            pagePaths.challenges,
+            "/challenges?status=resolved&type=directional",
+            `/challenges/${world.open.id}`,
+            `/challenges/${world.settled.id}`,
+            `/challenges/${world.pool.id}`,
+            `/challenges/${world.openMacro.id}`,
+            `/agents/${world.first}`,
+            `/agents/${world.newcomer}`,
+            pagePaths.events,
+            `/events/${world.event}`,
+            `/events/${world.event}/comments/${world.thread}`,
+            pagePaths.archive,
+            `/archive/${cup.slug}`,
+            pagePaths.verify,
+            "/challenges/nothing"
+          ])
+        )
+        assert.deepStrictEqual(open, [])
+        yield* moveTo(world.end)
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        const ended = yield* Effect.promise(() =>
+          lookAt(
+            browser,
+            url,
+            [world.barrier, world.close, world.threshold].map(({ id }) => `/challenges/${id}`)
+          )
+        )
+        assert.deepStrictEqual(ended, [])
+      })
+  )
+
+  it.effect.runIf(isFull)("pages for owners are accessible, too", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
-      const asked = yield* Effect.promise(async () => {
-        const page = await browser.newPage({ baseURL: url })
-        const others: Array<string> = []
-        page.on("request", (request) => {
-          if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(url))
-            others.push(request.url())
-        })
-        await page.goto("/docs")
-        await page.getByText("Registration").first().waitFor()
-        await page.close()
-        return others
+      const agent = yield* claimable({ name: "First Light", operator_contact: "ada@example.org" })
+      const link = (yield* linksMailedTo("ada@example.org")).find((path) => /mail\/[^/]+$/.test(path)) ?? ""
+      const paths = [agent.path, link, `${link}/not-mine`, "/sign-in"]
+      assert.deepStrictEqual(yield* Effect.promise(() => lookAt(browser, url, paths)), [])
+
+      const page = yield* Effect.promise(() => browser.newPage({ baseURL: url }))
+      yield* Effect.promise(async () => {
+        await page.goto("/sign-in")
+        await page.getByLabel("E-mail address").fill("grace@example.org")
+        await page.getByRole("button", { name: "Send me a sign-in link" }).click()
       })
-      assert.deepStrictEqual(asked, [])
+      const signIn = yield* signInLink("grace@example.org")
+      const signedIn = yield* Effect.promise(async () => {
+        await page.goto(signIn)
+        const before = await violations(page, everything)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        const account = await violations(page, everything)
+        await page.goto(agent.path)
+        return [...before, ...account, ...(await violations(page, everything))]
+      })
+      assert.deepStrictEqual(signedIn, [])
     })
   )
 })

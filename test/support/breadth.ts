@@ -2,6 +2,7 @@
  * How much of a rule is tried. Test files that import this run in `npm test` with the usual share, and in full in
  * `npm run test:long` (vitest.long.config.ts).
  */
+import { randomInt } from "node:crypto"
 import { inject } from "vitest"
 
 declare module "vitest" {
@@ -13,3 +14,10 @@ declare module "vitest" {
 export const isFull = inject("breadth") === "full"
 
 export const breadth = <A, B>(usual: A, full: B): A | B => (isFull ? full : usual)
+
+/** Every so-manieth of many cases, others in each run, of which the one that fails is named; in full all of them. */
+export const oneIn = <A>(step: number, cases: ReadonlyArray<A>): ReadonlyArray<A> => {
+  if (isFull) return cases
+  const first = randomInt(step)
+  return cases.filter((_, index) => index % step === first)
+}

@@ -3,16 +3,19 @@
  * A real headless Chromium. On Linux (x64) it comes out of an npm package, together with the libraries and the font it
  * needs, so that nothing has to be installed; elsewhere the machine's own Chrome is used.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { inflate } from "@sparticuz/chromium"
 import { Context, Effect, Layer } from "effect"
 import { chromium } from "playwright-core"
 import type { Browser, LaunchOptions } from "playwright-core"
+import { inject } from "vitest"
+import { until } from "./process.ts"
 
 export class Chromium extends Context.Service<Chromium, Browser>()("auspex/test/Chromium") {}
+
+const archives = ["chromium.br", "fonts.tar.br", "al2023.tar.br"]
 
 const packed = (file: string) =>
   fileURLToPath(new URL(`../bin/${file}`, import.meta.resolve("@sparticuz/chromium")))
@@ -25,36 +28,46 @@ const fontconfigOf = (fonts: string) =>
 `
 
 /** The package unpacks into the temporary directory, under fixed names: where runs and accounts would collide. */
-const unpackInto = async (directory: string): Promise<LaunchOptions> => {
+const unpackInto = async (directory: string) => {
   const usual = process.env["TMPDIR"]
   process.env["TMPDIR"] = directory
   try {
-    const files = ["chromium.br", "fonts.tar.br", "al2023.tar.br"]
-    const [executable = "", fonts = "", libraries = ""] = await Promise.all(
-      files.map((file) => inflate(packed(file)))
-    )
-    const fontconfig = join(fonts, "fonts.conf")
-    writeFileSync(fontconfig, fontconfigOf(fonts))
-    return {
-      executablePath: executable,
-      // It shows our own pages only, and a sandbox is to be had neither by root nor in most containers.
-      args: ["--no-sandbox"],
-      env: { LD_LIBRARY_PATH: join(libraries, "lib"), FONTCONFIG_FILE: fontconfig }
-    }
+    await Promise.all(archives.map((archive) => inflate(packed(archive))))
   } finally {
     if (usual === undefined) delete process.env["TMPDIR"]
     else process.env["TMPDIR"] = usual
   }
 }
 
-const temporaryDirectory = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-chromium-"))),
-  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
-)
+/** Once for a run, by whoever comes first. */
+const unpacked = Effect.gen(function* () {
+  const directory = join(inject("scratch"), "chromium")
+  const done = join(directory, "unpacked")
+  if (mkdirSync(directory, { recursive: true }) === undefined) {
+    yield* until(
+      "the browser is unpacked",
+      "50 seconds",
+      Effect.sync(() => existsSync(done))
+    )
+    return directory
+  }
+  yield* Effect.promise(() => unpackInto(directory))
+  writeFileSync(join(directory, "fonts", "fonts.conf"), fontconfigOf(join(directory, "fonts")))
+  writeFileSync(done, "")
+  return directory
+})
 
 const launchOptions =
   process.platform === "linux" && process.arch === "x64"
-    ? Effect.flatMap(temporaryDirectory, (directory) => Effect.promise(() => unpackInto(directory)))
+    ? Effect.map(unpacked, (directory): LaunchOptions => ({
+        executablePath: join(directory, "chromium"),
+        // It shows our own pages only, and a sandbox is to be had neither by root nor in most containers.
+        args: ["--no-sandbox"],
+        env: {
+          LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
+          FONTCONFIG_FILE: join(directory, "fonts", "fonts.conf")
+        }
+      }))
     : Effect.succeed<LaunchOptions>({ channel: "chrome" })
 
 export const layer = Layer.effect(

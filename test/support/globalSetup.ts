@@ -1,3 +1,4 @@
+// @effect-diagnostics processEnv:off -- programs that the tests start take the place of the cache from the environment
 /** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -61,6 +62,8 @@ export default async function setup(project: TestProject) {
   project.provide("templateDatabase", templateDatabase)
   project.provide("scratch", scratch)
   project.provide("compiled", compiled)
+  // For the programs that inherit the environment of the tests.
+  process.env["NODE_COMPILE_CACHE"] = compiled
   return async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     removed(scratch)
