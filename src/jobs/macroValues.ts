@@ -1,6 +1,6 @@
 /** Looks up the first prints of macro challenges: proposals for administrators, or values to settle by. */
 import { DateTime, Duration, Effect, Layer, Option, Result } from "effect"
-import { Arenas } from "../services/Arenas.ts"
+import { Scoring } from "../services/Scoring.ts"
 import { MacroProposals } from "../services/MacroProposals.ts"
 import { MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
@@ -13,7 +13,7 @@ export const proposeAndResolve = Effect.gen(function* () {
   const settings = yield* Settings
   const source = yield* MacroSource
   const proposals = yield* MacroProposals
-  const { macro: arena } = yield* Arenas
+  const scoring = yield* Scoring
   for (const { asset, challengeId, deadline, period, unit } of yield* proposals.due) {
     const about = Effect.annotateLogs({ challenge_id: challengeId, asset, period })
     const found = yield* Effect.result(source.firstPrint({ asset, period, unit }))
@@ -39,8 +39,8 @@ export const proposeAndResolve = Effect.gen(function* () {
   }
   if (!settings.macroAutoResolve) return
   for (const { challenge_id, value } of yield* proposals.waiting) {
-    yield* arena
-      .resolve(challenge_id, value)
+    yield* scoring
+      .resolveMacro(challenge_id, value)
       .pipe(
         Effect.catch(({ detail }) =>
           Effect.logWarning("a macro challenge was not settled by its first print").pipe(
@@ -52,7 +52,7 @@ export const proposeAndResolve = Effect.gen(function* () {
 })
 
 const start = Effect.gen(function* () {
-  const context = yield* Effect.context<Settings | MacroSource | MacroProposals | Arenas>()
+  const context = yield* Effect.context<Settings | MacroSource | MacroProposals | Scoring>()
   yield* Effect.forkScoped(
     singletonCron("macro values", interval, Effect.provideContext(proposeAndResolve, context))
   )

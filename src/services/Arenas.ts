@@ -15,7 +15,6 @@ import type {
   MacroChallenge,
   MacroChallenges,
   NewMacroChallenge,
-  MacroValue,
   PriceEventStatus,
   PriceEvent,
   PriceEventList,
@@ -25,7 +24,9 @@ import type {
   ChallengeStatus,
   NewChallenge,
   TargetPaused,
-  ChallengeClosed
+  ChallengeClosed,
+  ListFilter,
+  ChallengeSummary
 } from "./domain/Challenge.ts"
 import { LogPlace, PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type {
@@ -46,7 +47,7 @@ import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId } from "./identifiers.ts"
 import type { EventId } from "./identifiers.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
-import type { Page } from "./paging.ts"
+import type { Page, PageOf } from "./paging.ts"
 import { PoolResult } from "./Pools.ts"
 import { Timestamp } from "./text.ts"
 
@@ -188,20 +189,6 @@ export interface MacroArena {
   >
   /** Administration. */
   readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
-  /**
-   * Administration. Settles the challenge; the same value again changes nothing, another one is refused, and so is one
-   * that looks mistyped, unless it is confirmed.
-   */
-  readonly resolve: (
-    challengeId: string,
-    actualValue: number,
-    options?: Pick<MacroValue, "confirm">
-  ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
-  /** Administration. Nobody is scored by a void challenge. */
-  readonly void: (
-    challengeId: string,
-    reason: string
-  ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
 }
 
 interface PriceEventSubmission {
@@ -234,8 +221,6 @@ export interface PriceEventArena {
   >
   /** Administration. */
   readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
-  /** Administration. Nobody is scored by a void question. */
-  readonly void: (challengeId: string, reason: string) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
 }
 
 export class Arenas extends Context.Service<
@@ -244,6 +229,15 @@ export class Arenas extends Context.Service<
     readonly directional: DirectionalArena
     readonly macro: MacroArena
     readonly priceEvents: PriceEventArena
+    /**
+     * Challenges of every type in one list: open ones by the next deadline, closed ones by the last deadline, the others
+     * newest first.
+     */
+    readonly list: (filter: ListFilter, page: Page) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
+    /** Challenges with a result, the last one settled first. */
+    readonly lastSettled: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
+    /** The newest challenges that refer to an event, whatever their status. */
+    readonly listByEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
     /** Newest first, of every type, also open ones. */

@@ -85,6 +85,8 @@ export class Pools extends Context.Service<
     readonly stake: (
       submission: StakeSubmission
     ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
+    /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
+    readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
     /** Shows everybody the odds of the open pools that are due for a step. */
     readonly publishDue: Effect.Effect<void>

@@ -5,6 +5,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { ChallengeType, Direction } from "./domain/Challenge.ts"
+import type { MacroChallenge, PriceEvent, MacroValue, ChallengeState } from "./domain/Challenge.ts"
 import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type { InvalidRequest, NotFound } from "./errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
@@ -134,6 +135,24 @@ export type SettlementReport = typeof SettlementReport.Type
 export class Scoring extends Context.Service<
   Scoring,
   {
+    /**
+     * Administration. Settles a macro challenge by its first print; the same value again changes nothing, another one is
+     * rejected, and so is one that looks mistyped, unless it is confirmed.
+     */
+    readonly resolveMacro: (
+      challengeId: string,
+      actualValue: number,
+      options?: Pick<MacroValue, "confirm">
+    ) => Effect.Effect<MacroChallenge, NotFound | InvalidRequest | ChallengeState>
+    /** Administration. Nobody is scored by a void challenge. */
+    readonly voidMacro: (
+      challengeId: string,
+      reason: string
+    ) => Effect.Effect<MacroChallenge, NotFound | ChallengeState>
+    readonly voidPriceEvent: (
+      challengeId: string,
+      reason: string
+    ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
     /** Closes, settles and cancels what is due. Safe to run anywhere, any number of times at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
     /** `rankedOnly`: without those that have no rank, whom the published one lists too. */

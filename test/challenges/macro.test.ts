@@ -26,7 +26,7 @@ const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
+  Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
@@ -78,6 +78,7 @@ layer(testServices())("Macro challenges", (it) => {
     Effect.gen(function* () {
       const arenas = yield* Arenas
       const { macro } = yield* Arenas
+      const scoring = yield* Scoring
       const now = yield* freshWeek
       const challenge = yield* newMacro()
       const directional = yield* newChallenge()
@@ -98,8 +99,8 @@ layer(testServices())("Macro challenges", (it) => {
         yield* Effect.flip(predict(agent, challenge)),
         yield* Effect.flip(forecast(agent, directional)),
         yield* Effect.flip(macro.get(directional.id)),
-        yield* Effect.flip(macro.resolve(directional.id, 3)),
-        yield* Effect.flip(macro.void(directional.id, "no")),
+        yield* Effect.flip(scoring.resolveMacro(directional.id, 3)),
+        yield* Effect.flip(scoring.voidMacro(directional.id, "no")),
         yield* Effect.flip(macro.get("nothing"))
       ]) {
         assert.strictEqual(refused._tag, "NotFound")

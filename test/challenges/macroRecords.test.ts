@@ -1,5 +1,5 @@
 /** What the database itself refuses of macro challenges and forecasts: rows of no form, of two, or that cannot be true. */
-import { Arenas } from "../../src/services/Arenas.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { claimedAgent, forecast, freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
@@ -12,7 +12,7 @@ const settled = Effect.gen(function* () {
   const challenge = yield* newMacro({ deadline })
   yield* forecast(yield* claimedAgent(), challenge)
   yield* moveTo(deadline)
-  return yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.2))
+  return yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
 })
 
 const id = { id: "gen_random_uuid()" }

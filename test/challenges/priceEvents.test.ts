@@ -1,4 +1,5 @@
 /** Price-event questions from their making to their answers, on a real database. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -219,6 +220,7 @@ layer(testServices())("Price-event questions", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { priceEvents: events } = yield* Arenas
+      const scoring = yield* Scoring
       const agent = yield* claimedAgent()
       const directional = yield* newChallenge()
       const macro = yield* newMacro()
@@ -235,7 +237,7 @@ layer(testServices())("Price-event questions", (it) => {
       assert.deepStrictEqual(yield* ids("open"), [other.id])
       assert.deepStrictEqual(yield* ids("closed"), [one.id])
       yield* moveTo(plus(monday, "3 hours"))
-      yield* events.void(one.id, "a mistake")
+      yield* scoring.voidPriceEvent(one.id, "a mistake")
       assert.deepStrictEqual([yield* ids("void"), yield* ids("closed")], [[one.id], [other.id]])
       assert.deepStrictEqual(yield* ids(undefined), [other.id, one.id])
       const page = yield* events.list(undefined, { limit: 1, cursor: undefined })
@@ -246,7 +248,7 @@ layer(testServices())("Price-event questions", (it) => {
         yield* Effect.flip(predict(agent, one)),
         yield* Effect.flip(forecast(agent, one)),
         yield* Effect.flip(events.get(directional.id)),
-        yield* Effect.flip(events.void(macro.id, "no")),
+        yield* Effect.flip(scoring.voidPriceEvent(macro.id, "no")),
         yield* Effect.flip(answer(agent, { ...one, id: macro.id })),
         yield* Effect.flip(answer(agent, { ...one, id: "nothing" }))
       ]) {
@@ -389,7 +391,7 @@ layer(testServices())("An answer to a price event", (it) => {
         "challenge_closed"
       )
       yield* moveTo(deadline)
-      yield* Arenas.use(({ priceEvents }) => priceEvents.void(challenge.id, "a mistake"))
+      yield* Scoring.use((scoring) => scoring.voidPriceEvent(challenge.id, "a mistake"))
       const refused = yield* Effect.flip(answer(late, challenge, {}, millisBefore(deadline, 1)))
       assert.strictEqual(refused.code, "challenge_cancelled")
     })

@@ -1,4 +1,5 @@
 /** Planned releases, and the macro challenges that are made of them. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -166,7 +167,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
           unit: "%",
           deadline: plus(instant("2026-03-15T00:00:00Z"), `${index} days`)
         })
-        yield* Arenas.use(({ macro }) => macro.resolve(id, index % 2 === 0 ? 4 : 4.2))
+        yield* Scoring.use((scoring) => scoring.resolveMacro(id, index % 2 === 0 ? 4 : 4.2))
       }
       assert.lengthOf((yield* make).made, 1)
       const made = yield* challengeOf("UNRATE", "2026-04")

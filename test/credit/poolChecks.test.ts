@@ -1,8 +1,8 @@
 /** The check of the ledger names whatever is not right with credit pools, and nothing else. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
 import { credits } from "../support/ledger.ts"
@@ -36,8 +36,8 @@ const world = Effect.gen(function* () {
     ])
   }
   yield* moveTo(deadline)
-  yield* Arenas.use(({ macro }) => macro.resolve(paid.id, 3.1))
-  yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
+  yield* Scoring.use((scoring) => scoring.resolveMacro(paid.id, 3.1))
+  yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
   return { paid: paid.id, voided: voided.id, open: open.id, first, second, third }
 })
 type World = Effect.Success<typeof world>

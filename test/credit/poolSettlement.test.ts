@@ -35,7 +35,7 @@ const audited = Effect.gen(function* () {
 })
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
+  Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
 
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
@@ -236,7 +236,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
-      yield* Arenas.use(({ macro }) => macro.void(challenge.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.voidMacro(challenge.id, "never published"))
       for (const agentId of agentIds) {
         assert.deepStrictEqual(yield* accountOf(agentId), { posted: credits(1000), held: 0n })
       }
@@ -253,7 +253,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       const hash = yield* rowHash
       const refused = yield* atOnce([
         resolve(challenge, 3.1),
-        Arenas.use(({ macro }) => macro.void(challenge.id, "again"))
+        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "again"))
       ])
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       assert.strictEqual(yield* rowHash, hash)
@@ -339,7 +339,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       yield* resolve(challenge, 3.1)
       const refused = yield* atOnce([
         resolve(challenge, 3.2),
-        Arenas.use(({ macro }) => macro.void(challenge.id, "late"))
+        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "late"))
       ])
       assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
       yield* settleDue
@@ -355,7 +355,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       const done = yield* atOnce([
         resolve(challenge, 3.1),
         resolve(challenge, 2),
-        Arenas.use(({ macro }) => macro.void(challenge.id, "never published"))
+        Scoring.use((scoring) => scoring.voidMacro(challenge.id, "never published"))
       ])
       assert.lengthOf(done.filter(Result.isSuccess), 1)
       assert.deepStrictEqual(codesOf(done), ["challenge_state", "challenge_state"])
@@ -378,7 +378,8 @@ layer(testServices())("The settlement of a pool", (it) => {
           when (new.type in ('settlement', 'void')) execute function wait_here()`)
       for (const end of [
         (challenge: { readonly id: string }) => resolve(challenge, 3.15),
-        ({ id }: { readonly id: string }) => Arenas.use(({ macro }) => macro.void(id, "never published"))
+        ({ id }: { readonly id: string }) =>
+          Scoring.use((scoring) => scoring.voidMacro(id, "never published"))
       ]) {
         const { challenge, deadline } = yield* staked()
         yield* moveTo(plus(deadline, "1 minute"))
@@ -423,7 +424,7 @@ layer(testServices())("The settlement of a pool", (it) => {
       )
       const settling = pools.map((pool, index) =>
         index % 3 === 2
-          ? Arenas.use(({ macro }) => macro.void(pool.id, "never published"))
+          ? Scoring.use((scoring) => scoring.voidMacro(pool.id, "never published"))
           : resolve(pool, [2.9, 3.1][index % 3] ?? 0)
       )
       const { done, findings, samples } = yield* sampledWhile(

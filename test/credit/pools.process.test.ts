@@ -1,8 +1,8 @@
 /** Real processes that are killed while they settle a pool. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { breadth } from "../support/breadth.ts"
 import { countOf, newMacro, plus } from "../support/builders.ts"
@@ -76,7 +76,7 @@ const killedWhileSettling = Effect.fnUntraced(function* (at: ReadonlyArray<(type
       yield* heldUpAt(table, "exclusive", resolving, killed(auspex))
       yield* frozen
     }
-    yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
+    yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1))
     for (const [index, agent] of agents.entries()) {
       const posted = index % 2 === 0 ? credits(1500) : credits(1000)
       assert.deepStrictEqual(yield* stateOf(`agent:${agent}`), { posted, held: 0n })

@@ -1,5 +1,5 @@
 /** Whom a stake waits for, and who waits for it; and what the database itself refuses of stakes. */
-import { Arenas } from "../../src/services/Arenas.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
@@ -66,7 +66,7 @@ layer(testServices())("A stake under way", (it) => {
       const { challenge, deadline, first, inTime } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))
       const staking = yield* held(stake(first, challenge, 50, 3.1, inTime))
-      const resolving = yield* meeting(Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)))
+      const resolving = yield* meeting(Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)))
       yield* staking.commit
       assert.strictEqual((yield* Fiber.join(resolving)).status, "resolved")
       assert.strictEqual((yield* oddsOf(challenge)).stakers, 1)
@@ -138,7 +138,7 @@ layer(testServices())("A stake that meets the resolver", (it) => {
     Effect.gen(function* () {
       const { challenge, deadline, first, inTime } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))
-      const resolving = yield* held(Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)))
+      const resolving = yield* held(Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)))
       const staking = yield* meeting(codeOf(first, challenge, 50, 3.1, inTime))
       yield* resolving.commit
       assert.strictEqual(yield* Fiber.join(staking), "challenge_closed")
@@ -149,7 +149,7 @@ layer(testServices())("A stake that meets the resolver", (it) => {
     Effect.gen(function* () {
       const { challenge, deadline, first } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))
-      const resolving = yield* held(Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)))
+      const resolving = yield* held(Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)))
       assert.strictEqual(yield* codeOf(first, challenge, 50), "challenge_closed")
       yield* resolving.commit
     })

@@ -1,7 +1,7 @@
 /** Stakes in macro pools: each rule, their order, and what a stake leaves behind. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import {
   firstPage,
@@ -142,9 +142,9 @@ layer(testServices())("A stake", (it) => {
       const unvalued = yield* newMacro({ deadline })
       yield* forecast(agent, unvalued)
       yield* moveTo(plus(deadline, "1 minute"))
-      const { macro } = yield* Arenas
-      yield* macro.resolve(challenge.id, 3.1)
-      yield* macro.void(unvalued.id, "never published")
+      const scoring = yield* Scoring
+      yield* scoring.resolveMacro(challenge.id, 3.1)
+      yield* scoring.voidMacro(unvalued.id, "never published")
       const before = millisBefore(deadline, 1)
       assert.strictEqual(yield* codeOf(agent, challenge, 50, 3.1, before), "challenge_closed")
       assert.deepStrictEqual(yield* refusalOf(agent, unvalued, 50, 3.1, before), {
@@ -348,7 +348,7 @@ layer(testServices())("Odds", (it) => {
       yield* stake(agent, challenge, 50)
       const before = yield* oddsOf(challenge)
       yield* moveTo(plus(deadline, "1 minute"))
-      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1))
       assert.deepStrictEqual(yield* oddsOf(challenge), { ...before, counts_as_of: challenge.deadline })
     })
   )

@@ -1,7 +1,7 @@
 /** Stakes that come at once: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Random, Result } from "effect"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { breadth } from "../support/breadth.ts"
@@ -124,7 +124,7 @@ for (const largest of ["1", "500"]) {
           const before = yield* staking(0, 10)
           const closing = yield* Effect.forkChild(
             Effect.andThen(
-              Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1)),
+              Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)),
               taken
             )
           )

@@ -148,7 +148,7 @@ const records = Effect.gen(function* () {
   yield* forecast(agent, pool)
   yield* stakeOn(pool, [{ agentId: agent, bin: 2, amount: credits(50) }])
   yield* moveTo(plus(deadline, "1 hour"))
-  yield* Arenas.use(({ macro }) => macro.resolve(pool.id, 3.1))
+  yield* Scoring.use((scoring) => scoring.resolveMacro(pool.id, 3.1))
   yield* moveTo(deadline)
   yield* fetched
   yield* Archive.use((archive) => archive.import(over))

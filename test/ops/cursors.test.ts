@@ -3,7 +3,6 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { cursorsOf } from "../../src/layers/crypto/Cursors.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Discussion } from "../../src/services/Discussion.ts"
 import type { InvalidRequest, NotFound } from "../../src/services/errors.ts"
@@ -59,7 +58,6 @@ layer(testServices())("A cursor of one list", (it) => {
       for (const event of events) yield* Effect.replicateEffect(comment(agent, event), 2)
 
       const arenas = yield* Arenas
-      const directory = yield* ChallengeDirectory
       const { macro } = yield* Arenas
       const discussion = yield* Discussion
       const credits = yield* Credits
@@ -69,8 +67,8 @@ layer(testServices())("A cursor of one list", (it) => {
         (page: Page) => arenas.directional.list({}, page),
         (page: Page) => arenas.ownPredictions(agent, page),
         (page: Page) => macro.list(undefined, page),
-        (page: Page) => directory.list({ status: "open" }, page),
-        (page: Page) => directory.list({ status: "closed" }, page),
+        (page: Page) => arenas.list({ status: "open" }, page),
+        (page: Page) => arenas.list({ status: "closed" }, page),
         (page: Page) => discussion.comments(events[0].event_id, page),
         (page: Page) => discussion.comments(events[1].event_id, page),
         (page: Page) => credits.transactions(agent, page),

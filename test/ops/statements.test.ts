@@ -7,7 +7,6 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
@@ -501,7 +500,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       const challenge = yield* newMacro()
       yield* Effect.forEach(yield* claimedAgents(count), (agent) => forecast(agent, challenge))
       yield* TestClock.adjust("2 hours")
-      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.2))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
       return {
         parameters: { challenge_id: challenge.id },
         asked: { json: { actual_value: 3.1, reason: "why" } }

@@ -4,7 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Layer } from "effect"
-import * as Arenas from "../../src/layers/postgres/Arenas.ts"
+import * as Arenas from "../../src/layers/postgres/challenges/Arenas.ts"
 import * as Registry from "../../src/layers/postgres/agents/Registry.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import { Prices } from "../../src/services/Prices.ts"

@@ -1,4 +1,5 @@
 /** First prints from FRED: what the office published on the day, proposed once, and settled by only where that is on. */
+import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -174,7 +175,7 @@ it.effect("proposes the first print to administrators, once, and leaves the chal
       yield* run
       assert.strictEqual(place.asked.length, questions)
       assert.deepStrictEqual(yield* statusOf(challenge), ["closed", null])
-      yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.3))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.3))
       assert.deepStrictEqual(yield* proposals, [])
     }).pipe(Effect.provide(layer, { local: true }))
   })

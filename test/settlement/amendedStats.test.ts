@@ -7,7 +7,6 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { addScore, emptyFigures } from "../../src/scoring/agentStats.ts"
 import type { Figures, SettledScore } from "../../src/scoring/agentStats.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
@@ -107,7 +106,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
           yield* moveTo(deadline)
           const settledBy = isMacro ? 3 * value : 100 * value
           if (isMacro)
-            yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, settledBy, { confirm: true }))
+            yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, settledBy, { confirm: true }))
           else {
             yield* importQuotes(asset, [[deadline, settledBy]])
             yield* Scoring.use((scoring) => scoring.settleDue)

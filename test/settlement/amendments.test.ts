@@ -32,7 +32,7 @@ import { asOwner } from "../support/database.ts"
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
+  Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
 const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
   Amendments.use((amendments) => amendments.amend(challenge.id, amendment))
 const results = (challenge: { readonly id: string }) =>
@@ -341,7 +341,7 @@ layer(testServices())("An amendment", (it) => {
       yield* moveTo(deadline)
       assert.deepStrictEqual(yield* refusal(gold, price), state("closed"))
       assert.deepStrictEqual(yield* refusal(macro, value), state("closed"))
-      yield* Arenas.use(({ macro: arena }) => arena.void(macro.id, "not published"))
+      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "not published"))
       assert.deepStrictEqual(yield* refusal(macro, value), state("void"))
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
         assert.deepStrictEqual((yield* refusal({ id }, price))[0], "not_found")

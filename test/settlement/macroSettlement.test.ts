@@ -27,7 +27,7 @@ const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
 const resolve = (challenge: { readonly id: string }, value: number) =>
-  Arenas.use(({ macro }) => macro.resolve(challenge.id, value))
+  Scoring.use((scoring) => scoring.resolveMacro(challenge.id, value))
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
@@ -129,7 +129,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
   it.effect("does not take a value that looks mistyped, unless it is confirmed", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
-      const { macro } = yield* Arenas
+      const scoring = yield* Scoring
       const challenge = yield* newMacro({ deadline, decimal_step: 0.1 })
       const empty = yield* newMacro({ deadline, decimal_step: 0.1 })
       yield* forecast(yield* claimedAgent(), challenge)
@@ -142,7 +142,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       }
       // Of a challenge without forecasts nothing depends on it.
       assert.strictEqual((yield* resolve(empty, 327.15)).status, "resolved")
-      const confirmed = yield* macro.resolve(challenge.id, 31, { confirm: true })
+      const confirmed = yield* scoring.resolveMacro(challenge.id, 31, { confirm: true })
       assert.strictEqual(confirmed.actual_value, 31)
       assert.strictEqual((yield* resolve(challenge, 31)).actual_value, 31)
       assert.strictEqual((yield* Effect.flip(resolve(challenge, 3.15))).code, "challenge_state")
@@ -154,20 +154,20 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     () =>
       Effect.gen(function* () {
         const deadline = plus(yield* freshWeek, "1 hour")
-        const { macro } = yield* Arenas
+        const scoring = yield* Scoring
         const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
-        for (const attempt of [macro.resolve(one.id, 3.2), macro.void(one.id, "early")]) {
+        for (const attempt of [scoring.resolveMacro(one.id, 3.2), scoring.voidMacro(one.id, "early")]) {
           assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
         }
         yield* moveTo(deadline)
         yield* resolve(one, 3.2)
         assert.strictEqual((yield* resolve(one, 3.2)).actual_value, 3.2)
         assert.strictEqual((yield* Effect.flip(resolve(one, 3.3))).code, "challenge_state")
-        assert.strictEqual((yield* Effect.flip(macro.void(one.id, "late"))).code, "challenge_state")
-        const voided = yield* macro.void(other.id, "never published")
+        assert.strictEqual((yield* Effect.flip(scoring.voidMacro(one.id, "late"))).code, "challenge_state")
+        const voided = yield* scoring.voidMacro(other.id, "never published")
         assert.deepInclude(voided, { status: "void", void_reason: "never published", actual_value: null })
         assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
-        assert.strictEqual((yield* Effect.flip(macro.void(other.id, "again"))).code, "challenge_state")
+        assert.strictEqual((yield* Effect.flip(scoring.voidMacro(other.id, "again"))).code, "challenge_state")
         const shown = yield* results(other)
         assert.deepInclude(shown, { status: "void", void_reason: "never published", cancel_reason: null })
         assert.isNull(shown.log.settlement_proof)
@@ -206,7 +206,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
   it.effect("of an older challenge is by the spread of its bins, and left out of calibration", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
-      const { macro } = yield* Arenas
+      const scoring = yield* Scoring
       const before = yield* Scoring.use((scoring) => scoring.calibration)
       const older = { deadline, reference_scale: null }
       assert.strictEqual(
@@ -218,7 +218,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       const agent = yield* claimedAgent()
       yield* forecast(agent, challenge)
       yield* moveTo(deadline)
-      yield* macro.resolve(challenge.id, 3.1)
+      yield* scoring.resolveMacro(challenge.id, 3.1)
       const shown = yield* results(challenge)
       assert.strictEqual(shown.reference_scale, 0.1)
       const value = crps({ mean: 3.1, sd: 0.1 }, 3.1)
@@ -368,7 +368,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro c
       yield* moveTo(deadline)
       yield* resolve(settled, 3.1)
       yield* resolve(settled, 3.1)
-      const end = Arenas.use(({ macro }) => macro.void(ended.id, "never published"))
+      const end = Scoring.use((scoring) => scoring.voidMacro(ended.id, "never published"))
       yield* end
       yield* Effect.flip(end)
       const { lines } = yield* Observed

@@ -399,21 +399,30 @@ layer(testServices())("A price event without its candles", (it) => {
     () =>
       Effect.gen(function* () {
         const monday = yield* freshWeek
-        const { priceEvents: events } = yield* Arenas
+        const scoring = yield* Scoring
         const [one, other] = [
           yield* newPriceEvent({ kind: "threshold" }),
           yield* newPriceEvent({ kind: "threshold" })
         ]
-        assert.strictEqual((yield* Effect.flip(events.void(one.id, "early"))).code, "challenge_state")
+        assert.strictEqual(
+          (yield* Effect.flip(scoring.voidPriceEvent(one.id, "early"))).code,
+          "challenge_state"
+        )
         yield* moveTo(plus(monday, "1 day"))
-        assert.deepInclude(yield* events.void(one.id, "a wrong level"), {
+        assert.deepInclude(yield* scoring.voidPriceEvent(one.id, "a wrong level"), {
           status: "void",
           void_reason: "a wrong level"
         })
-        assert.strictEqual((yield* Effect.flip(events.void(one.id, "again"))).code, "challenge_state")
+        assert.strictEqual(
+          (yield* Effect.flip(scoring.voidPriceEvent(one.id, "again"))).code,
+          "challenge_state"
+        )
         yield* importHours(plus(monday, "23 hours"), [100])
         assert.deepStrictEqual((yield* settleDue).resolved, [other.id])
-        assert.strictEqual((yield* Effect.flip(events.void(other.id, "late"))).code, "challenge_state")
+        assert.strictEqual(
+          (yield* Effect.flip(scoring.voidPriceEvent(other.id, "late"))).code,
+          "challenge_state"
+        )
         yield* audited
       })
   )

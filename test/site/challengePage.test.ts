@@ -3,7 +3,6 @@ import { afterAll, assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { verify } from "../../src/scoring/verifier/verify.ts"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
@@ -189,7 +188,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const closed = textOf(yield* get(path))
       assert.match(closed, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 entry \d+ Proof file/)
       assert.notInclude(closed, "points")
-      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
       yield* keepLog
       const settled = yield* get(path)
       const shown = textOf(settled)
@@ -242,7 +241,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.match(closed, /agent [0-9a-f]{8} 3\.1 ± 0\.1 .*Staked 75 credits on 3\.1 to below 3\.2 /)
       assert.notInclude(closed, "reward 1000 credits")
 
-      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
       const shown = textOf(yield* get(path))
       assert.match(
         shown,
@@ -260,8 +259,8 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
       yield* moveTo(deadline)
-      yield* Arenas.use(({ macro }) => macro.resolve(missed.id, 3.1))
-      yield* Arenas.use(({ macro }) => macro.void(ended.id, "the office was closed"))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(missed.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.voidMacro(ended.id, "the office was closed"))
       assert.include(
         textOf(yield* get(`/challenges/${missed.id}`)),
         "Outcome Void, for nobody had staked on the bin that holds the value: nobody gets a reward Paid 0 credits"
@@ -277,7 +276,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { ada, deadline, keys, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
-      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
       yield* keepLog
       yield* Amendments.use((amendments) =>
         amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
@@ -315,7 +314,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     Effect.gen(function* () {
       const { deadline, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
-      yield* Arenas.use(({ macro: arena }) => arena.void(macro.id, "the office was closed"))
+      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "the office was closed"))
       yield* keepLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)

@@ -120,9 +120,9 @@ export const loggedWorld = Effect.gen(function* () {
   )
   yield* importCandles("ETH", "1h", closes)
   yield* Scoring.use((scoring) => scoring.settleDue)
-  yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.2))
-  yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
-  yield* Arenas.use(({ priceEvents }) => priceEvents.void(missed.id, "a wrong level"))
+  yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.2))
+  yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
+  yield* Scoring.use((scoring) => scoring.voidPriceEvent(missed.id, "a wrong level"))
   yield* Amendments.use((amendments) =>
     amendments.amend(settled.id, { close_price: 98, reason: "the exchange corrected it" })
   )

@@ -2,9 +2,9 @@
  * Something of everything that the pages for everybody show: challenges of every type before and after their end, a
  * board, a record of ten days, events; under names as people and programs choose them.
  */
-import { DateTime, Effect } from "effect"
+import { Effect } from "effect"
+import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
-import { Arenas } from "../../src/services/Arenas.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { Events } from "../../src/services/Events.ts"
 import { Prices } from "../../src/services/Prices.ts"
@@ -59,7 +59,6 @@ export const publicWorld = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const events = yield* Events
   const scoring = yield* Scoring
-  const { macro } = yield* Arenas
   const prices = yield* Prices
   const monday = yield* freshWeek
 
@@ -177,7 +176,7 @@ export const publicWorld = Effect.gen(function* () {
   }
   yield* moveTo(plus(now, "2 hours"))
   yield* scoring.settleDue
-  yield* macro.resolve(pool.id, 3.15)
+  yield* scoring.resolveMacro(pool.id, 3.15)
   yield* sql`
     insert into calibration_stats
       (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)

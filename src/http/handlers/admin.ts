@@ -31,10 +31,8 @@ export const layer = HttpApiBuilder.group(
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
-    const { macro } = yield* Arenas
     const owners = yield* Owners
     const payments = yield* Payments
-    const { priceEvents } = yield* Arenas
     const proposals = yield* MacroProposals
     const prices = yield* Prices
     const registry = yield* Registry
@@ -51,14 +49,17 @@ export const layer = HttpApiBuilder.group(
       cancelChallenge: ({ params, payload }) =>
         arenas.directional.cancel(params.challenge_id, payload.reason),
       amendChallenge: ({ params, payload }) => amendments.amend(params.challenge_id, payload),
-      createMacroChallenge: ({ payload }) => macro.create(payload),
+      createMacroChallenge: ({ payload }) => arenas.macro.create(payload),
       // Large settlements take longer than clients and proxies wait.
       resolveMacroChallenge: ({ params, payload }) =>
-        heartbeatResponse(MacroChallenge, macro.resolve(params.challenge_id, payload.actual_value, payload)),
+        heartbeatResponse(
+          MacroChallenge,
+          scoring.resolveMacro(params.challenge_id, payload.actual_value, payload)
+        ),
       voidMacroChallenge: ({ params, payload }) =>
-        heartbeatResponse(MacroChallenge, macro.void(params.challenge_id, payload.reason)),
-      createPriceEvent: ({ payload }) => priceEvents.create(payload),
-      voidPriceEvent: ({ params, payload }) => priceEvents.void(params.challenge_id, payload.reason),
+        heartbeatResponse(MacroChallenge, scoring.voidMacro(params.challenge_id, payload.reason)),
+      createPriceEvent: ({ payload }) => arenas.priceEvents.create(payload),
+      voidPriceEvent: ({ params, payload }) => scoring.voidPriceEvent(params.challenge_id, payload.reason),
       macroProposals: () => Effect.map(proposals.waiting, (items) => ({ items })),
       releaseCalendar: () => calendar.list,
       replaceReleaseCalendar: ({ payload }) => calendar.replace(payload.releases),

@@ -7,9 +7,8 @@ import * as Cursors from "../crypto/Cursors.ts"
 import * as AgentCredentials from "./agents/AgentCredentials.ts"
 import * as Amendments from "./settlement/Amendments.ts"
 import * as Archive from "./challenges/Archive.ts"
-import * as Arenas from "./Arenas.ts"
+import * as Arenas from "./challenges/Arenas.ts"
 import * as Audit from "./AdminAudit.ts"
-import * as ChallengeDirectory from "./challenges/ChallengeDirectory.ts"
 import * as Charts from "./challenges/Charts.ts"
 import * as Claims from "./agents/Claims.ts"
 import * as Credits from "./credit/Credits.ts"
@@ -45,7 +44,6 @@ const foundations = Layer.mergeAll(
   Amendments.layer,
   Archive.layer,
   Audit.layer,
-  ChallengeDirectory.layer,
   Charts.layer,
   Credits.layer,
   Discussion.layer,
@@ -62,6 +60,7 @@ const foundations = Layer.mergeAll(
   MacroProposals.layer,
   Mailer.layer,
   Owners.layer,
+  Pools.layer,
   Prices.layer,
   Targets.layer,
   TransparencyLog.layer,
@@ -78,7 +77,6 @@ const arenas = Arenas.layer.pipe(Layer.provideMerge(identity))
 export const services = Layer.mergeAll(
   Registry.layer,
   Tokens.layer,
-  Pools.layer,
   ReleaseCalendar.layer,
   Schedules.layer,
   Scoring.layer,

@@ -272,11 +272,11 @@ export const ChallengeSummary = Schema.Struct({
 export type ChallengeSummary = typeof ChallengeSummary.Type
 
 /** `ended`: without a result, which is called cancelled of a directional challenge and void of the others. */
-export const DirectoryStatus = Schema.Literals(["open", "closed", "resolved", "ended"])
-export type DirectoryStatus = typeof DirectoryStatus.Type
+export const ListStatus = Schema.Literals(["open", "closed", "resolved", "ended"])
+export type ListStatus = typeof ListStatus.Type
 
-export interface DirectoryFilter {
-  readonly status: DirectoryStatus
+export interface ListFilter {
+  readonly status: ListStatus
   readonly type?: typeof ChallengeType.Type | undefined
 }
 

@@ -8,8 +8,7 @@ import { Archive } from "../../../src/services/Archive.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../../src/services/Arenas.ts"
 import { Audit } from "../../../src/services/AdminAudit.ts"
-import { ChallengeDirectory } from "../../../src/services/ChallengeDirectory.ts"
-import type { DirectoryFilter } from "../../../src/services/domain/Challenge.ts"
+import type { ListFilter } from "../../../src/services/domain/Challenge.ts"
 import { Charts } from "../../../src/services/Charts.ts"
 import type { Credits } from "../../../src/services/Credits.ts"
 import type { Discussion } from "../../../src/services/Discussion.ts"
@@ -45,7 +44,6 @@ export type Reading = Effect.Effect<
   | Archive
   | Arenas
   | Audit
-  | ChallengeDirectory
   | Charts
   | Credits
   | Discussion
@@ -339,8 +337,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
   const page = (route: string, asked: string, run: Reading, which = "first") =>
     reads.push({ route: `GET ${route}`, asked, page: which, run })
-  const directory = Effect.fnUntraced(function* (asked: string, filter: DirectoryFilter, from?: string) {
-    const list = (wanted: Page) => ChallengeDirectory.use((service) => service.list(filter, wanted))
+  const directory = Effect.fnUntraced(function* (asked: string, filter: ListFilter, from?: string) {
+    const list = (wanted: Page) => Arenas.use((arenas) => arenas.list(filter, wanted))
     page("/challenges", asked, list(firstPage))
     if (from === undefined) return
     const key = `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
@@ -362,7 +360,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   page(
     "/",
     "settled last",
-    ChallengeDirectory.use((service) => service.settledLast(4))
+    Arenas.use((arenas) => arenas.lastSettled(4))
   )
   page(
     "/events/:event_id",
@@ -372,7 +370,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   page(
     "/events/:event_id",
     "its challenges",
-    ChallengeDirectory.use((service) => service.ofEvent(EventId.make(event)))
+    Arenas.use((arenas) => arenas.listByEvent(EventId.make(event)))
   )
   const now = yield* DateTime.now
   for (const [asked, days] of [

@@ -1,9 +1,9 @@
 /** The lists of challenges, by status and by type: cards while they are open, rows afterwards. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
-import { ChallengeType, DirectoryStatus } from "../../../services/domain/Challenge.ts"
-import type { ChallengeSummary, DirectoryFilter } from "../../../services/domain/Challenge.ts"
+import { Arenas } from "../../../services/Arenas.ts"
+import { ChallengeType, ListStatus } from "../../../services/domain/Challenge.ts"
+import type { ChallengeSummary, ListFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/paging.ts"
 import { Pages } from "../Pages.ts"
 import { challengePage, challengesPage, pagePaths } from "../paths.ts"
@@ -17,7 +17,7 @@ import type { Frame, Page } from "../views/layout.ts"
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
-    const directory = yield* ChallengeDirectory
+    const arenas = yield* Arenas
 
     yield* router.add(
       "GET",
@@ -25,9 +25,9 @@ export const layer = HttpRouter.use(
       publicPage(
         ["status", "type", "cursor"],
         Effect.fnUntraced(function* (frame) {
-          const status = (yield* chosen("status", DirectoryStatus)) ?? "open"
+          const status = (yield* chosen("status", ListStatus)) ?? "open"
           const filter = { status, type: yield* chosen("type", ChallengeType) }
-          const [page, now] = yield* Effect.all([directory.list(filter, yield* listPage), DateTime.now])
+          const [page, now] = yield* Effect.all([arenas.list(filter, yield* listPage), DateTime.now])
           return show(site, frame, challengesView(frame, { filter, page, now }))
         })
       )
@@ -49,14 +49,14 @@ const types = [
   ["price_event", "Price events"]
 ] as const
 
-const nothing: Readonly<Record<DirectoryFilter["status"], string>> = {
+const nothing: Readonly<Record<ListFilter["status"], string>> = {
   open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
   closed: "Nothing waits for its result.",
   resolved: "Nothing is settled yet.",
   ended: "Every challenge so far could be scored."
 }
 
-const asJson = (frame: Frame, { status, type }: DirectoryFilter) => {
+const asJson = (frame: Frame, { status, type }: ListFilter) => {
   const directional = status === "ended" ? "cancelled" : status
   const other = status === "ended" ? "void" : status
   const lists = [
@@ -77,7 +77,7 @@ const asJson = (frame: Frame, { status, type }: DirectoryFilter) => {
 export const challengesView = (
   frame: Frame,
   view: {
-    readonly filter: DirectoryFilter
+    readonly filter: ListFilter
     readonly page: PageOf<ChallengeSummary>
     readonly now: DateTime.Utc
   }

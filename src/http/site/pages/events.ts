@@ -1,7 +1,7 @@
 /** Market events, newest first; each with its challenges and its discussion. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
+import { Arenas } from "../../../services/Arenas.ts"
 import { Discussion } from "../../../services/Discussion.ts"
 import type { Comment, CommentList, Reply } from "../../../services/Discussion.ts"
 import { Events } from "../../../services/Events.ts"
@@ -30,7 +30,7 @@ import { anyChallenges } from "./challenges.ts"
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
-    const directory = yield* ChallengeDirectory
+    const arenas = yield* Arenas
     const discussion = yield* Discussion
     const events = yield* Events
 
@@ -57,7 +57,7 @@ export const layer = HttpRouter.use(
           const { event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)
           const [challenges, said, now] = yield* Effect.all(
-            [directory.ofEvent(event.event_id), discussion.comments(id, yield* listPage), DateTime.now],
+            [arenas.listByEvent(event.event_id), discussion.comments(id, yield* listPage), DateTime.now],
             { concurrency: "unbounded" }
           )
           return show(site, frame, eventView(frame, { event, challenges, discussion: said, now }))

@@ -1,7 +1,7 @@
 /** The home page: what this is, what is open, who leads, what happened today. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { ChallengeDirectory } from "../../../services/ChallengeDirectory.ts"
+import { Arenas } from "../../../services/Arenas.ts"
 import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Scoring } from "../../../services/Scoring.ts"
@@ -22,7 +22,7 @@ const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
-    const directory = yield* ChallengeDirectory
+    const arenas = yield* Arenas
     const events = yield* Events
     const scoring = yield* Scoring
 
@@ -42,8 +42,8 @@ export const layer = HttpRouter.use(
         Effect.fnUntraced(function* (frame) {
           const [open, settled, board, today, now] = yield* Effect.all(
             [
-              directory.list({ status: "open" }, firstOnes(6)),
-              directory.settledLast(4),
+              arenas.list({ status: "open" }, firstOnes(6)),
+              arenas.lastSettled(4),
               bestAgents,
               events.today({}, firstOnes(6)),
               DateTime.now

@@ -15,12 +15,11 @@ import { hasStatus } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { MacroRow, selectMacro, shown } from "./macroRows.ts"
 import { makeMacroTerms } from "./macroTerms.ts"
-import { funding, makeTransfers } from "../credit/transfers.ts"
+import { Pools } from "../../../services/Pools.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import type { RecordPrediction } from "./predictions.ts"
 import { findAll, findOption, transaction } from "../sql.ts"
 
-/** Without what ends a challenge, which is settlement (scoring/manualSettlement.ts). */
 export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("macro challenges")
@@ -30,7 +29,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   const challenges = findAll(MacroRow)
   const challenge = findOption(MacroRow)
   const termsOf = yield* makeMacroTerms
-  const transfers = yield* makeTransfers
+  const pools = yield* Pools
 
   const get: MacroArena["get"] = Effect.fn("MacroArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -122,9 +121,8 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
       level: null,
       window_from: null
     })
-    const rewardPool = microCredits(wanted.reward_pool)
-    // The pool's account is opened by the challenge, so there is something to fund after that statement.
-    const funded = rewardPool === 0n ? Effect.void : Effect.orDie(transfers.record([funding(id, rewardPool)]))
+    // The statement that creates the challenge opens the pool's account.
+    const funded = pools.fund(id, microCredits(wanted.reward_pool))
     yield* transaction(sql)(Effect.andThen(recorded, funded))
     return yield* Effect.orDie(get(id))
   })

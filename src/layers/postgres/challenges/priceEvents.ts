@@ -90,7 +90,6 @@ const formFor = (
 
 const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
 
-/** Without what ends a question, which is settlement (scoring/manualSettlement.ts). */
 export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
   const idCursor = (yield* Cursors).ids("price events")

@@ -1,17 +1,18 @@
-/** What is read of predictions: results, an agent's own. */
+/** Reads of challenges of every type and their predictions: lists, results, an agent's own predictions. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Receipt } from "../../../services/domain/Prediction.ts"
 import { Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { unknownChallenge } from "../../../services/domain/Challenge.ts"
+import { ChallengeSummary, unknownChallenge } from "../../../services/domain/Challenge.ts"
+import type { ListStatus } from "../../../services/domain/Challenge.ts"
+import { InstantText, Timestamp } from "../../../services/text.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { Timestamp } from "../../../services/text.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
-import { challengeOf, countsOfChallenge, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
+import { challengeOf, countsOfChallenge, hasStatus, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
 import { settlementOf, versionsOf } from "./settlementRows.ts"
 
 const {
@@ -43,7 +44,10 @@ const OwnRow = Schema.Struct({
   ...Receipt.fields
 })
 
-export const makeReads = Effect.gen(function* () {
+/** An event is about a day or two, and so are its challenges. */
+const maxOfEvent = 20
+
+export const makeQueries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
   const resultCursor = cursors.ids("results")
@@ -171,5 +175,93 @@ export const makeReads = Effect.gen(function* () {
     }
   )
 
-  return { results, ownPredictions }
+  // Where a page ended. Lists by deadline need both, the others the id alone.
+  const listCursor = cursors.codec(
+    "all challenges",
+    Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
+  )
+
+  const summaries = findAll(ChallengeSummary)
+
+  const summaryColumns = (now: DateTime.Utc) => sql`
+    c.id::text, c.type, c.kind, c.target as asset, c.question, ${statusOf(sql, now)} as status,
+    ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
+    ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
+    n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
+    s.actual_value::float8 as actual_value, c.unit`
+
+  /** What the columns are of, for challenges `c` that are chosen before. */
+  const summaryJoins = sql`
+    ${countsOfChallenge(sql)}
+    left join lateral (
+      select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
+
+  /** Literals, because an index of one type serves a condition that names it. */
+  const ofType = {
+    directional: sql`and c.type = 'directional'`,
+    macro: sql`and c.type = 'macro'`,
+    price_event: sql`and c.type = 'price_event'`
+  }
+
+  const orders: Readonly<Record<ListStatus, ReturnType<typeof sql.and>>> = {
+    open: sql`c.deadline, c.id`,
+    closed: sql`c.deadline desc, c.id desc`,
+    resolved: sql`c.id desc`,
+    ended: sql`c.id desc`
+  }
+
+  const beyond = (status: ListStatus, last: { readonly deadline: string; readonly id: string }) => {
+    switch (status) {
+      case "open":
+        return sql`and (c.deadline, c.id) > (${last.deadline}::timestamptz, ${last.id}::uuid)`
+      case "closed":
+        return sql`and (c.deadline, c.id) < (${last.deadline}::timestamptz, ${last.id}::uuid)`
+      case "resolved":
+      case "ended":
+        return sql`and c.id < ${last.id}::uuid`
+    }
+  }
+
+  const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* ({ status, type }, page) {
+    const after = Option.getOrNull(listCursor.decode(page.cursor, status))
+    if (after === null) return yield* invalidCursor()
+    const now = yield* DateTime.now
+    const rows = yield* summaries(sql`
+        select ${summaryColumns(now)}
+          from (
+            select * from challenges c
+             where ${hasStatus(sql, status === "ended" ? "void" : status, now)}
+               ${type === undefined ? sql`` : ofType[type]}
+               ${after === undefined ? sql`` : beyond(status, after)}
+             order by ${orders[status]}
+             limit ${page.limit + 1}) c
+          ${summaryJoins}
+         order by ${orders[status]}`)
+    return cutPage(rows, page.limit, (last) =>
+      listCursor.encode({ deadline: last.deadline, id: last.id }, status)
+    )
+  })
+
+  const lastSettled: Arenas["Service"]["lastSettled"] = Effect.fn("Arenas.lastSettled")(function* (limit) {
+    const now = yield* DateTime.now
+    return yield* summaries(sql`
+        select ${summaryColumns(now)}
+          from (
+            select * from challenges where resolved_at is not null
+             order by resolved_at desc, id desc
+             limit ${limit}) c
+          ${summaryJoins}
+         order by c.resolved_at desc, c.id desc`)
+  })
+
+  const listByEvent: Arenas["Service"]["listByEvent"] = Effect.fn("Arenas.listByEvent")(function* (eventId) {
+    const now = yield* DateTime.now
+    return yield* summaries(sql`
+        select ${summaryColumns(now)}
+          from (select * from challenges c where c.event_id = ${eventId} order by c.id desc limit ${maxOfEvent}) c
+          ${summaryJoins}
+         order by c.id desc`)
+  })
+
+  return { results, ownPredictions, list, lastSettled, listByEvent }
 })

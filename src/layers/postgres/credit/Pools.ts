@@ -17,10 +17,10 @@ import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
 import type { StakeSubmission } from "../../../services/Pools.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
-import { areCountsLive, countsAsOf, publishOdds } from "../countSteps.ts"
+import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { execute, findOption, decimal, rowsOf, timestamp, findAll, transaction } from "../sql.ts"
-import { accountOf, freeze, makeTransfers } from "./transfers.ts"
+import { accountOf, freeze, funding, makeTransfers } from "./transfers.ts"
 import { decideStakes } from "../../../scoring/staking.ts"
 import type { StakeDecision } from "../../../scoring/staking.ts"
 import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
@@ -44,6 +44,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const oddsRow = findOption(OddsRow)
   const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
+  const transfers = yield* makeTransfers
   const waiting = yield* Semaphore.make(maxWaiting)
 
   /** A stake whose account is locked waits outside the batch, and holds no pool meanwhile. */
@@ -77,6 +78,9 @@ const make = Effect.gen(function* () {
       frozen
     }
   }, cheapSpan("Pools.stake"))
+
+  const fund: Pools["Service"]["fund"] = (challengeId, reward) =>
+    reward === 0n ? Effect.void : Effect.orDie(transfers.record([funding(challengeId, reward)]))
 
   const odds: Pools["Service"]["odds"] = Effect.fn("Pools.odds")(function* (challengeId) {
     const now = yield* DateTime.now
@@ -114,7 +118,7 @@ const make = Effect.gen(function* () {
     yield* execute(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
-  return Pools.of({ stake, odds, publishDue })
+  return Pools.of({ stake, fund, odds, publishDue })
 })
 
 export const layer = Layer.effect(Pools, make)

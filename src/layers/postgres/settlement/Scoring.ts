@@ -13,6 +13,7 @@ import { differences } from "./statsCheck.ts"
 import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
 import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./calibration.ts"
 import { keptSums, KeptSums, noFigures, published } from "./agentStats.ts"
+import { makeManualSettlement } from "./manualSettlement.ts"
 import { makeSettleDue } from "./settlement.ts"
 
 const StandingRow = Schema.Struct({
@@ -52,6 +53,7 @@ const make = Effect.gen(function* () {
   const scored = findAll(Scorecard.fields.predictions.value)
   const calibrationRow = findOption(CalibrationFigures)
   const { settleDue } = yield* makeSettleDue
+  const ends = yield* makeManualSettlement
 
   const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
 
@@ -217,7 +219,7 @@ const make = Effect.gen(function* () {
     Effect.withSpan("Scoring.audit")
   )
 
-  return Scoring.of({ settleDue, leaderboard, scorecard, calibration, calibrationOf, audit })
+  return Scoring.of({ ...ends, settleDue, leaderboard, scorecard, calibration, calibrationOf, audit })
 })
 
 export const layer = Layer.effect(Scoring, make)

@@ -7,7 +7,8 @@ import { SqlClient } from "effect/sql"
 import { ChallengeState, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
-import type { MacroArena, PriceEventArena } from "../../../services/Arenas.ts"
+import { Arenas } from "../../../services/Arenas.ts"
+import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/macroRows.ts"
 import { decimal, findOption } from "../sql.ts"
 import { makeSettleMacro } from "./macroSettlement.ts"
@@ -52,11 +53,9 @@ const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
   })
 }
 
-export const makeManualSettlement = Effect.fnUntraced(function* (arenas: {
-  readonly macro: Pick<MacroArena, "get">
-  readonly priceEvents: Pick<PriceEventArena, "get">
-}) {
+export const makeManualSettlement = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const arenas = yield* Arenas
   const ending = findOption(Ending)
   const settleMacro = yield* makeSettleMacro
   const doubtsAbout = makeValueSanityChecks(sql)
@@ -86,7 +85,7 @@ export const makeManualSettlement = Effect.fnUntraced(function* (arenas: {
     return challenge.id
   })
 
-  const resolve: MacroArena["resolve"] = Effect.fn("MacroArena.resolve")(function* (
+  const resolveMacro: Scoring["Service"]["resolveMacro"] = Effect.fn("Scoring.resolveMacro")(function* (
     challengeId,
     actualValue,
     { confirm = false } = {}
@@ -115,14 +114,16 @@ export const makeManualSettlement = Effect.fnUntraced(function* (arenas: {
   const onlyClosed = (status: string) =>
     new ChallengeState({ detail: `The challenge is ${status}; only one that is closed can be voided.` })
 
-  const voidMacro: MacroArena["void"] = Effect.fn("MacroArena.void")(function* (challengeId, reason) {
-    const id = yield* overdueVoided(challengeId)
-    const isVoided = yield* voidChallenge("macro", id, reason)
-    const current = yield* arenas.macro.get(id)
-    return isVoided ? current : yield* onlyClosed(current.status)
-  })
+  const voidMacro: Scoring["Service"]["voidMacro"] = Effect.fn("Scoring.voidMacro")(
+    function* (challengeId, reason) {
+      const id = yield* overdueVoided(challengeId)
+      const isVoided = yield* voidChallenge("macro", id, reason)
+      const current = yield* arenas.macro.get(id)
+      return isVoided ? current : yield* onlyClosed(current.status)
+    }
+  )
 
-  const voidPriceEvent: PriceEventArena["void"] = Effect.fn("PriceEventArena.void")(
+  const voidPriceEvent: Scoring["Service"]["voidPriceEvent"] = Effect.fn("Scoring.voidPriceEvent")(
     function* (challengeId, reason) {
       const { id } = yield* pastDeadline("price_event", challengeId)
       const isVoided = yield* voidChallenge("price_event", id, reason)
@@ -131,5 +132,5 @@ export const makeManualSettlement = Effect.fnUntraced(function* (arenas: {
     }
   )
 
-  return { macro: { resolve, void: voidMacro }, priceEvents: { void: voidPriceEvent } }
+  return { resolveMacro, voidMacro, voidPriceEvent }
 })

@@ -2,8 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { ChallengeDirectory } from "../../src/services/ChallengeDirectory.ts"
-import type { DirectoryFilter } from "../../src/services/domain/Challenge.ts"
+import type { ListFilter } from "../../src/services/domain/Challenge.ts"
 import { EventId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
@@ -24,10 +23,9 @@ import {
 import { newEvent } from "../support/discussion.ts"
 import { testServices } from "../support/services.ts"
 
-const listed = (filter: DirectoryFilter, page = firstPage) =>
-  ChallengeDirectory.use((directory) => directory.list(filter, page))
+const listed = (filter: ListFilter, page = firstPage) => Arenas.use((arenas) => arenas.list(filter, page))
 
-const ids = (filter: DirectoryFilter) =>
+const ids = (filter: ListFilter) =>
   Effect.map(listed(filter), ({ items }) => items.map(({ id }) => String(id)))
 
 layer(testServices())("The directory of challenges", (it) => {
@@ -69,8 +67,8 @@ layer(testServices())("The directory of challenges", (it) => {
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
       yield* Scoring.use((scoring) => scoring.settleDue)
-      yield* Arenas.use(({ macro: arena }) => arena.resolve(macro.id, 3.1))
-      yield* Arenas.use(({ macro }) => macro.void(voided.id, "never published"))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
       const resolved = (yield* listed({ status: "resolved" })).items.slice(0, 2)
       assert.deepStrictEqual(
         resolved.map(({ actual_value, id, prediction_count, result, status, unit }) => ({
@@ -116,13 +114,13 @@ layer(testServices())("The directory of challenges", (it) => {
       const now = yield* freshWeek
       const late = yield* newMacro({ deadline: plus(now, "3 hours") })
       const early = yield* newMacro({ deadline: plus(now, "1 hour"), period: "another" })
-      const last = ChallengeDirectory.use((directory) => directory.settledLast(2))
+      const last = Arenas.use((arenas) => arenas.lastSettled(2))
       for (const [hour, challenge] of [
         ["2 hours", early],
         ["4 hours", late]
       ] as const) {
         yield* moveTo(plus(now, hour))
-        yield* Arenas.use(({ macro }) => macro.resolve(challenge.id, 3.1))
+        yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1))
       }
       // The one that was made first.
       assert.deepStrictEqual(
@@ -138,7 +136,7 @@ layer(testServices())("The directory of challenges", (it) => {
       const made = yield* Effect.forEach([1, 2, 2, 2, 3, 1, 2], (hours) =>
         newChallenge({ deadline: plus(now, { hours }) })
       )
-      const pagesOf = (filter: DirectoryFilter) =>
+      const pagesOf = (filter: ListFilter) =>
         Effect.map(
           allPages(2, (page) => listed(filter, page)),
           (pages) => pages.flat().map(({ id }) => String(id))
@@ -161,7 +159,7 @@ layer(testServices())("The directory of challenges", (it) => {
       const event = yield* newEvent()
       const asked = yield* newChallenge({ event_id: event.event_id })
       yield* newChallenge()
-      const of = (id: EventId) => ChallengeDirectory.use((directory) => directory.ofEvent(id))
+      const of = (id: EventId) => Arenas.use((arenas) => arenas.listByEvent(id))
       assert.deepStrictEqual(
         (yield* of(event.event_id)).map(({ id }) => id),
         [asked.id]

@@ -4,9 +4,9 @@
  */
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { CountSteps } from "../../services/Settings.ts"
-import { isoTimestamp, timestamp } from "./sql.ts"
-import { countsOfChallenge, hasStatus } from "./challenges/challengeRows.ts"
+import type { CountSteps } from "../../../services/Settings.ts"
+import { isoTimestamp, timestamp } from "../sql.ts"
+import { countsOfChallenge, hasStatus } from "./challengeRows.ts"
 
 /** Whether the live counts of a challenge `c` are shown. */
 export const areCountsLive = (
