@@ -1,8 +1,7 @@
 /** Tokens of a call of a provider that reports no usage, where they cannot be counted either. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { countOrEstimate } from "../../src/layers/gateway/executeCall.ts"
-import { countText, roughCount } from "../../src/layers/gateway/styles/index.ts"
+import { countOrEstimate, countText, roughCount } from "../../src/layers/gateway/tokens.ts"
 
 const text = "What the model said, in twelve tokens or so: naïve, 日本語."
 

@@ -1,6 +1,7 @@
 /** Streams as providers send them, and ways to read them. */
-import { streamReader } from "../../src/layers/gateway/styles/index.ts"
-import type { Piece, ReaderOptions, StreamReader, Style } from "../../src/layers/gateway/styles/types.ts"
+import { streamReader } from "../../src/layers/gateway/relay.ts"
+import type { Piece, ReaderOptions, StreamReader } from "../../src/layers/gateway/types.ts"
+import type { Style } from "../../src/services/Gateway.ts"
 
 export const frameOf = (data: unknown, event?: string): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`

@@ -1,14 +1,17 @@
 /** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
+import { isUtf8 } from "node:buffer"
 import { Effect, Option, Result } from "effect"
 import { costOf } from "../../scoring/tokenPrices.ts"
 import { BadCall, UnknownModel } from "../../services/Gateway.ts"
 import type { Style } from "../../services/Gateway.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
+import { jsonFault } from "../../services/strictJson.ts"
 import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting } from "./configuration.ts"
-import { admit, tokensAMessage } from "./styles/index.ts"
-import type { Admitted, Refused } from "./styles/types.ts"
+import { bufferOf, isAbsent, isObject, members, objectsIn, parsedJson, textOf } from "./json.ts"
+import type { JsonObject } from "./json.ts"
+import type { Admitted, Refused } from "./types.ts"
 
 export interface AdmittedCall {
   readonly admitted: Admitted
@@ -74,3 +77,314 @@ export const admitCall = Effect.fnUntraced(function* (snapshot: Snapshot, style:
   const call: AdmittedCall = { admitted, snapshot, model, pinned, maxCost: maxCostOf(admitted, model) }
   return call
 })
+
+/** A field that is wrong, and what would be right. */
+interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+type Admission = Result.Result<Admitted, Refused>
+
+const maxModelLength = 256
+/** As many as the style allows. */
+const maxChoices = 128
+
+const whole = (message: string) => Result.fail({ message, param: null })
+
+/** More would help nobody, and make of one body a large answer. */
+const maxProblems = 100
+
+/** Problems are told all at once; `param` names the first. */
+const refused = (problems: ReadonlyArray<Problem>) => {
+  const [first] = problems
+  const message = problems
+    .slice(0, maxProblems)
+    .map((problem) => `${problem.path}: ${problem.message}`)
+    .join("; ")
+  return Result.fail({ message, param: first?.path ?? null })
+}
+
+/**
+ * Members and elements of a whole body. Millions of them make a body of 10 MiB seconds of work to parse and to walk, while
+ * a long prompt is a few long strings, and a thousand messages with a hundred tools are some 20,000 values.
+ */
+const maxValues = 50_000
+
+const tooMany = () =>
+  Result.fail({
+    message: `Expected at most ${maxValues} members and elements in all`,
+    code: "too_many_values" as const,
+    param: null
+  })
+
+/** Where a fault is takes a look at every character, so of a longer text only what it is is told. */
+const maxLocatedLength = 256 * 1024
+
+const faulty = (text: string, otherwise: string) => {
+  const fault = text.length > maxLocatedLength ? undefined : jsonFault(text)
+  if (fault === undefined) return whole(otherwise)
+  return fault.path === "" ? whole(fault.message) : refused([fault])
+}
+
+/** Members of all objects within a value that is not too deep. */
+const countMembers = (value: unknown): number => {
+  let count = 0
+  if (Array.isArray(value)) for (const each of value) count += countMembers(each)
+  else if (isObject(value)) for (const name of Object.keys(value)) count += 1 + countMembers(value[name])
+  return count
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 1
+
+const modelExpected = `Expected the name of a model, a text of 1 to ${maxModelLength} characters`
+const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
+const countExpected = "Expected a whole number of at least 1"
+
+/** Members that say what is called and what it can cost. */
+const deciding = members("model messages n max_tokens max_completion_tokens stream stream_options")
+
+/** Some providers read members whatever their case (Go's encoding/json does), and would follow what was not checked. */
+const disguised = (body: JsonObject): Array<Problem> =>
+  Object.keys(body).flatMap((name) => {
+    const plain = name.toLowerCase()
+    return plain !== name && deciding.has(plain) ? [{ path: name, message: `Expected it as ${plain}` }] : []
+  })
+
+/** What is wrong with the members that every call has. */
+const problemsOf = (body: JsonObject): Array<Problem> => {
+  const { messages, model } = body
+  const problems = disguised(body)
+  if (typeof model !== "string" || model === "" || model.length > maxModelLength) {
+    problems.push({ path: "model", message: modelExpected })
+  }
+  if (!Array.isArray(messages) || messages.length === 0) {
+    problems.push({ path: "messages", message: "Expected a list of at least one message" })
+    return problems
+  }
+  const wrong = messages.findIndex((message) => !isObject(message) || typeof message.role !== "string")
+  if (wrong !== -1) problems.push({ path: `messages.${wrong}`, message: "Expected an object with a role" })
+  return problems
+}
+
+const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= maxChoices)
+
+/** And with those of calls that generate something. */
+const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
+  const problems = problemsOf(body)
+  const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
+  // messages have no default for it, and their own service refuses a call without
+  if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
+    problems.push({ path: "max_tokens", message: countExpected })
+  }
+  if (!isAbsent(max_completion_tokens) && !isCount(max_completion_tokens)) {
+    problems.push({ path: "max_completion_tokens", message: countExpected })
+  }
+  if (style === "openai" && !isGoodChoice(n)) problems.push({ path: "n", message: choicesExpected })
+  if (!isAbsent(stream) && typeof stream !== "boolean") {
+    problems.push({ path: "stream", message: "Expected true or false" })
+  }
+  if (!isAbsent(stream_options) && !isObject(stream_options)) {
+    problems.push({ path: "stream_options", message: "Expected an object" })
+  }
+  return problems
+}
+
+const wantsUsage = ({ stream_options }: JsonObject): boolean =>
+  isObject(stream_options) && stream_options.include_usage === true
+
+/** The larger one where both names of it are there, for it bounds what can be generated. */
+const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | undefined => {
+  const given = [max_completion_tokens, max_tokens].filter(isCount)
+  return given.length === 0 ? undefined : Math.max(...given)
+}
+
+interface Parsed {
+  readonly bytes: Uint8Array
+  readonly body: JsonObject
+}
+
+const maxDepth = 64
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+interface Shape {
+  /** Members of all objects. Fewer in the parsed value means that some stood there twice. */
+  readonly members: number
+  readonly excess: "depth" | "values" | undefined
+}
+
+/** Where the string ends that begins at `start`. */
+const endOfString = (bytes: Uint8Array, start: number): number => {
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  return at
+}
+
+/** Counts what is between the strings of a JSON text, without parsing it; stops at what there is too much of. */
+const shapeOf = (bytes: Uint8Array): Shape => {
+  let members = 0
+  let values = 1
+  let depth = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    switch (bytes[at]) {
+      case quote:
+        at = endOfString(bytes, at)
+        break
+      case openBrace:
+      case openBracket:
+        depth += 1
+        values += 1
+        if (depth > maxDepth) return { members, excess: "depth" }
+        break
+      case closeBrace:
+      case closeBracket:
+        depth -= 1
+        break
+      case colon:
+        members += 1
+        break
+      case comma:
+        values += 1
+    }
+    if (values > maxValues) return { members, excess: "values" }
+  }
+  return { members, excess: undefined }
+}
+
+/** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
+const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
+  const bytes = bufferOf(received)
+  if (bytes.length === 0) return whole("Expected a JSON body, got none.")
+  if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
+  const text = bytes.toString()
+  // Before it is parsed, since parsing millions of levels or values takes seconds.
+  const { excess, members: written } = shapeOf(bytes)
+  if (excess === "values") return tooMany()
+  if (excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)
+  const body = parsedJson(text)
+  if (body === undefined) return faulty(text, "Malformed JSON")
+  if (!isObject(body)) return whole("Expected a JSON object.")
+  if (written !== countMembers(body)) return faulty(text, "Expected each member once")
+  return Result.succeed({ bytes, body })
+}
+
+const admittedBody = (style: Style, parsed: Parsed): Admitted => {
+  const { body } = parsed
+  const { images, text } = promptSize(body)
+  return {
+    style,
+    ...parsed,
+    model: textOf(body.model),
+    stream: body.stream === true,
+    asksUsage: style === "anthropic" || wantsUsage(body),
+    maxTokens: maximumOf(body),
+    choices: style === "openai" && isCount(body.n) ? body.n : 1,
+    textTokensBound: text,
+    images
+  }
+}
+
+const admitWith = (
+  style: Style,
+  bytes: Uint8Array,
+  problemsIn: (body: JsonObject) => ReadonlyArray<Problem>
+): Admission =>
+  Result.flatMap(parse(bytes), (parsed) => {
+    const problems = problemsIn(parsed.body)
+    return problems.length === 0 ? Result.succeed(admittedBody(style, parsed)) : refused(problems)
+  })
+
+/** Reads the body of `POST chat/completions` or `POST v1/messages`. */
+export const admit = (style: Style, bytes: Uint8Array): Admission =>
+  admitWith(style, bytes, (body) => problemsOfCall(style, body))
+
+/** Reads the body of `POST v1/messages/count_tokens`, which generates nothing. */
+export const admitCount = (style: Style, bytes: Uint8Array): Admission => admitWith(style, bytes, problemsOf)
+
+/*
+ * How many tokens a prompt has at most, without a tokenizer: no tokenizer makes more tokens of a text than it has bytes,
+ * so "a text's bytes bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes".
+ * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
+ * Every call passes here, so it adds up in place and makes no lists.
+ */
+
+interface PromptSize {
+  /** At most so many tokens, without images. */
+  text: number
+  images: number
+}
+
+export const tokensAMessage = 16
+
+/** Providers explain to a model how to call tools: up to 530 tokens, said once (Anthropic, "Tool use", pricing). */
+const tokensForTools = 600
+
+const addJson = (size: PromptSize, value: unknown) => {
+  if (!isAbsent(value)) size.text += Buffer.byteLength(JSON.stringify(value))
+}
+
+const addOthers = (size: PromptSize, object: JsonObject, withoutTokens: ReadonlySet<string>) => {
+  for (const name of Object.keys(object)) if (!withoutTokens.has(name)) addJson(size, object[name])
+}
+
+const imageParts = members("image image_url input_image")
+const ofImage = members("type image_url source cache_control detail")
+const ofTextPart = members("type text cache_control")
+const ofToolResult = members("type content cache_control")
+
+const addPart = (size: PromptSize, part: unknown) => {
+  if (typeof part === "string") size.text += Buffer.byteLength(part)
+  else if (!isObject(part)) addJson(size, part)
+  else if (typeof part.type === "string" && imageParts.has(part.type)) {
+    size.images += 1
+    addOthers(size, part, ofImage)
+  } else if (part.type === "text") {
+    addContent(size, part.text)
+    addOthers(size, part, ofTextPart)
+  } else if (part.type === "tool_result") {
+    addContent(size, part.content)
+    addOthers(size, part, ofToolResult)
+  } else addJson(size, part)
+}
+
+const addContent = (size: PromptSize, content: unknown) => {
+  if (typeof content === "string") size.text += Buffer.byteLength(content)
+  else if (Array.isArray(content)) for (const part of content) addPart(size, part)
+  else addJson(size, content)
+}
+
+const ofMessage = members("role content")
+
+const addMessage = (size: PromptSize, message: unknown) => {
+  if (!isObject(message)) return addJson(size, message)
+  size.text += tokensAMessage
+  addContent(size, message.content)
+  addOthers(size, message, ofMessage)
+}
+
+/** What steers a call without being a part of its prompt. Whatever is not named here counts. */
+const steering = members(`
+  model messages system stream stream_options n seed stop stop_sequences user max_tokens
+  max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty logit_bias logprobs
+  top_logprobs metadata store service_tier parallel_tool_calls reasoning_effort thinking verbosity
+  modalities prompt_cache_key prompt_cache_retention safety_identifier tool_choice
+`)
+
+/** The bound of a request's prompt, of either style. */
+const promptSize = (body: JsonObject): PromptSize => {
+  const size = { text: 0, images: 0 }
+  if (Array.isArray(body.messages)) for (const message of body.messages) addMessage(size, message)
+  addContent(size, body.system)
+  addOthers(size, body, steering)
+  if (objectsIn(body.tools).length > 0 || objectsIn(body.functions).length > 0) size.text += tokensForTools
+  return size
+}

@@ -3,8 +3,8 @@
  * with a preamble and then say that they are overloaded; what was not delivered can still be had from the next one.
  */
 import { Clock, Effect, Result } from "effect"
-import { readAnswer, streamReader } from "./styles/index.ts"
-import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./styles/types.ts"
+import { readAnswer, streamReader } from "./relay.ts"
+import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./types.ts"
 import type { Upstream, UpstreamRequest, UpstreamResponse } from "./upstream.ts"
 
 /** How far a call has come: what it is settled by, also when its client leaves in the middle. */
@@ -47,7 +47,7 @@ export interface Exchange {
 }
 
 /** Stable words for metrics, logs and traces; what a provider says in its own words may quote a prompt. */
-export type FailureKind = "connect" | "timeout" | "status" | "error_event" | "malformed" | "ended" | "empty"
+type FailureKind = "connect" | "timeout" | "status" | "error_event" | "malformed" | "ended" | "empty"
 
 /** Why a candidate did not serve. */
 export interface Failure {

@@ -7,6 +7,9 @@ import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { admitCall, configuredOnly } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
+import { statusOf, streamError } from "./errors.ts"
+import { countOrEstimate, countText, promptTokens, roughCount } from "./tokens.ts"
+import type { Usage } from "./types.ts"
 import { newCallState } from "./attempt.ts"
 import type { CallState, ClientStream } from "./attempt.ts"
 import { makeCircuitBreaker } from "./circuitBreaker.ts"
@@ -14,9 +17,6 @@ import { fallback } from "./fallback.ts"
 import type { CallResult } from "./fallback.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import { countCall } from "./metrics.ts"
-import { statusOf } from "./errors.ts"
-import { countPrompt, countText, roughCount, roughPrompt, streamError } from "./styles/index.ts"
-import type { Admitted, Usage } from "./styles/types.ts"
 
 /** Where calls are paid. */
 interface Billing {
@@ -156,23 +156,3 @@ const generatedUsage = Effect.fnUntraced(function* (
   }
   return { usage, estimated: true }
 })
-
-export const promptTokens = (admitted: Admitted, imageTokens: number) =>
-  Effect.map(
-    countOrEstimate(
-      () => countPrompt(admitted),
-      () => roughPrompt(admitted)
-    ),
-    (tokens) => tokens + admitted.images * imageTokens
-  )
-
-/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
-export const countOrEstimate = (count: () => Promise<number>, estimate: () => number) =>
-  Effect.tryPromise(count).pipe(
-    Effect.catch((error) =>
-      Effect.as(
-        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
-        estimate()
-      )
-    )
-  )

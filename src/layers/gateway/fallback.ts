@@ -5,14 +5,15 @@ import type { Call, CallError, Style } from "../../services/Gateway.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { badCall } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
+import { providerRefusal } from "./errors.ts"
+import { requestBody } from "./relay.ts"
+import type { Refused, WholeAnswer } from "./types.ts"
 import { attempt } from "./attempt.ts"
 import type { CallState, ClientStream, Failure, Outcome } from "./attempt.ts"
 import { routeId } from "./circuitBreaker.ts"
 import type { CircuitBreaker } from "./circuitBreaker.ts"
 import type { ProviderSetting, RouteSetting } from "./configuration.ts"
 import { countAttempt } from "./metrics.ts"
-import { providerRefusal, requestBody } from "./styles/index.ts"
-import type { Refused, WholeAnswer } from "./styles/types.ts"
 
 /** How a call ended that some provider took. */
 export type CallResult =

@@ -17,7 +17,7 @@ const Judged = Schema.Struct({
   /** What the key's limit, or the agent's account, has left. */
   left: Schema.BigInt
 })
-export type Judged = typeof Judged.Type
+type Judged = typeof Judged.Type
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Judged))
 

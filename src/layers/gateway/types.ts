@@ -1,7 +1,7 @@
 /** What the gateway needs to know of a call, whichever style it is in: the terms between routing and the styles. */
 import type { Schema } from "effect"
-import type { Style } from "../../../services/Gateway.ts"
-import type { Frame } from "./frames.ts"
+import type { Style } from "../../services/Gateway.ts"
+import type { Frame } from "./sse.ts"
 import type { ParsedFrame } from "./streamParser.ts"
 
 export type { Style }

@@ -1,8 +1,9 @@
 /**
- * Tokens of a text where the provider reports none. Providers keep their tokenizers to themselves, so this is an
- * estimate, by the encoding of most current models, and the row of the call says so. The encoding takes 0.13 s and 75 MB
- * (measured) and is loaded when the first text has to be counted.
+ * Tokens of a text where the provider reports none. Providers keep their tokenizers to themselves, so this is an estimate
+ * by the encoding of most current models, and the row of the call says so. The encoding is large and slow to load, so it is
+ * loaded when the first text has to be counted.
  */
+import { Effect } from "effect"
 import { isAbsent, isObject } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 import type { Admitted } from "./types.ts"
@@ -81,5 +82,24 @@ const addMessages = ({ body: { messages } }: Admitted, counts: ReadonlyArray<num
 export const countPrompt = async (admitted: Admitted): Promise<number> =>
   addMessages(admitted, await Promise.all(textsOf(admitted).map(countText)))
 
-export const roughPrompt = (admitted: Admitted): number =>
-  addMessages(admitted, textsOf(admitted).map(roughCount))
+const roughPrompt = (admitted: Admitted): number => addMessages(admitted, textsOf(admitted).map(roughCount))
+
+export const promptTokens = (admitted: Admitted, imageTokens: number) =>
+  Effect.map(
+    countOrEstimate(
+      () => countPrompt(admitted),
+      () => roughPrompt(admitted)
+    ),
+    (tokens) => tokens + admitted.images * imageTokens
+  )
+
+/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
+export const countOrEstimate = (count: () => Promise<number>, estimate: () => number) =>
+  Effect.tryPromise(count).pipe(
+    Effect.catch((error) =>
+      Effect.as(
+        Effect.logWarning("the tokens of a call could not be counted: four bytes are taken for one", error),
+        estimate()
+      )
+    )
+  )

@@ -1,8 +1,10 @@
 /** What a body is admitted with, and what of it is another for its provider. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { admit, admitCount, requestBody } from "../../../src/layers/gateway/styles/index.ts"
-import type { Admitted, Refused, Style } from "../../../src/layers/gateway/styles/types.ts"
+import { admit, admitCount } from "../../src/layers/gateway/admitCall.ts"
+import { requestBody } from "../../src/layers/gateway/relay.ts"
+import type { Admitted, Refused } from "../../src/layers/gateway/types.ts"
+import type { Style } from "../../src/services/Gateway.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 

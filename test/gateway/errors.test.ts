@@ -1,7 +1,7 @@
 /** Errors as the clients of each style read them. */
 import { assert, describe, it } from "@effect/vitest"
-import { errorBody, providerRefusal, streamError } from "../../../src/layers/gateway/styles/index.ts"
-import type { ShownError } from "../../../src/layers/gateway/styles/types.ts"
+import { errorBody, providerRefusal, streamError } from "../../src/layers/gateway/errors.ts"
+import type { ShownError } from "../../src/layers/gateway/types.ts"
 
 const error = (status: number, param: string | null = null): ShownError => ({
   status,

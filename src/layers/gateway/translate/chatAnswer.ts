@@ -1,11 +1,53 @@
-/** A provider's stream of messages as one of chat completions. */
-import { frame } from "../frames.ts"
-import { isAbsent, isObject, textOf } from "../json.ts"
+/** Answers of messages as chat completions: whole ones, and streams. */
+import { messagesCompletion, messagesPrompt } from "../anthropic.ts"
+import { isAbsent, isObject, numberIn, objectsIn, prefixedId, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
+import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
-import { chatId } from "./identifiers.ts"
-import { finishReason } from "./stopReasons.ts"
-import { chatUsageOf } from "./usages.ts"
+
+/** A message as a chat completion. */
+export const chatAnswer = (message: JsonObject, { created, model, requestId }: ReaderOptions): JsonObject => {
+  const blocks = objectsIn(message.content)
+  const text = textsOf(blocks, "text")
+  const thinking = textsOf(blocks, "thinking")
+  const calls = blocks.filter(({ type }) => type === "tool_use").map(toolCall)
+  const answer = present({
+    role: "assistant",
+    content: text.length === 0 ? null : text.join(""),
+    refusal: null,
+    reasoning_content: thinking.length === 0 ? undefined : thinking.join(""),
+    thinking_blocks: nonEmpty(blocks.filter(isThinking)),
+    tool_calls: nonEmpty(calls)
+  })
+  const choice = {
+    index: 0,
+    message: answer,
+    logprobs: null,
+    finish_reason: finishReason(message.stop_reason)
+  }
+  return present({
+    id: chatId(message.id, requestId),
+    object: "chat.completion",
+    created,
+    model,
+    choices: [choice],
+    usage: isObject(message.usage) ? chatUsageOf(message.usage) : undefined
+  })
+}
+
+const textsOf = (blocks: ReadonlyArray<JsonObject>, type: string): ReadonlyArray<string> =>
+  blocks.filter((block) => block.type === type).map((block) => textOf(block[type]))
+
+const toolCall = ({ id, input, name }: JsonObject): JsonObject => ({
+  id: textOf(id),
+  type: "function",
+  function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) }
+})
+
+const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking"
+
+const nonEmpty = <Value>(list: ReadonlyArray<Value>): ReadonlyArray<Value> | undefined =>
+  list.length === 0 ? undefined : list
 
 interface Tool {
   readonly index: number
@@ -135,4 +177,33 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
     write: (_frame, { body }) => (body === undefined ? undefined : written(body)),
     end: () => undefined
   }
+}
+
+const ofMessages: Readonly<Record<string, string>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_use: "tool_calls",
+  refusal: "content_filter"
+}
+
+export const finishReason = (stopReason: Json | undefined): string => ofMessages[textOf(stopReason)] ?? "stop"
+
+const chatId = (id: Json | undefined, requestId: string): string => prefixedId("chatcmpl-", id, requestId)
+
+/** `usage` of chat completions from that of messages. */
+const chatUsageOf = (usage: JsonObject): JsonObject => {
+  const prompt = messagesPrompt(usage) ?? 0
+  const completion = messagesCompletion(usage) ?? 0
+  const cached = numberIn(usage, "cache_read_input_tokens")
+  const reasoning = numberIn(usage.output_tokens_details, "thinking_tokens")
+  return present({
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: cached === undefined ? undefined : { cached_tokens: cached },
+    completion_tokens_details: reasoning === undefined ? undefined : { reasoning_tokens: reasoning }
+  })
 }

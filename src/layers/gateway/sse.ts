@@ -14,7 +14,7 @@ export interface Frame {
   readonly strange: boolean
 }
 
-export interface FrameSplitter {
+interface FrameSplitter {
   /** The frames that these bytes complete. */
   readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
   /** What was left behind the last blank line, taken as a frame if there is anything in it. */

@@ -1,8 +1,8 @@
 /** Streams of providers: cut anywhere, understood, and forwarded to clients of the same style. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { streamReader } from "../../../src/layers/gateway/styles/index.ts"
-import type { Style } from "../../../src/layers/gateway/styles/types.ts"
+import { streamReader } from "../../src/layers/gateway/relay.ts"
+import type { Style } from "../../src/services/Gateway.ts"
 import {
   blockDelta,
   blockStart,
@@ -21,7 +21,7 @@ import {
   optionsOf,
   ping,
   readAll
-} from "../../support/providerStreams.ts"
+} from "../support/providerStreams.ts"
 
 const streams = {
   openai: [chatText, chatTools],

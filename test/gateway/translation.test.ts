@@ -1,9 +1,11 @@
 /** Calls of one style at a provider of the other: what the provider gets, and what the client gets back. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { admit, readAnswer, requestBody } from "../../../src/layers/gateway/styles/index.ts"
-import { isObject, textOf } from "../../../src/layers/gateway/styles/json.ts"
-import type { Refused, Style } from "../../../src/layers/gateway/styles/types.ts"
+import { admit } from "../../src/layers/gateway/admitCall.ts"
+import { isObject, textOf } from "../../src/layers/gateway/json.ts"
+import { readAnswer, requestBody } from "../../src/layers/gateway/relay.ts"
+import type { Refused } from "../../src/layers/gateway/types.ts"
+import type { Style } from "../../src/services/Gateway.ts"
 import {
   chatText,
   chatTools,
@@ -18,7 +20,7 @@ import {
   blockStart,
   optionsOf,
   readAll
-} from "../../support/providerStreams.ts"
+} from "../support/providerStreams.ts"
 
 const other = { openai: "anthropic", anthropic: "openai" } as const
 

@@ -2,8 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
-import { admit, countPrompt, countText } from "../../../src/layers/gateway/styles/index.ts"
-import type { Style } from "../../../src/layers/gateway/styles/types.ts"
+import { admit } from "../../src/layers/gateway/admitCall.ts"
+import { countPrompt, countText } from "../../src/layers/gateway/tokens.ts"
+import type { Style } from "../../src/services/Gateway.ts"
 
 const counted = (text: string) => Effect.promise(() => countText(text))
 

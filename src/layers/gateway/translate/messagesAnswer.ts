@@ -1,14 +1,51 @@
-/**
- * A provider's stream of chat completions as one of messages. Blocks of a message follow each other, while chat
- * completions may mix the arguments of several tools: a block waits until the arguments before it are complete.
- */
-import { frame } from "../frames.ts"
-import { isAbsent, isObject, objectsIn, parsedJson, textOf } from "../json.ts"
+/** Chat completions as messages: whole answers, and streams. */
+import { isAbsent, isObject, numberIn, objectsIn, parsedJson, prefixedId, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
+import { chatUsage } from "../openai.ts"
+import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
-import { messageId, toolId } from "./identifiers.ts"
-import { stopReason } from "./stopReasons.ts"
-import { messagesUsageOf } from "./usages.ts"
+
+/** A chat completion as a message. */
+export const messageAnswer = (completion: JsonObject, { model, requestId }: ReaderOptions): JsonObject => {
+  const [choice] = objectsIn(completion.choices)
+  const message = isObject(choice?.message) ? choice.message : {}
+  return {
+    id: messageId(completion.id, requestId),
+    type: "message",
+    role: "assistant",
+    model,
+    content: contentOf(message, requestId),
+    stop_reason: textOf(message.refusal) === "" ? stopReason(choice?.finish_reason) : "refusal",
+    stop_sequence: null,
+    usage: messagesUsageOf(completion.usage)
+  }
+}
+
+const inputOf = (text: Json | undefined): Json => {
+  const input = parsedJson(textOf(text) || "{}")
+  // what is no object is shown as it is rather than lost
+  return isObject(input) ? input : { arguments: textOf(text) }
+}
+
+const contentOf = (message: JsonObject, requestId: string): ReadonlyArray<JsonObject> => {
+  const thinking = textOf(message.reasoning_content) || textOf(message.reasoning)
+  const text = textOf(message.content) + textOf(message.refusal)
+  return [
+    ...(thinking === "" ? [] : [{ type: "thinking", thinking, signature: "" }]),
+    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...objectsIn(message.tool_calls).map(({ function: called, id }, order) => ({
+      type: "tool_use",
+      id: toolId(id, requestId, order),
+      name: isObject(called) ? textOf(called.name) : "",
+      input: inputOf(isObject(called) ? called.arguments : undefined)
+    }))
+  ]
+}
+
+/*
+ * Blocks of a message follow each other, while chat completions may mix the arguments of several tools: a block waits
+ * until the arguments before it are complete.
+ */
 
 interface Block {
   readonly kind: "text" | "thinking" | "tool"
@@ -155,5 +192,36 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
       return finished ? end() : undefined
     },
     end
+  }
+}
+
+const ofChat: Readonly<Record<string, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "refusal"
+}
+
+export const stopReason = (finishReason: Json | undefined): string =>
+  ofChat[textOf(finishReason)] ?? "end_turn"
+
+export const messageId = (id: Json | undefined, requestId: string): string =>
+  prefixedId("msg_", id, requestId)
+
+/** Of a call of a tool, which some providers leave unnamed. */
+const toolId = (id: Json | undefined, requestId: string, order: number): string =>
+  textOf(id) === "" ? `toolu_${requestId}_${order}` : textOf(id)
+
+/** `usage` of messages from that of chat completions; zeros where there is none, for the style always has it. */
+const messagesUsageOf = (usage: Json | undefined): JsonObject => {
+  const known = chatUsage(usage)
+  const details = isObject(usage) ? usage.prompt_tokens_details : undefined
+  const cached = Math.min(numberIn(details, "cached_tokens") ?? 0, known?.prompt ?? 0)
+  return {
+    input_tokens: (known?.prompt ?? 0) - cached,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+    output_tokens: known?.completion ?? 0
   }
 }

@@ -1,0 +1,177 @@
+/**
+ * What a provider gets, and what the client gets of its answer: as it is where both are of one style, but for the model's name;
+ * else translated.
+ */
+import { Result } from "effect"
+import type { Style } from "../../services/Gateway.ts"
+import { blockText, messagesParser, messagesUsage } from "./anthropic.ts"
+import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
+import type { JsonObject } from "./json.ts"
+import { chatParser, chatTexts, chatUsage } from "./openai.ts"
+import { frame, frameSplitter } from "./sse.ts"
+import type { Frame } from "./sse.ts"
+import { faultOf, malformed } from "./streamParser.ts"
+import type { ParsedFrame } from "./streamParser.ts"
+import { chatAnswer, chatStream } from "./translate/chatAnswer.ts"
+import { chatRequest } from "./translate/chatRequest.ts"
+import { messageAnswer, messagesStream } from "./translate/messagesAnswer.ts"
+import { messagesRequest } from "./translate/messagesRequest.ts"
+import { translated } from "./translate/untranslatable.ts"
+import type {
+  Admitted,
+  Piece,
+  ReaderOptions,
+  Refused,
+  StreamFault,
+  StreamReader,
+  StreamWriter,
+  Target,
+  Usage,
+  WholeAnswer,
+  Written
+} from "./types.ts"
+
+export const requestBody = (
+  admitted: Admitted,
+  target: Target
+): Result.Result<Uint8Array | string, Refused> => {
+  if (admitted.style === target.style) return Result.succeed(nativeRequest(admitted, target.model))
+  return translated(() =>
+    JSON.stringify(
+      target.style === "anthropic" ? messagesRequest(admitted, target) : chatRequest(admitted, target)
+    )
+  )
+}
+
+const withUsage = ({ stream_options }: JsonObject) => ({
+  stream_options: { ...(isObject(stream_options) && stream_options), include_usage: true }
+})
+
+/** Billing needs the usage of a stream of chat completions, whether the client wants to see it or not. */
+const nativeRequest = (admitted: Admitted, model: string): Uint8Array | string => {
+  const { asksUsage, body, bytes, stream, style } = admitted
+  const isUsageMissing = style === "openai" && stream && !asksUsage
+  if (model === admitted.model && !isUsageMissing) return bytes
+  return JSON.stringify({ ...body, model, ...(isUsageMissing && withUsage(body)) })
+}
+
+const generatedOf = (style: Style, body: JsonObject): string =>
+  style === "openai"
+    ? objectsIn(body.choices)
+        .map(({ message }) => (isObject(message) ? chatTexts(message) : ""))
+        .join("")
+    : objectsIn(body.content).map(blockText).join("")
+
+const usageOf = (style: Style, body: JsonObject): Usage | undefined =>
+  style === "openai" ? chatUsage(body.usage) : messagesUsage(body.usage)
+
+const isAnswer = (style: Style, body: JsonObject): boolean =>
+  style === "openai" ? objectsIn(body.choices).length > 0 : Array.isArray(body.content)
+
+const written = (bytes: Buffer, body: JsonObject, options: ReaderOptions): Uint8Array => {
+  const { clientStyle, model, providerStyle } = options
+  if (clientStyle !== providerStyle) {
+    const answer = clientStyle === "openai" ? chatAnswer(body, options) : messageAnswer(body, options)
+    return Buffer.from(JSON.stringify(answer))
+  }
+  const isSame = typeof body.model !== "string" || body.model === model
+  return isSame ? bytes : Buffer.from(JSON.stringify({ ...body, model }))
+}
+
+/** Fails with what is wrong with the answer, for our log. */
+export const readAnswer = (
+  received: Uint8Array,
+  options: ReaderOptions
+): Result.Result<WholeAnswer, string> => {
+  const bytes = bufferOf(received)
+  const body = parsedJson(bytes.toString())
+  if (!isObject(body)) return Result.fail(`an answer of ${bytes.length} bytes that is no JSON object`)
+  if (!isAbsent(body.error)) return Result.fail(`an error in an answer: ${faultOf(body.error).message}`)
+  const { providerStyle } = options
+  if (!isAnswer(providerStyle, body)) return Result.fail("an answer without choices or content")
+  const usage = usageOf(providerStyle, body)
+  return Result.succeed({
+    bytes: written(bytes, body, options),
+    usage,
+    generated: usage === undefined ? generatedOf(providerStyle, body) : ""
+  })
+}
+
+/** Frames of the client out of frames of the provider, whatever cuts its bytes come in. */
+export const streamReader = (options: ReaderOptions): StreamReader => {
+  const splitter = frameSplitter()
+  const parser = options.providerStyle === "openai" ? chatParser(options.choices) : messagesParser()
+  const writer = writerFor(options)
+  let content = false
+  let finished = false
+  let fault: StreamFault | undefined
+
+  const piece = (frames: ReadonlyArray<Frame>): Piece => {
+    const written: Array<Uint8Array> = []
+    for (const each of frames) {
+      const parsed = parser.read(each)
+      // An error behind the end changes nothing about an answer that is complete.
+      if (parsed.fault !== undefined && finished) continue
+      fault = parsed.fault
+      if (fault !== undefined) break
+      content ||= parsed.content
+      finished ||= parsed.finished
+      written.push(bytesOf(writer.write(each, parsed)))
+    }
+    if (fault === undefined && splitter.overflown() && !finished) fault = malformed("a frame without an end")
+    return { bytes: Buffer.concat(written), frames: frames.length, content, finished, fault }
+  }
+
+  return {
+    push: (chunk) => piece(fault === undefined ? splitter.push(chunk) : []),
+    end: () => {
+      // Some providers leave out the last blank line; half a frame says nothing.
+      const last = piece(splitter.end().filter(({ data }) => data !== undefined && isWhole(data)))
+      if (fault !== undefined || !finished) return last
+      return { ...last, bytes: Buffer.concat([last.bytes, bytesOf(writer.end())]) }
+    },
+    usage: parser.usage,
+    promptTokens: parser.promptTokens,
+    generated: parser.generated
+  }
+}
+
+const isWhole = (data: string): boolean => data.trim() === "[DONE]" || parsedJson(data) !== undefined
+
+const nothing = Buffer.alloc(0)
+
+const bytesOf = (written: Written): Uint8Array =>
+  typeof written === "string" ? Buffer.from(written) : (written ?? nothing)
+
+const writerFor = (options: ReaderOptions): StreamWriter => {
+  if (options.clientStyle === "openai") {
+    return options.providerStyle === "openai" ? native(nativeChat(options)) : chatStream(options)
+  }
+  return options.providerStyle === "anthropic" ? native(nativeMessages(options)) : messagesStream(options)
+}
+
+/** For a client of the provider's style frames go on as they came, but for the model, which gets the client's name back. */
+const native = (write: StreamWriter["write"]): StreamWriter => ({ write, end: () => undefined })
+
+/** The event that only reports usage; a choice beside it is content and stays. */
+const isUsageEvent = ({ choices, usage }: JsonObject): boolean =>
+  !isAbsent(usage) && (isAbsent(choices) || (Array.isArray(choices) && choices.length === 0))
+
+const hasAnotherModel = (body: JsonObject, model: string): boolean =>
+  typeof body.model === "string" && body.model !== model
+
+const nativeChat =
+  ({ asksUsage, model }: ReaderOptions) =>
+  ({ bytes, event }: Frame, { body }: ParsedFrame): Written => {
+    if (body === undefined) return bytes
+    if (!asksUsage && isUsageEvent(body)) return undefined
+    return hasAnotherModel(body, model) ? frame(JSON.stringify({ ...body, model }), event) : bytes
+  }
+
+const nativeMessages =
+  ({ model }: ReaderOptions) =>
+  ({ bytes, event }: Frame, { body }: ParsedFrame): Written => {
+    if (body?.type !== "message_start" || !isObject(body.message)) return bytes
+    if (!hasAnotherModel(body.message, model)) return bytes
+    return frame(JSON.stringify({ ...body, message: { ...body.message, model } }), event)
+  }

@@ -1,0 +1,60 @@
+/** What the frames of a provider's stream say, whichever style they are in. */
+import { isAbsent, isObject, parsedJson, textOf } from "./json.ts"
+import type { JsonObject } from "./json.ts"
+import type { Frame } from "./sse.ts"
+import type { StreamFault, Usage } from "./types.ts"
+
+/** What one frame of a provider says. */
+export interface ParsedFrame {
+  /** The parsed data; undefined for comments and `[DONE]`. */
+  readonly body: JsonObject | undefined
+  /** Something was generated. */
+  readonly content: boolean
+  /** The answer is complete. */
+  readonly finished: boolean
+  readonly fault: StreamFault | undefined
+}
+
+export interface StreamParser {
+  readonly read: (frame: Frame) => ParsedFrame
+  readonly usage: () => Usage | undefined
+  readonly promptTokens: () => number | undefined
+  readonly generated: () => string
+}
+
+export const nothing: ParsedFrame = { body: undefined, content: false, finished: false, fault: undefined }
+const failedFrame = (fault: StreamFault): ParsedFrame => ({ ...nothing, fault })
+
+/** What stands in every frame is read here; the rest its style interprets. */
+export const readFrame = (
+  { data, event, strange }: Frame,
+  interpret: (body: JsonObject) => ParsedFrame
+): ParsedFrame => {
+  if (data === undefined)
+    return strange ? failedFrame(malformed("a line that is no part of an event")) : nothing
+  const body = parsedJson(data)
+  if (!isObject(body))
+    return failedFrame(malformed(`${data.length} characters of data that are no JSON object`))
+  if (!isAbsent(body.error)) return failedFrame(faultOf(body.error))
+  return event === "error" || body.type === "error" ? failedFrame(faultOf(body)) : interpret(body)
+}
+
+/** Words of providers for "come back later", as a type or code of an error. */
+const busyWords = /overload|rate_?limit|too_many|capacity|unavailable|quota|^(?:429|503|529)$/i
+
+/** An `error` member, which both styles have, though some providers write a text there. */
+export const faultOf = (error: unknown): StreamFault => {
+  if (!isObject(error)) return { kind: "error_event", message: textOf(error).slice(0, 500), busy: false }
+  const words = [error.type, error.code, error.status].filter((word) => word !== undefined && word !== null)
+  return {
+    kind: "error_event",
+    message: [...words.map(String), textOf(error.message)].join(": ").slice(0, 500),
+    busy: words.some((word) => busyWords.test(String(word)))
+  }
+}
+
+export const malformed = (message: string): StreamFault => ({ kind: "malformed", message, busy: false })
+
+/** Tokens as a provider reports them; what is not a whole number of at least 0 was not reported. */
+export const tokenCount = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
