@@ -41,7 +41,7 @@ import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { domainsIn } from "./services/emails.ts"
-import { LogKeeper } from "./services/LogKeeper.ts"
+import { LogSequencer } from "./services/LogSequencer.ts"
 import { Settings } from "./services/Settings.ts"
 
 interface Foundation {
@@ -202,10 +202,10 @@ const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
 
 /** The log is compared with what was signed of it before anything is added to it. */
 const keptLog = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
-  yield* keeper.verifyAtStart
-  const key = yield* keeper.verifierKey
-  const fault = yield* keeper.fault
+  const sequencer = yield* LogSequencer
+  yield* sequencer.verifyAtStart
+  const key = yield* sequencer.verifierKey
+  const fault = yield* sequencer.fault
   return [
     ...Option.toArray(Option.map(key, (text) => `Log key      ${text}`)),
     ...(fault === null ? [] : [`             The public log is not signed: ${fault}`])

@@ -9,7 +9,7 @@ import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
-import { LogKeeper, maxPerPass } from "../services/LogKeeper.ts"
+import { LogSequencer, maxPerPass } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
@@ -17,7 +17,7 @@ import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
-import { attestations } from "./attestations.ts"
+import { Witnesses } from "../services/Witnesses.ts"
 import { singletonCron, poll } from "./schedule.ts"
 
 const aMinute = Duration.minutes(1)
@@ -27,6 +27,8 @@ const tickMemory = Duration.days(7)
 const mailInterval = Duration.millis(500)
 /** What was recorded has its index, and is under a signature, within about a second. */
 const logInterval = Duration.seconds(1)
+/** While the log grows there is a checkpoint every second: the newest should have its cosignatures most of that time. */
+const witnessInterval = Duration.millis(250)
 const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
@@ -44,10 +46,11 @@ const start = Effect.gen(function* () {
   const billing = yield* GatewayBilling
   const mailer = yield* Mailer
   const operators = yield* Operators
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
+  const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   // Full batches follow one another at once.
-  const sequence = Effect.repeat(keeper.sequence, { while: (taken) => taken === maxPerPass })
+  const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
@@ -58,14 +61,17 @@ const start = Effect.gen(function* () {
   }
   yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(poll("log", logInterval, sequence))
-  yield* Effect.forkScoped(poll("checkpoints", logInterval, keeper.publish))
+  yield* Effect.forkScoped(poll("checkpoints", logInterval, sequencer.publish))
   yield* Effect.forkScoped(
-    poll("reveals", logInterval, Effect.repeat(keeper.revealDue, { while: (queued) => queued > 0 }))
+    poll("reveals", logInterval, Effect.repeat(sequencer.revealDue, { while: (queued) => queued > 0 }))
   )
-  yield* Effect.forkScoped(poll("log gauges", measureInterval, keeper.measure))
+  yield* Effect.forkScoped(poll("log gauges", measureInterval, sequencer.measure))
   yield* Effect.forkScoped(singletonCron("grace", settings.jobInterval, claims.remindDue))
   yield* Effect.forkScoped(singletonCron("audit head", anHour, audit.logHead))
-  yield* attestations
+  for (const { ask, name } of witnesses.all) {
+    yield* Effect.forkScoped(poll(`log witness ${name}`, witnessInterval, ask))
+  }
+  yield* Effect.forkScoped(poll("log time stamps", measureInterval, witnesses.stamp))
   yield* Effect.forkScoped(
     singletonCron(
       "housekeeping",
@@ -80,7 +86,7 @@ const start = Effect.gen(function* () {
         credits.payPlans,
         mailer.trim,
         operators.trim,
-        keeper.trim
+        sequencer.trim
       ])
     )
   )

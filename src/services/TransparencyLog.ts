@@ -53,8 +53,8 @@ export class TransparencyLog extends Context.Service<
     readonly hashTile: (level: number, n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
     /** The first `width` entries from number `n * 256` on, each after its length in two bytes, big-endian. */
     readonly entryBundle: (n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
-    /** Whether it stands still, for a fault or because nobody keeps it: what is recorded waits, and is not lost. */
-    readonly halted: Effect.Effect<boolean>
+    /** Whether it does not grow, for a fault or because no sequencer runs: what is recorded stays pending, and is not lost. */
+    readonly stalled: Effect.Effect<boolean>
     /** Where the prediction with this commit, in hexadecimal, stands; without an index while it is pending. */
     readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound>
     /**

@@ -7,7 +7,7 @@ import * as Jobs from "../../src/jobs/Jobs.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Audit } from "../../src/services/AdminAudit.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { asOwner } from "../support/database.ts"
 import { freshWeek, moveTo, plus } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
@@ -37,7 +37,7 @@ const logged = Effect.gen(function* () {
   return rows.map(({ entry }) => entry).toSorted((one, other) => one.count - other.count)
 })
 
-const sequenced = LogKeeper.use((keeper) => keeper.sequence)
+const sequenced = LogSequencer.use((sequencer) => sequencer.sequence)
 
 /** What no trigger and no constraint hinders. */
 const unhindered = Effect.fnUntraced(function* (changes: ReadonlyArray<Statement.Statement<object>>) {

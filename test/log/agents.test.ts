@@ -10,8 +10,7 @@ import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { claimedAgent, freshWeek, moveTo, plus, provisionalAgent } from "../support/builders.ts"
 import { asOwner } from "../support/database.ts"
-import { entries, logState } from "../support/logbook.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog, entries, logState } from "../support/logbook.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 
@@ -20,7 +19,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** All that the log has of an agent, in its order. */
 const logOf = (agentId: string) =>
-  Effect.map(Effect.andThen(keepLog, entries), (all) =>
+  Effect.map(Effect.andThen(completeLog, entries), (all) =>
     all.filter(({ json }) => json["agent_id"] === agentId).map(({ entry, json }) => ({ entry, json }))
   )
 
@@ -166,7 +165,7 @@ layer(testServices())("An agent in the log", (it) => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const agentId = yield* claimedAgent()
-        yield* keepLog
+        yield* completeLog
         yield* Effect.flip(
           sql.withTransaction(
             Effect.gen(function* () {

@@ -6,7 +6,7 @@ import type { Statement } from "effect/sql"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Audit } from "../../src/services/AdminAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -137,7 +137,7 @@ const records = Effect.gen(function* () {
   yield* importQuotes("GC", [[deadline, 102]])
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* fullTile
-  yield* LogKeeper.use(({ publish, sequence }) => Effect.andThen(sequence, publish))
+  yield* LogSequencer.use(({ publish, sequence }) => Effect.andThen(sequence, publish))
   yield* Audit.use((audit) =>
     audit
       .begin({ action: "test", path: "/", requestId: "r", body: "{}" })

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
 import {
@@ -15,27 +15,27 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { anotherSequencer, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 
-const pass = (keeper: LogKeeper["Service"]) => Effect.andThen(keeper.sequence, keeper.publish)
+const pass = (sequencer: LogSequencer["Service"]) => Effect.andThen(sequencer.sequence, sequencer.publish)
 
 layer(testServices())("Two that sequence at once", (it) => {
   it.effect("never fork the log, and lose and repeat nothing", () =>
     Effect.gen(function* () {
-      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
       let queued = 0
       for (let round = 0; round < 50; round++) {
         const counts = yield* Effect.all(times(3, () => Random.nextIntBetween(0, 120)))
         const work = [
           ...counts.map((count) => queue(count)),
-          ...keepers.flatMap((keeper) => [pass(keeper), keeper.publish, keeper.sequence])
+          ...sequencers.flatMap((sequencer) => [pass(sequencer), sequencer.publish, sequencer.sequence])
         ]
         yield* Effect.all(yield* Random.shuffle(work), { concurrency: "unbounded" })
         queued += counts.reduce((sum, count) => sum + count, 0)
       }
-      while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
-      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
+      while ((yield* logState).pending > 0) for (const sequencer of sequencers) yield* pass(sequencer)
+      for (const sequencer of sequencers) assert.isNull(yield* sequencer.fault)
       assert.strictEqual(yield* oneTree, queued)
       assert.isAtLeast((yield* checkpoints).length, 40)
     })
@@ -46,7 +46,7 @@ layer(testServices())("Entries that are composed when they get their index", (it
   it.effect("are so once, whoever is at it, and a close counts all commits before it", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
-      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
       const agents = yield* claimedAgents(4)
       const open = yield* Effect.forEach(times(12, String), () => newChallenge())
       yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
@@ -54,16 +54,16 @@ layer(testServices())("Entries that are composed when they get their index", (it
         yield* Effect.all(
           yield* Random.shuffle([
             ...open.map((challenge) => predict(agent, challenge)),
-            ...keepers.map((keeper) => pass(keeper))
+            ...sequencers.map((sequencer) => pass(sequencer))
           ]),
           { concurrency: "unbounded" }
         )
       }
       yield* moveTo(plus(monday, "2 hours"))
-      const busy = times(12, () => keepers).flatMap((all) => all.map(pass))
+      const busy = times(12, () => sequencers).flatMap((all) => all.map(pass))
       yield* Effect.all([Scoring.use((scoring) => scoring.settleDue), ...busy], { concurrency: "unbounded" })
-      while ((yield* logState).pending > 0) for (const keeper of keepers) yield* pass(keeper)
-      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
+      while ((yield* logState).pending > 0) for (const sequencer of sequencers) yield* pass(sequencer)
+      for (const sequencer of sequencers) assert.isNull(yield* sequencer.fault)
       const all = yield* entries
       // An agent's registration and its claim; a challenge's making, its commits, its close and its settlement.
       assert.strictEqual(yield* oneTree, 2 * agents.length + open.length * (1 + agents.length + 2))
@@ -82,7 +82,7 @@ layer(testServices())("What is queued first and commits last", (it) => {
   it.effect("gets its index, however far the queue was emptied beyond it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       const goOn = yield* Deferred.make<void>()
       const queued = yield* Deferred.make<void>()
       yield* queue(5)
@@ -98,15 +98,15 @@ layer(testServices())("What is queued first and commits last", (it) => {
       yield* Deferred.await(queued)
       for (let round = 0; round < 5; round++) {
         yield* queue(3)
-        yield* keeper.sequence
-        yield* keeper.sequence
+        yield* sequencer.sequence
+        yield* sequencer.sequence
       }
       assert.strictEqual((yield* entries).length, 20)
       yield* Deferred.succeed(goOn, undefined)
       yield* Fiber.join(late)
-      assert.strictEqual(yield* keeper.sequence, 1)
+      assert.strictEqual(yield* sequencer.sequence, 1)
       assert.deepStrictEqual((yield* entries).at(-1)?.json, { n: "late" })
-      yield* keeper.publish
+      yield* sequencer.publish
       yield* oneTree
     })
   )

@@ -17,7 +17,7 @@ import { findOne } from "../../src/layers/postgres/sql.ts"
 import { cosignatureType, cosignedMessage } from "../../src/layers/witness/cosignature.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth, oneIn } from "../support/breadth.ts"
 import { claimedAgents, freshWeek, moveTo, newChallenge, plus, predict } from "../support/builders.ts"
@@ -574,7 +574,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     it.effect("compares what waits to be revealed with its prediction, and reads the queue once for it", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const keeper = yield* LogKeeper
+        const sequencer = yield* LogSequencer
         const monday = yield* freshWeek
         const challenge = yield* newChallenge({ deadline: plus(monday, "1 hour") })
         for (const agent of yield* claimedAgents(2)) yield* predict(agent, challenge)
@@ -582,7 +582,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         yield* moveTo(plus(monday, "2 hours"))
         yield* Scoring.use((scoring) => scoring.settleDue)
         yield* sequenceAll
-        assert.strictEqual(yield* keeper.revealDue, 2)
+        assert.strictEqual(yield* sequencer.revealDue, 2)
         assert.deepStrictEqual(yield* differences, [])
         const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
           yield* asOwner(sql`create table kept as select * from log_pending`)

@@ -5,8 +5,7 @@ import { SqlClient } from "effect/sql"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { isFull } from "../support/breadth.ts"
 import { claimedAgent, countOf, freshWeek, instant, newChallenge, predict } from "../support/builders.ts"
-import { keepLog } from "../support/log/keeping.ts"
-import { logState } from "../support/logbook.ts"
+import { completeLog, logState } from "../support/logbook.ts"
 import { loggedWorld } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -59,7 +58,7 @@ layer(testServices())("An audit of the public log", (it) => {
     Effect.gen(function* () {
       yield* freshWeek
       yield* newChallenge({ deadline: instant("9999-12-31T23:00:00Z") })
-      yield* keepLog
+      yield* completeLog
       assert.deepStrictEqual((yield* audited).differences, [])
     })
   )

@@ -7,7 +7,7 @@ import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/builders.ts"
 import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
@@ -27,14 +27,14 @@ const took = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R
 })
 
 /** As the job does it: full batches follow one another at once. */
-const keepLog = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
+const sequenceAndPublish = Effect.gen(function* () {
+  const sequencer = yield* LogSequencer
   let done = 0
   let passed = 0
   do {
-    passed = yield* keeper.sequence
+    passed = yield* sequencer.sequence
     done += passed
-    yield* keeper.publish
+    yield* sequencer.publish
   } while (passed === maxPerPass)
   return done
 })
@@ -49,12 +49,13 @@ const analyze = Effect.gen(function* () {
 
 /** Reveals wait while much else does, so both take turns. */
 const revealAll = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
   let revealed = 0
   for (let left = true; left;) {
     const before = revealed
-    for (let chunk = yield* keeper.revealDue; chunk > 0; chunk = yield* keeper.revealDue) revealed += chunk
-    yield* keepLog
+    for (let chunk = yield* sequencer.revealDue; chunk > 0; chunk = yield* sequencer.revealDue)
+      revealed += chunk
+    yield* sequenceAndPublish
     left = revealed > before
   }
   return revealed
@@ -69,7 +70,7 @@ layer(testServices(), { timeout: 60_000 })("the public log under load", (it) => 
       const challenges = yield* Effect.forEach(Array.from({ length: 15 }), () =>
         newChallenge({ deadline: plus(monday, "1 hour") })
       )
-      const onceASecond = keepLog.pipe(Effect.repeat(Schedule.spaced("1 second")))
+      const onceASecond = sequenceAndPublish.pipe(Effect.repeat(Schedule.spaced("1 second")))
       const job = yield* Effect.forkChild(TestClock.withLive(onceASecond))
       const [inserting] = yield* took(
         Effect.forEach(challenges, ({ id }) =>
@@ -119,7 +120,7 @@ layer(testServices(), { timeout: 60_000 })("a log of a million entries", (it) =>
       const challenges = yield* Effect.forEach(Array.from({ length: 50 }), () => newChallenge({ deadline }))
       for (const { id } of challenges) yield* predictionsOf(id, { from: 0, to: agents - 1 }, monday)
       yield* analyze
-      const [committing, commits] = yield* took(keepLog)
+      const [committing, commits] = yield* took(sequenceAndPublish)
       yield* tell(`${(commits / committing).toFixed(0)} commits sequenced a second`)
       assert.isAbove(commits / committing, 2000)
 
@@ -127,7 +128,7 @@ layer(testServices(), { timeout: 60_000 })("a log of a million entries", (it) =>
       yield* importQuotes("GC", [[deadline, 102]])
       const settled = yield* Scoring.use((scoring) => scoring.settleDue)
       assert.lengthOf(settled.resolved, challenges.length)
-      yield* keepLog
+      yield* sequenceAndPublish
       const [revealing, revealed] = yield* took(revealAll)
       assert.strictEqual(revealed, challenges.length * agents)
       yield* tell(`${(revealed / revealing).toFixed(0)} predictions revealed and sequenced a second`)

@@ -7,7 +7,7 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, logState, oneTree, queue } from "../support/logbook.ts"
 import { killed } from "../support/crash.ts"
-import { keeperProcess, signedUpTo } from "../support/logProcess.ts"
+import { sequencerProcess, signedUpTo } from "../support/logProcess.ts"
 import { temporaryDirectory } from "../support/process.ts"
 
 const kills = 12
@@ -30,7 +30,7 @@ describe("two processes that keep one log", () => {
           )
           const killing = (name: string) =>
             Effect.gen(function* () {
-              const auspex = yield* keeperProcess(url, join(directory, name))
+              const auspex = yield* sequencerProcess(url, join(directory, name))
               yield* Effect.sleep(yield* Random.nextIntBetween(500, 3000))
               yield* killed(auspex)
             }).pipe(Effect.scoped, Effect.repeat({ times: kills - 1 }))
@@ -38,7 +38,7 @@ describe("two processes that keep one log", () => {
           yield* Fiber.interrupt(growing)
           const scope = yield* Scope.Scope
           yield* Effect.forEach(["one", "other"], (name) =>
-            keeperProcess(url, join(directory, name)).pipe(Scope.provide(scope))
+            sequencerProcess(url, join(directory, name)).pipe(Scope.provide(scope))
           )
           const { pending, size } = yield* logState
           const total = yield* Ref.get(queued)

@@ -7,7 +7,7 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
-import { keeperProcess, rememberedIn, signedUpTo } from "../support/logProcess.ts"
+import { sequencerProcess, rememberedIn, signedUpTo } from "../support/logProcess.ts"
 import { stopped, temporaryDirectory, until } from "../support/process.ts"
 
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
@@ -19,7 +19,7 @@ describe("kill -9 of the process that keeps the log", () => {
       Effect.gen(function* () {
         const url = yield* freshDatabase
         const dataDir = join(yield* temporaryDirectory, "data")
-        const start = keeperProcess(url, dataDir)
+        const start = sequencerProcess(url, dataDir)
         yield* Effect.gen(function* () {
           const first = yield* start
           yield* queue(300)
@@ -70,15 +70,15 @@ describe("kill -9 of the process that keeps the log", () => {
         const url = yield* freshDatabase
         const dataDir = join(yield* temporaryDirectory, "data")
         yield* Effect.gen(function* () {
-          const keeper = yield* keeperProcess(url, dataDir)
-          assert.match(keeper.stdout(), /^Log key {6}127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/m)
+          const sequencer = yield* sequencerProcess(url, dataDir)
+          assert.match(sequencer.stdout(), /^Log key {6}127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/m)
           yield* queue(2)
           yield* signedUpTo(2)
-          yield* stopped(keeper)
+          yield* stopped(sequencer)
           // As after restoring a database that had less in it.
           yield* queue(1)
           const restored = yield* freshDatabase
-          const other = yield* keeperProcess(restored, dataDir)
+          const other = yield* sequencerProcess(restored, dataDir)
           assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
           yield* stopped(other)
         }).pipe(Effect.provide(Database.client(url)))

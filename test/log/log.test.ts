@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../support/builders.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
 import { get, testServer } from "../support/server.ts"
 
@@ -29,7 +29,7 @@ layer(testServer())("The public log over HTTP", (it) => {
   it.effect("a proof is a text file named after its commit, and verifies with the key at /log/key", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
-      yield* keepLog
+      yield* completeLog
       const answer = yield* get(`/api/v1/log/proof/${commit.toUpperCase()}`)
       assert.strictEqual(answer.status, 200)
       assert.strictEqual(answer.headers.get("content-type"), "text/plain; charset=utf-8")
@@ -48,12 +48,12 @@ layer(testServer())("The public log over HTTP", (it) => {
   it.effect("a proof that has not changed is 304", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
-      yield* keepLog
+      yield* completeLog
       const path = `/api/v1/log/proof/${commit}`
       const etag = (yield* get(path)).headers.get("etag") ?? "none"
       assert.strictEqual((yield* get(path, { headers: { "if-none-match": etag } })).status, 304)
       yield* committed
-      yield* keepLog
+      yield* completeLog
       assert.strictEqual((yield* get(path, { headers: { "if-none-match": etag } })).status, 200)
     })
   )

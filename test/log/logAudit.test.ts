@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { admin } from "../../cli/admin/command.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { LogAuditReport } from "../../src/services/LogAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { countOf, newChallenge } from "../support/builders.ts"
 import { runCommand } from "../support/commands.ts"
 import { loggedWorld } from "../support/loggedFixture.ts"
@@ -36,7 +36,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
   it.effect("names a changed record; the log is not signed from then on, until an audit finds nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       const { agents, settled } = yield* loggedWorld
       const clean = yield* run("log", "audit")
       assert.isTrue(clean.ok, clean.err)
@@ -59,8 +59,8 @@ layer(testServer())("npm run admin -- log audit", (it) => {
 
       yield* newChallenge()
       const before = yield* checkpoints
-      yield* keeper.sequence
-      yield* keeper.publish
+      yield* sequencer.sequence
+      yield* sequencer.publish
       assert.strictEqual(yield* checkpoints, before)
       const check = yield* logCheck
       assert.strictEqual(member(check, "ok"), false)
@@ -69,8 +69,8 @@ layer(testServer())("npm run admin -- log audit", (it) => {
       yield* asOwner(change(0.21))
       const again = yield* get(path, { token: testAdminToken })
       assert.deepStrictEqual(again.json["differences"], [])
-      yield* keeper.sequence
-      yield* keeper.publish
+      yield* sequencer.sequence
+      yield* sequencer.publish
       assert.strictEqual(member(yield* logCheck, "ok"), true)
       assert.strictEqual(yield* checkpoints, before + 1)
     })
@@ -81,15 +81,15 @@ layer(testServer())("a fault of the log", (it) => {
   it.effect("is a gauge of its own, which tells of it also while nothing waits for its place", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       const audit = LogAudit.use((each) => each.audit)
       const gauge = Effect.fnUntraced(function* (name: string) {
-        yield* keeper.measure
+        yield* sequencer.measure
         return new RegExp(`^auspex_${name} (.*)$`, "m").exec(yield* metrics)?.[1]
       })
       yield* newChallenge()
-      yield* keeper.sequence
-      yield* keeper.publish
+      yield* sequencer.sequence
+      yield* sequencer.publish
       assert.deepStrictEqual((yield* audit).differences, [])
       assert.strictEqual(yield* gauge("log_fault"), "0")
 

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
 import * as Jobs from "../../src/jobs/Jobs.ts"
-import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { testServices } from "../support/services.ts"
 
 class Passes extends Context.Service<
@@ -16,13 +16,13 @@ class Passes extends Context.Service<
   }
 >()("auspex/test/Passes") {}
 
-const keeper = Layer.effect(
-  LogKeeper,
+const sequencer = Layer.effect(
+  LogSequencer,
   Effect.gen(function* () {
     const { takes, times } = yield* Passes
-    return yield* LogKeeper.use((real) =>
+    return yield* LogSequencer.use((real) =>
       Effect.succeed(
-        LogKeeper.of({
+        LogSequencer.of({
           ...real,
           sequence: Effect.map(Clock.currentTimeMillis, (now) => {
             times.push(now)
@@ -36,7 +36,7 @@ const keeper = Layer.effect(
   })
 )
 
-const world = keeper.pipe(
+const world = sequencer.pipe(
   Layer.provideMerge(testServices()),
   Layer.provideMerge(Layer.sync(Passes, () => ({ takes: [], times: [] }))),
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))

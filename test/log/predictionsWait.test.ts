@@ -3,10 +3,10 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { times } from "../support/concurrently.ts"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../support/builders.ts"
-import { anotherKeeper, entries, logState, oneTree } from "../support/logbook.ts"
+import { anotherSequencer, entries, logState, oneTree } from "../support/logbook.ts"
 import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
 import { openPrediction } from "../support/openPrediction.ts"
 import { testServices } from "../support/services.ts"
@@ -20,8 +20,8 @@ const openOne = Effect.gen(function* () {
   return yield* openPrediction(yield* claimedAgent(), yield* newChallenge())
 })
 
-const sequenceAll = Effect.fnUntraced(function* (keeper: LogKeeper["Service"]) {
-  while ((yield* logState).pending > 0) yield* keeper.sequence
+const sequenceAll = Effect.fnUntraced(function* (sequencer: LogSequencer["Service"]) {
+  while ((yield* logState).pending > 0) yield* sequencer.sequence
 })
 
 const loggedCommits = Effect.map(entries, (all) =>
@@ -32,20 +32,20 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
   it.effect("gets its place after those with larger ids, once", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       const [late, never] = [yield* openOne, yield* openOne]
       const early = yield* predict(yield* claimedAgent(), yield* newChallenge())
-      for (let round = 0; round < 3; round++) yield* keeper.sequence
+      for (let round = 0; round < 3; round++) yield* sequencer.sequence
       assert.deepStrictEqual(yield* loggedCommits, [commitOf(early)])
       const receipt = yield* late.commits
       yield* never.rollsBack
       assert.strictEqual((yield* logState).pending, 1)
-      // A keeper that has just started knows of it, too.
-      const started = yield* anotherKeeper()
+      // A sequencer that has just started knows of it, too.
+      const started = yield* anotherSequencer()
       assert.strictEqual(yield* started.sequence, 1)
-      assert.strictEqual(yield* keeper.sequence, 0)
+      assert.strictEqual(yield* sequencer.sequence, 0)
       assert.deepStrictEqual(yield* loggedCommits, [commitOf(early), commitOf(receipt)])
-      yield* keeper.publish
+      yield* sequencer.publish
       yield* oneTree
     })
   )
@@ -53,7 +53,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
   it.effect("in whatever order many end, and whoever sequences, is in the log once if it was recorded", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const keepers = [yield* LogKeeper, yield* anotherKeeper(), yield* anotherKeeper()]
+      const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
       const before = yield* loggedCommits
       const expected: Array<string> = []
       let open: Array<Effect.Success<typeof openOne>> = []
@@ -66,16 +66,16 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
           else expected.push(commitOf(yield* commits))
         }
         expected.push(commitOf(yield* predict(yield* claimedAgent(), yield* newChallenge())))
-        yield* Effect.all(yield* Random.shuffle(keepers.map((keeper) => keeper.sequence)), {
+        yield* Effect.all(yield* Random.shuffle(sequencers.map((sequencer) => sequencer.sequence)), {
           concurrency: "unbounded"
         })
       }
       for (const { commits } of open) expected.push(commitOf(yield* commits))
-      for (const keeper of keepers) yield* sequenceAll(keeper)
+      for (const sequencer of sequencers) yield* sequenceAll(sequencer)
       const logged = (yield* loggedCommits).slice(before.length)
       assert.deepStrictEqual(logged.toSorted(), expected.toSorted())
-      for (const keeper of keepers) assert.isNull(yield* keeper.fault)
-      for (const keeper of keepers) yield* keeper.publish
+      for (const sequencer of sequencers) assert.isNull(yield* sequencer.fault)
+      for (const sequencer of sequencers) yield* sequencer.publish
       yield* oneTree
       assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
     })
@@ -85,10 +85,10 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       const many = 2 * maxPerPass + 100
       yield* manyAgents(many)
-      yield* sequenceAll(keeper)
+      yield* sequenceAll(sequencer)
       const before = (yield* logState).size
       const challenge = yield* newChallenge()
       const [recorded, end] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -105,15 +105,15 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       yield* Deferred.await(recorded)
       for (let round = 0; round < 3; round++) {
         yield* predict(yield* claimedAgent(), yield* newChallenge())
-        yield* keeper.sequence
+        yield* sequencer.sequence
       }
       yield* Deferred.succeed(end, undefined)
       yield* Fiber.join(late)
-      const passes = [yield* keeper.sequence, yield* keeper.sequence, yield* keeper.sequence]
+      const passes = [yield* sequencer.sequence, yield* sequencer.sequence, yield* sequencer.sequence]
       assert.deepStrictEqual(passes, [maxPerPass, maxPerPass, 100])
       // The making of this one, and of the three others, each with a prediction, and its agent's registration and claim.
       assert.strictEqual((yield* logState).size, before + many + 1 + 3 * 4)
-      yield* keeper.publish
+      yield* sequencer.publish
       yield* oneTree
     })
   )

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
 import {
@@ -22,10 +22,10 @@ import { entries, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 
 const sequence = Effect.repeat(
-  LogKeeper.use((keeper) => keeper.sequence),
+  LogSequencer.use((sequencer) => sequencer.sequence),
   { while: (count) => count > 0 }
 )
-const revealDue = LogKeeper.use((keeper) => keeper.revealDue)
+const revealDue = LogSequencer.use((sequencer) => sequencer.revealDue)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 const queuedReveals = countOf(

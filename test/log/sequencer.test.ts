@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { rootOf, leafHash } from "../../src/layers/postgres/log/frontier.ts"
 import { times } from "../support/concurrently.ts"
@@ -16,12 +16,12 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import { held, meeting } from "../support/locking.ts"
-import { anotherKeeper, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { anotherSequencer, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
-const sequence = LogKeeper.use((keeper) => keeper.sequence)
-const publish = LogKeeper.use((keeper) => keeper.publish)
+const sequence = LogSequencer.use((sequencer) => sequencer.sequence)
+const publish = LogSequencer.use((sequencer) => sequencer.publish)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("Sequencing", (it) => {
@@ -130,7 +130,7 @@ layer(testServices())("Sequencing", (it) => {
   it.effect("nothing when another moved the log meanwhile, and all of it in the next pass", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const other = yield* anotherKeeper()
+      const other = yield* anotherSequencer()
       const before = (yield* logState).size
       yield* queue(3)
       const holding = yield* held(sql`lock table log_nodes in exclusive mode`, asOwner)

@@ -10,7 +10,7 @@ import type { SqlError } from "effect/sql"
 import { Audit } from "../../src/services/AdminAudit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { oneIn } from "../support/breadth.ts"
@@ -999,19 +999,19 @@ layer(testServices())("Whoever has the database", (it) => {
   )
 
   it.effect(
-    "deletes no checkpoints behind a keeper that would sign new ones: the log has a fault from then on",
+    "deletes no checkpoints behind a sequencer that would sign new ones: the log has a fault from then on",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const keeper = yield* LogKeeper
-        const signed = Option.getOrThrow(yield* keeper.signed)
+        const sequencer = yield* LogSequencer
+        const signed = Option.getOrThrow(yield* sequencer.signed)
         yield* withoutTriggers(["log_checkpoints"], sql`delete from log_checkpoints`)
         yield* newChallenge()
-        yield* keeper.sequence
-        yield* keeper.publish
+        yield* sequencer.sequence
+        yield* sequencer.publish
         assert.deepStrictEqual(yield* checkpoints, [])
         assert.include(
-          (yield* keeper.fault) ?? "",
+          (yield* sequencer.fault) ?? "",
           `${signed.size} entries were signed, and no checkpoint is kept`
         )
         const found = yield* checks["log audit"]
@@ -1019,9 +1019,9 @@ layer(testServices())("Whoever has the database", (it) => {
 
         yield* withoutTriggers(["log_checkpoints"], restored("log_checkpoints"))
         assert.deepStrictEqual(yield* all, clean)
-        yield* keeper.sequence
-        yield* keeper.publish
-        assert.isNull(yield* keeper.fault)
+        yield* sequencer.sequence
+        yield* sequencer.publish
+        assert.isNull(yield* sequencer.fault)
         assert.isTrue((yield* checkpoints).some(({ size }) => size > signed.size))
       })
   )

@@ -5,9 +5,9 @@ import { assert, describe, it as plainIt, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Fiber, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { nonceOf, timeStampFault, timeStampQuery } from "../../src/layers/timeStamp/tokens.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
-import { LogTimeStamps } from "../../src/services/LogTimeStamps.ts"
+import { nonceOf, timeStampFault, timeStampQuery } from "../../src/layers/witness/timeStamp.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
+import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { rowsOf } from "../support/builders.ts"
 import type { Behaviour } from "../support/log/fakeServer.ts"
@@ -43,19 +43,19 @@ const afresh = Effect.gen(function* () {
   authority.behave()
   authority.forget()
   yield* asOwner(sql`delete from log_checkpoints`)
-  yield* asOwner(sql`delete from log_attestors`)
+  yield* asOwner(sql`delete from log_witnesses`)
   const { lines } = yield* Observed
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
   return { authority, logged, tree }
 })
 
-const stamp = LogTimeStamps.use((timeStamps) => timeStamps.stamp)
+const stamp = Witnesses.use((witnesses) => witnesses.stamp)
 
 const stateOf = Effect.map(
   rowsOf(
     Schema.Struct({ size: Schema.Int, failures: Schema.Int, failure: Schema.NullOr(Schema.String) }),
-    (sql) => sql`select size::int, failures, failure from log_attestors`
+    (sql) => sql`select size::int, failures, failure from log_witnesses`
   ),
   ([state]) => state
 )
@@ -225,7 +225,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
         )
         yield* publish(tree, 30)
         yield* TestClock.adjust("3 days")
-        yield* LogKeeper.use((keeper) => keeper.trim)
+        yield* LogSequencer.use((sequencer) => sequencer.trim)
         assert.strictEqual((yield* get("/log/timestamps")).text, "20\n10\n")
       })
     )
@@ -302,7 +302,7 @@ layer(testServices())("Without an authority", (it) => {
       yield* publish(yield* makeEntries(10), 10)
       yield* stamp
       assert.isUndefined(yield* stateOf)
-      assert.deepStrictEqual(yield* LogTimeStamps.use((timeStamps) => timeStamps.sizes(Option.none())), [])
+      assert.deepStrictEqual(yield* Witnesses.use((witnesses) => witnesses.timeStamped(Option.none())), [])
     })
   )
 })

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import type { NotFound } from "../../src/services/errors.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { NotSequenced } from "../../src/services/TransparencyLog.ts"
@@ -21,15 +21,14 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { keepLog } from "../support/log/keeping.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
-import { queue } from "../support/logbook.ts"
+import { completeLog, queue } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 import { withoutTriggers } from "../support/tampering.ts"
 
-const sequence = LogKeeper.use((keeper) => keeper.sequence)
-const publish = LogKeeper.use((keeper) => keeper.publish)
+const sequence = LogSequencer.use((sequencer) => sequencer.sequence)
+const publish = LogSequencer.use((sequencer) => sequencer.publish)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const entryOf = (commit: string) => TransparencyLog.use((log) => log.entryOf(commit))
 const proofOf = (commit: string) => TransparencyLog.use((log) => log.proofOf(commit))
@@ -88,7 +87,7 @@ layer(testServices())("A prediction", (it) => {
       yield* freshWeek
       const { commit } = yield* receiptOf(predict(yield* claimedAgent(), yield* newChallenge()))
       assert.strictEqual((yield* entryOf(commit.toUpperCase())).commit, commit)
-      yield* keepLog
+      yield* completeLog
       assert.strictEqual((yield* entryOf(commit.toUpperCase())).commit, commit)
       const looks: ReadonlyArray<
         (commit: string) => Effect.Effect<unknown, NotFound | NotSequenced, TransparencyLog>
@@ -111,11 +110,11 @@ layer(testServices())("A prediction", (it) => {
       const { commit, salt, body } = yield* receiptOf(predict(first, challenge))
       const revision = yield* receiptOf(predict(first, challenge, { is_revision: true, confidence: 0.9 }))
       const other = yield* receiptOf(predict(second, challenge))
-      yield* keepLog
+      yield* completeLog
 
       yield* moveTo(millisBefore(plus(monday, "1 hour"), 1))
       yield* settle
-      yield* keepLog
+      yield* completeLog
       const before = yield* checked(yield* proofOf(commit))
       assert.notProperty(before, "salt")
       assert.notProperty(before, "body")
@@ -123,7 +122,7 @@ layer(testServices())("A prediction", (it) => {
 
       yield* moveTo(plus(monday, "2 hours"))
       yield* settle
-      yield* keepLog
+      yield* completeLog
       for (const receipt of [{ commit, salt, body }, revision, other]) {
         const proof = yield* checked(yield* proofOf(receipt.commit))
         assert.deepInclude(proof, { salt: receipt.salt, body: receipt.body })
@@ -146,7 +145,7 @@ layer(testServices())("A prediction", (it) => {
       const own = Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage))
       const results = Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
       assert.isNull((yield* own).items[0]?.receipt.leaf_index)
-      yield* keepLog
+      yield* completeLog
       const { leaf_index } = yield* entryOf(commit)
       assert.isNumber(leaf_index)
       assert.deepInclude((yield* own).items[0]?.receipt, { commit, leaf_index })
@@ -163,14 +162,14 @@ layer(testServices())("A prediction", (it) => {
       const [first, second] = yield* claimedAgents(2)
       assert(first !== undefined && second !== undefined)
       const early = yield* receiptOf(predict(first, challenge))
-      yield* keepLog
+      yield* completeLog
       const { size } = yield* checked(yield* proofOf(early.commit))
       const line = "\u2014 witness.example AAAAAAAAAAAAAAAA"
       yield* sql`
         insert into log_cosignatures (size, witness, line, cosigned_at)
         values (${BigInt(size)}::int8, 'witness.example', ${line}, to_timestamp(0))`
       const late = yield* receiptOf(predict(second, challenge))
-      yield* keepLog
+      yield* completeLog
 
       const cosigned = yield* checked(yield* proofOf(early.commit))
       assert.strictEqual(cosigned.size, size)
@@ -190,7 +189,7 @@ layer(testServices())("The end of a challenge", (it) => {
       const challenge = yield* newChallenge()
       const results = Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
       yield* predict(yield* claimedAgent(), challenge)
-      yield* keepLog
+      yield* completeLog
       const open = yield* Effect.flip(settlementProof(challenge.id))
       assert.deepInclude(open, {
         _tag: "NotFound",
@@ -206,7 +205,7 @@ layer(testServices())("The end of a challenge", (it) => {
       assert.isNull((yield* results).log.settlement_proof)
       yield* sequence
       assert.isNull((yield* results).log.settlement_proof)
-      yield* keepLog
+      yield* completeLog
       assert.isTrue((yield* results).log.settlement_proof?.endsWith(`/api/v1/log/settlement/${challenge.id}`))
       const { entry } = yield* checked(yield* settlementProof(challenge.id.toUpperCase()))
       assert.deepInclude(json(entry), {
@@ -225,7 +224,7 @@ layer(testServices())("The end of a challenge", (it) => {
       const challenge = yield* newChallenge()
       yield* Arenas.use((arenas) => arenas.directional.cancel(challenge.id, "why"))
       assert.strictEqual((yield* Effect.flip(settlementProof(challenge.id)))._tag, "NotSequenced")
-      yield* keepLog
+      yield* completeLog
       const { entry } = yield* checked(yield* settlementProof(challenge.id))
       assert.deepInclude(json(entry), { type: "void", challenge_id: challenge.id })
       const { log } = yield* Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
@@ -249,7 +248,7 @@ layer(testServices())("A log that lacks a part of itself", (it) => {
       yield* freshWeek
       const challenge = yield* newChallenge()
       const { commit } = yield* receiptOf(predict(yield* claimedAgent(), challenge))
-      yield* keepLog
+      yield* completeLog
       yield* asOwner(sql`alter table log_entries disable trigger log_entries_append_only`)
       yield* asOwner(sql`delete from log_entries where index = 0`)
       const log = yield* TransparencyLog
@@ -285,7 +284,7 @@ layer(testServices())("A commit that is looked up", (it) => {
       assert.strictEqual((yield* Effect.flip(entryOf(unknown)))._tag, "NotFound")
       assert.strictEqual((yield* Effect.flip(proofOf(unknown)))._tag, "NotFound")
       yield* withoutTriggers(["log_pending"], sql`delete from log_pending where type = 'key.rotate'`)
-      yield* keepLog
+      yield* completeLog
       assert.strictEqual((yield* entryOf(commit)).leaf_index, 3)
     })
   )
@@ -296,7 +295,7 @@ layer(testServices())("While the log stands still", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* freshWeek
-      yield* keepLog
+      yield* completeLog
       const { commit } = yield* receiptOf(predict(yield* claimedAgent(), yield* newChallenge()))
       assert.deepInclude(yield* Effect.flip(proofOf(commit)), { retry_after: 1 })
       yield* sql`update log_state set fault = 'found'`
@@ -304,7 +303,7 @@ layer(testServices())("While the log stands still", (it) => {
       assert.deepInclude(refused, { _tag: "NotSequenced", retry_after: 300 })
       assert.include(refused.detail, "stands still")
       yield* sql`update log_state set fault = null`
-      yield* keepLog
+      yield* completeLog
       assert.include(yield* proofOf(commit), "c2sp.org/tlog-proof@v1")
     })
   )

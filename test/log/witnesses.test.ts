@@ -1,13 +1,14 @@
 /** Witnesses, as c2sp.org/tlog-witness has them: what they are sent, what is kept of their answers, and every way to fail. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { makePost } from "../../src/layers/boundedPost.ts"
-import * as LogWitnessesLayer from "../../src/layers/postgres/log/LogWitnesses.ts"
+import { makePost } from "../../src/layers/witness/boundedPost.ts"
+import * as WitnessesLayer from "../../src/layers/postgres/log/Witnesses.ts"
 import { parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
-import { addCheckpoint } from "../../src/layers/witness/addCheckpoint.ts"
-import { LogWitnesses } from "../../src/services/LogWitnesses.ts"
+import { addCheckpoint } from "../../src/layers/witness/cosignature.ts"
+import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { rowsOf } from "../support/builders.ts"
 import { outsider } from "../support/log/fakeServer.ts"
@@ -21,10 +22,10 @@ import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 import { asOwner } from "../support/database.ts"
 
-class Witnesses extends Context.Service<
-  Witnesses,
+class FakeWitnesses extends Context.Service<
+  FakeWitnesses,
   { readonly first: Witness; readonly second: Witness; readonly tree: Rfc6962Tree }
->()("auspex/test/Witnesses") {}
+>()("auspex/test/FakeWitnesses") {}
 
 /** Two witnesses that know the log, and the services that know them. The log has entries, and no checkpoint yet. */
 const world = Layer.unwrap(
@@ -32,9 +33,9 @@ const world = Layer.unwrap(
     const first = yield* makeWitness("witness.test/w1", [syntheticKey])
     const second = yield* makeWitness("witness.test/w2", [syntheticKey])
     const environment = { AUSPEX_LOG_WITNESSES: `${first.setting}, ${second.setting}` }
-    const replica = Layer.fresh(LogWitnessesLayer.layer).pipe(Layer.provide(settings(environment)))
+    const replica = Layer.fresh(WitnessesLayer.layer).pipe(Layer.provide(settings(environment)))
     const witnesses = Effect.map(makeEntries(800), (tree) => ({ first, second, tree }))
-    return Layer.effect(Witnesses, witnesses).pipe(
+    return Layer.effect(FakeWitnesses, witnesses).pipe(
       Layer.provideMerge(testServices(environment)),
       Layer.provideMerge(Layer.succeed(Replica, replica))
     )
@@ -42,21 +43,22 @@ const world = Layer.unwrap(
 ).pipe(Layer.provideMerge(observed))
 
 /** Another instance that shares the database. */
-class Replica extends Context.Service<Replica, Layer.Layer<LogWitnesses, never, SqlClient.SqlClient>>()(
-  "auspex/test/Replica"
-) {}
+class Replica extends Context.Service<
+  Replica,
+  Layer.Layer<Witnesses, never, SecureRandom.SecureRandom | SqlClient.SqlClient>
+>()("auspex/test/Replica") {}
 
 /** As if nobody had been asked yet, and nothing published. */
 const afresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { first, second, tree } = yield* Witnesses
+  const { first, second, tree } = yield* FakeWitnesses
   for (const witness of [first, second]) {
     witness.behave()
     witness.heads.clear()
     witness.forget()
   }
   yield* asOwner(sql`delete from log_checkpoints`)
-  yield* asOwner(sql`delete from log_attestors`)
+  yield* asOwner(sql`delete from log_witnesses`)
   const { lines } = yield* Observed
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
@@ -64,8 +66,8 @@ const afresh = Effect.gen(function* () {
 })
 
 /** Asks the first witness, as its job does every second. */
-const ask = LogWitnesses.use(({ all }) => all[0]?.ask ?? Effect.die("no witness"))
-const askAll = LogWitnesses.use(({ all }) =>
+const ask = Witnesses.use(({ all }) => all[0]?.ask ?? Effect.die("no witness"))
+const askAll = Witnesses.use(({ all }) =>
   Effect.forEach(all, (each) => each.ask, { concurrency: "unbounded", discard: true })
 )
 
@@ -79,7 +81,7 @@ const kept = rowsOf(
 const stateOfFirst = Effect.map(
   rowsOf(
     Schema.Struct({ size: Schema.Int, failures: Schema.Int, failure: Schema.NullOr(Schema.String) }),
-    (sql) => sql`select size::int, failures, failure from log_attestors where attestor = 'witness.test/w1'`
+    (sql) => sql`select size::int, failures, failure from log_witnesses where witness = 'witness.test/w1'`
   ),
   ([state]) => state
 )
@@ -426,7 +428,7 @@ layer(world)("Witnesses of the log", (it) => {
         first.behave(() => new Promise(() => {}))
         yield* publish(tree, 10)
         const [one, other] = yield* Effect.forEach(
-          yield* LogWitnesses.use(({ all }) => Effect.succeed(all)),
+          yield* Witnesses.use(({ all }) => Effect.succeed(all)),
           (each) => Effect.forkChild(each.ask)
         )
         yield* first.wasAsked(1)

@@ -23,7 +23,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { comment, reply } from "../support/discussion.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { credits, fund, record } from "../support/ledger.ts"
 import { Observed, observed } from "../support/telemetryRecorder.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
@@ -75,7 +75,7 @@ const makeCrowd = Effect.gen(function* () {
   yield* importQuotes("GC", [[hour, 110]])
   const settled = yield* Scoring.use((scoring) => scoring.settleDue)
   assert.strictEqual(settled.resolved.length, 1 + rest.length)
-  yield* keepLog
+  yield* completeLog
   yield* sql`
     insert into paper_signals (id, challenge_id, agent_id, direction, confidence, received_at)
     select uuidv7(), ${hot.id}::uuid, ${agent.agentId}::uuid, 'bullish', 0.5, ${DateTime.toDateUtc(now)}

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { verify } from "../../src/scoring/verifier/verify.ts"
 import { onboard } from "../support/agents.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { settledWorld } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -67,7 +67,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
         assert.deepStrictEqual([again.status, again.json], [200, answer.json])
         const logged = yield* get("/api/v1/admin/audit", admin)
         assert.strictEqual(member(logged.json, "items", 0, "action"), "amendChallenge")
-        yield* keepLog
+        yield* completeLog
 
         const results = yield* get(`/api/v1/eval/challenges/${challenge.id}/results`)
         assert.deepStrictEqual(member(results.json, "settlement"), member(answer.json, "settlement"))

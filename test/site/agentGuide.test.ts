@@ -14,7 +14,7 @@ import { examplesIn, run } from "../support/guideReader.ts"
 import type { GuideExample, Memory, Think } from "../support/guideReader.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { fund } from "../support/ledger.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { freePort } from "../support/process.ts"
 import { get, member, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
@@ -87,7 +87,7 @@ layer(server)("The guide for agents", (it) => {
           yield* fund(`agent:${agentId}`, 500)
           memory.set("CLAIMED", "yes")
         }
-        if (example.url.includes("/log/")) yield* keepLog
+        if (example.url.includes("/log/")) yield* completeLog
         const answer = yield* run(example, memory, thoughts)
         assert.include(example.statuses, answer.status, `${name} ${JSON.stringify(answer.json)}`)
         for (const each of example.members) assert.property(answer.json, each, name)
@@ -125,7 +125,7 @@ layer(server)("The guide for agents", (it) => {
       assert.match(answer.text, /^# Auspex\n\n> /)
       const links = [...answer.text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link)
       assert.isAtLeast(links.length, 8)
-      yield* keepLog
+      yield* completeLog
       for (const link of links) {
         assert.isTrue(link.startsWith(`${url}/`), link)
         assert.strictEqual((yield* get(link.slice(url.length))).status, 200, link)

@@ -24,7 +24,7 @@ import { get, member, testServer, TestServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
 import { stake, staker } from "../support/stakes.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { openWorld, settledWorld } from "../support/settledFixture.ts"
 import { textOf, unescaped } from "../support/visitor.ts"
 
@@ -148,7 +148,7 @@ const macroWorld = Effect.gen(function* () {
     rationale: "Rents <rise>."
   })
   yield* forecast(grace, macro, { predicted_value: 2.9, predicted_std: 0.2 })
-  yield* keepLog
+  yield* completeLog
   const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
   return { macro, deadline, ada, grace, receipt: answer.receipt, keys, path: `/challenges/${macro.id}` }
 })
@@ -189,7 +189,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.match(closed, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 entry \d+ Proof file/)
       assert.notInclude(closed, "points")
       yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
-      yield* keepLog
+      yield* completeLog
       const settled = yield* get(path)
       const shown = textOf(settled)
       assert.match(shown, /Published value 3\.1 % , in the bin 3\.1 to below 3\.2/)
@@ -277,13 +277,13 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const { ada, deadline, keys, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
-      yield* keepLog
+      yield* completeLog
       yield* Amendments.use((amendments) =>
         amendments.amend(macro.id, { actual_value: 3.2, reason: "The office <corrected> it." })
       )
       const results = () => Effect.map(get(`/api/v1/eval${path}/results`), ({ json }) => json)
       assert.isNull(member(yield* results(), "log", "settlement_proof"))
-      yield* keepLog
+      yield* completeLog
       const proof = String(member(yield* results(), "log", "settlement_proof"))
       assert.match(proof, new RegExp(`/api/v1/log/settlement/${macro.id}$`))
 
@@ -315,7 +315,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const { deadline, macro, path } = yield* macroWorld
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "the office was closed"))
-      yield* keepLog
+      yield* completeLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)
       assert.match(shown, /Void entry \d+/)
@@ -339,7 +339,7 @@ layer(testServer())("The page of a price event", (it) => {
         })
         yield* answer(grace, threshold, { direction: "bearish" })
         yield* answer(ada, close, { predicted_value: 1990, predicted_std: 12.5 })
-        yield* keepLog
+        yield* completeLog
         const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
         const path = `/challenges/${threshold.id}`
         const open = yield* get(path)
@@ -360,7 +360,7 @@ layer(testServer())("The page of a price event", (it) => {
         yield* moveTo(plus(monday, "1 day"))
         yield* importCandles("ETH", "1h", [[plus(monday, "23 hours"), 2000]])
         yield* Scoring.use((scoring) => scoring.settleDue)
-        yield* keepLog
+        yield* completeLog
         const settled = yield* get(path)
         assert.match(textOf(settled), /Result Yes \(bullish\) Close 2000 Level 1999\.5/)
         assert.match(textOf(settled), /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points entry \d+/)
@@ -386,7 +386,7 @@ layer(testServer())("The page of a price event", (it) => {
       yield* answer(yield* claimedAgent("Ada"), barrier)
       yield* moveTo(plus(monday, "96 hours"))
       yield* Scoring.use((scoring) => scoring.settleDue)
-      yield* keepLog
+      yield* completeLog
       const shown = textOf(yield* get(`/challenges/${barrier.id}`))
       assert.match(shown, /Void: nobody is scored by it\. The candles that decide it were not all known by/)
       assert.match(shown, /Void entry \d+/)
@@ -476,7 +476,7 @@ layer(testServer())("What the server gives out", (it) => {
 
   it.effect("an entry that is not there has no proof", () =>
     Effect.gen(function* () {
-      yield* keepLog
+      yield* completeLog
       for (const place of ["1000000", "-1", "00", "x", "9".repeat(30)]) {
         assert.strictEqual((yield* get(`/api/v1/log/proof/entry/${place}`)).status, 404, place)
       }

@@ -7,7 +7,7 @@ import { breadth } from "../support/breadth.ts"
 import * as chromium from "../support/chromium.ts"
 import { noteKey } from "../support/provenLog.ts"
 import { get, testServer, TestServer } from "../support/server.ts"
-import { keepLog } from "../support/log/keeping.ts"
+import { completeLog } from "../support/logbook.ts"
 import { settledWorld } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
@@ -146,7 +146,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("a link that leads elsewhere fetches nothing", () =>
     Effect.gen(function* () {
-      yield* keepLog
+      yield* completeLog
       const { does, page } = yield* reader()
       const asked: Array<string> = []
       page.on("request", (request) => void asked.push(request.url()))
@@ -171,7 +171,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("an empty form, and a site that does not answer, are said for what they are", () =>
     Effect.gen(function* () {
-      yield* keepLog
+      yield* completeLog
       const { page } = yield* reader()
       yield* Effect.promise(async () => {
         await page.goto("/verify")
@@ -190,7 +190,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("a proof with markup in it is shown as text", () =>
     Effect.gen(function* () {
-      yield* keepLog
+      yield* completeLog
       const { does } = yield* reader()
       yield* does(async (page) => {
         await page.goto("/verify")
@@ -258,7 +258,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("keys of a log that has changed its key stand on lines of their own", () =>
     Effect.gen(function* () {
-      yield* keepLog
+      yield* completeLog
       const sql = yield* SqlClient.SqlClient
       yield* sql`
         insert into log_keys (number, verifier_key, added_at)

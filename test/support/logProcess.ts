@@ -7,7 +7,7 @@ import { checkpoints, logState } from "./logbook.ts"
 import { replicaEnvironment, startAuspex, until } from "./process.ts"
 
 /** Without the API it has started once it has said so. */
-export const keeperProcess = Effect.fnUntraced(function* (url: Redacted.Redacted, dataDir: string) {
+export const sequencerProcess = Effect.fnUntraced(function* (url: Redacted.Redacted, dataDir: string) {
   const auspex = yield* startAuspex({
     environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_DATA_DIR: dataDir })
   })

@@ -1,7 +1,6 @@
 /** A signer of the public log whose key is fixed and whose memory is not on disk. */
 import { Effect, Layer, Option, Ref } from "effect"
-import { logKeys } from "../../src/layers/logKeys.ts"
-import { parseLogKey } from "../../src/layers/node/logKey.ts"
+import { logKeys, parseLogKey } from "../../src/layers/node/logKeys.ts"
 import { LogSigner, SignerUnusable } from "../../src/services/LogSigner.ts"
 import type { TreeHead } from "../../src/services/LogSigner.ts"
 

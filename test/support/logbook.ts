@@ -11,9 +11,9 @@ import {
   parseVerifierKey
 } from "../../src/layers/crypto/signedNote.ts"
 import * as BackgroundClient from "../../src/layers/postgres/BackgroundClient.ts"
-import * as KeeperLayer from "../../src/layers/postgres/log/LogKeeper.ts"
+import * as SequencerLayer from "../../src/layers/postgres/log/LogSequencer.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { asOwner, realTime } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 
@@ -111,16 +111,23 @@ export const oneTree = Effect.gen(function* () {
   return all.length
 })
 
+/** Everything that is due is revealed, everything pending gets its index, and all of it is published. */
+export const completeLog = Effect.gen(function* () {
+  const sequencer = yield* LogSequencer
+  while ((yield* sequencer.sequence) + (yield* sequencer.revealDue) > 0);
+  yield* sequencer.publish
+})
+
 /** Connections of its own to the same database. */
 const anotherClient = Layer.unwrap(
   Effect.map(PgClient.PgClient, ({ config }) => BackgroundClient.layer(config))
 ).pipe(Layer.fresh, Layer.provide(realTime))
 
-/** A keeper of its own on the same database, as another replica or a later start has it. */
-export const anotherKeeper = (options: Parameters<typeof logSigner>[0] = {}) =>
-  Layer.build(Layer.fresh(KeeperLayer.layer).pipe(Layer.provide([logSigner(options), anotherClient]))).pipe(
-    Effect.map((built) => Context.get(built, LogKeeper))
-  )
+/** A sequencer of its own on the same database, as another replica or a later start has it. */
+export const anotherSequencer = (options: Parameters<typeof logSigner>[0] = {}) =>
+  Layer.build(
+    Layer.fresh(SequencerLayer.layer).pipe(Layer.provide([logSigner(options), anotherClient]))
+  ).pipe(Effect.map((built) => Context.get(built, LogSequencer)))
 
 /** Things that wait for their index, without what they would be about. */
 export const queue = Effect.fnUntraced(function* (count: number) {

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { LogKeeper } from "../../src/services/LogKeeper.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   answer,
@@ -23,17 +23,17 @@ import { creditFor, stakeOn } from "./pools.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
-  while ((yield* keeper.sequence) > 0) continue
-  yield* keeper.publish
+  const sequencer = yield* LogSequencer
+  while ((yield* sequencer.sequence) > 0) continue
+  yield* sequencer.publish
 })
 
 /** Reveals everything that is due, and sequences it. */
 export const revealAll = Effect.gen(function* () {
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
   yield* sequenceAll
   // Reveals wait while much else does.
-  while ((yield* keeper.revealDue) > 0) yield* sequenceAll
+  while ((yield* sequencer.revealDue) > 0) yield* sequenceAll
 })
 
 /** Two revisions with reasons after the first prediction. */

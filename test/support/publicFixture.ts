@@ -23,7 +23,7 @@ import {
   provisionalAgent
 } from "./builders.ts"
 import { comment, like, newEvent, reply } from "./discussion.ts"
-import { keepLog } from "./log/keeping.ts"
+import { completeLog } from "./logbook.ts"
 import { stake, staker } from "./stakes.ts"
 import { asOwner } from "./database.ts"
 
@@ -184,7 +184,7 @@ export const publicWorld = Effect.gen(function* () {
     on conflict (agent_id) do update set
       count = excluded.count, pit = excluded.pit, within_50 = excluded.within_50, within_80 = excluded.within_80,
       within_95 = excluded.within_95, abs_z_sum = excluded.abs_z_sum, sharpness_sum = excluded.sharpness_sum`
-  yield* keepLog
+  yield* completeLog
 
   return {
     now,

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
-import { keepLog } from "./log/keeping.ts"
+import { completeLog } from "./logbook.ts"
 import { claimedAgent, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
 
 /** An open challenge that Ada and Grace have predicted; `settle` ends it. */
@@ -12,18 +12,18 @@ export const openWorld = Effect.fnUntraced(function* (names: readonly [string, s
   const [ada, grace] = [yield* claimedAgent(names[0]), yield* claimedAgent(names[1])]
   const right = yield* predict(ada, challenge, { confidence: 0.875, reasoning: "Rates <fall>." })
   const wrong = yield* predict(grace, challenge, { direction: "bearish", confidence: 0.25 })
-  yield* keepLog
+  yield* completeLog
 
   const pass = Effect.gen(function* () {
     yield* moveTo(plus(deadline, "1 minute"))
     yield* (yield* Scoring).settleDue
-    yield* keepLog
+    yield* completeLog
   })
   const settle = Effect.gen(function* () {
     yield* moveTo(plus(deadline, "2 minutes"))
     yield* importQuotes("GC", [[deadline, 102]])
     yield* (yield* Scoring).settleDue
-    yield* keepLog
+    yield* completeLog
   })
   const commitOf = ({ answer }: typeof right) => answer.receipt?.commit ?? "none"
   const keys = yield* (yield* TransparencyLog).verifierKeys

@@ -8,7 +8,7 @@ import {
   HttpServerResponse
 } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { LogTimeStamps } from "../../services/LogTimeStamps.ts"
+import { Witnesses } from "../../services/Witnesses.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
@@ -127,7 +127,7 @@ const beforeOf = Effect.fnUntraced(function* (search: URLSearchParams) {
 const timeStampRoutes = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const limits = yield* RateLimiter
-    const timeStamps = yield* LogTimeStamps
+    const witnesses = yield* Witnesses
 
     const counted = Effect.flatMap(countedRequest, ({ address }) => limits.consume("log_reads", address))
 
@@ -135,7 +135,7 @@ const timeStampRoutes = HttpRouter.use(
       const { url } = yield* HttpServerRequest.HttpServerRequest
       const before = yield* beforeOf(new URL(url, "http://localhost").searchParams)
       yield* counted
-      const sizes = yield* timeStamps.sizes(before)
+      const sizes = yield* witnesses.timeStamped(before)
       return plainText(sizes.map((size) => `${size}\n`).join(""))
     })
     yield* router.add("GET", logPaths.timeStamps, withErrors(list))
@@ -144,7 +144,7 @@ const timeStampRoutes = HttpRouter.use(
       const { params } = yield* HttpRouter.RouteContext
       yield* counted
       const size = treeSize(params["size"])
-      if (Option.isSome(size)) return yield* timeStamps.find(size.value)
+      if (Option.isSome(size)) return yield* witnesses.timeStamp(size.value)
       return yield* new NotFound({ detail: "A time stamp is found by the size of its tree, a whole number." })
     })
     yield* router.add(

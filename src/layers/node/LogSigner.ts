@@ -8,10 +8,9 @@ import type { KeyObject } from "node:crypto"
 import { Effect, FileSystem, Layer, Option, Path, Ref } from "effect"
 import { LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
 import type { LogKeys, TreeHead } from "../../services/LogSigner.ts"
-import { logKeys } from "../logKeys.ts"
+import { logKeys, makeLogKey, parseLogKey } from "./logKeys.ts"
 import { checkpointText, parseCheckpointText } from "../crypto/signedNote.ts"
 import { writePrivate } from "./DurableFile.ts"
-import { makeLogKey, parseLogKey } from "./logKey.ts"
 
 export const layer = (options: {
   readonly directory: string

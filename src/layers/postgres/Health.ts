@@ -2,8 +2,8 @@ import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
-import { LogKeeper, maxWait } from "../../services/LogKeeper.ts"
-import type { Standstill } from "../../services/LogKeeper.ts"
+import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
+import type { Stalled } from "../../services/LogSequencer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/late.ts"
 import { findOne } from "./sql.ts"
@@ -19,7 +19,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const drift = yield* Ref.make(0)
   const isDraining = yield* Ref.make(false)
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
   const settings = yield* Settings
   const state = findOne(Schema.Struct({ id: Schema.Int, ...LatePrices.fields }))
   const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
@@ -44,13 +44,13 @@ const make = Effect.gen(function* () {
   const unreachable = (reason: string) =>
     Effect.succeed({
       checks: [{ name: "database" as const, ok: false, reason }],
-      standstill: { fault: null, seconds: 0 },
+      stalled: { fault: null, seconds: 0 },
       late: null
     })
 
   /** Why the log is not kept: a fault that another replica found, or an audit; what fails here; that nobody is at it. */
-  const logComplaint = Effect.fnUntraced(function* ({ fault, seconds: waited }: Standstill) {
-    const known = fault ?? (yield* keeper.fault)
+  const logComplaint = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
+    const known = fault ?? (yield* sequencer.fault)
     if (known !== null || waited < maxWait) return known
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
@@ -61,9 +61,9 @@ const make = Effect.gen(function* () {
         select (select max(migration_id)::int from effect_sql_migrations) as id,
                ${latePrices(sql, settings.priceSource, now)}`)
     ),
-    keeper.standstill
+    sequencer.stalled
   ]).pipe(
-    Effect.map(([{ id, late, contested }, standstill]) => ({
+    Effect.map(([{ id, late, contested }, stalled]) => ({
       checks: [
         { name: "database" as const, ok: true, reason: null },
         {
@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
               : `the database has migration ${id}, this program knows ${latestMigration}`
         }
       ],
-      standstill,
+      stalled,
       late: whyPricesAreLate({ late, contested })
     })),
     Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
   /** Whoever asks: many probe, and each of them would cost the database the same statements. */
   const lately = yield* Effect.cachedWithTTL(
     Effect.flatMap(asked, (database) =>
-      Effect.map(logComplaint(database.standstill), (unsigned) => ({ ...database, unsigned }))
+      Effect.map(logComplaint(database.stalled), (unsigned) => ({ ...database, unsigned }))
     ),
     "1 second"
   )

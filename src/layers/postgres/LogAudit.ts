@@ -4,8 +4,8 @@ import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/errors.ts"
 import { LogAudit } from "../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../services/LogAudit.ts"
-import { LogKeeper } from "../../services/LogKeeper.ts"
-import type { Signed } from "../../services/LogKeeper.ts"
+import { LogSequencer } from "../../services/LogSequencer.ts"
+import type { Signed } from "../../services/LogSequencer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { findOption, transaction } from "./sql.ts"
 import { auditAdminAudit } from "./logAudit/adminAudit.ts"
@@ -20,13 +20,13 @@ import { auditSettlements } from "./logAudit/settlements.ts"
 import { auditQueue, auditStrays } from "./logAudit/strays.ts"
 import { auditTree } from "./logAudit/tree.ts"
 
-/** Longer than the sequencer's own statements may take. */
+/** Longer than anybody's statement may take. */
 const maxHold = "15min"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
   const faultRow = findOption(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
 
   /** All in one snapshot; what it holds in memory does not grow with the log. */
@@ -66,8 +66,8 @@ const make = Effect.gen(function* () {
     )
 
   /**
-   * What was found must not be lost: a sequencer may hold the row for minutes while it composes a close, longer than
-   * statements wait otherwise, and the database may be away for a moment. Nor does it end with whoever asked.
+   * What was found must not be lost: others may hold the row for longer than statements wait otherwise, and the database
+   * may be away for a moment. Nor does it end with whoever asked.
    */
   const recorded = (statement: Statement.Statement<object>) =>
     transaction(sql)(
@@ -87,7 +87,7 @@ const make = Effect.gen(function* () {
   const audit = Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
     // Before the snapshot, which so has all that was signed.
-    const { counts, findings, known } = yield* compared(yield* keeper.signed)
+    const { counts, findings, known } = yield* compared(yield* sequencer.signed)
     const [first] = findings.lines
     const fault =
       first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`

@@ -20,10 +20,9 @@ import * as GatewayUsage from "./gateway/GatewayUsage.ts"
 import * as Health from "./Health.ts"
 import * as Idempotency from "./Idempotency.ts"
 import * as JobRuns from "./JobRuns.ts"
-import * as LogKeeper from "./log/LogKeeper.ts"
+import * as LogSequencer from "./log/LogSequencer.ts"
 import * as RateLimiter from "./RateLimiter.ts"
-import * as LogTimeStamps from "./log/LogTimeStamps.ts"
-import * as LogWitnesses from "./log/LogWitnesses.ts"
+import * as Witnesses from "./log/Witnesses.ts"
 import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./LogAudit.ts"
 import * as MacroProposals from "./prices/MacroProposals.ts"
@@ -65,7 +64,7 @@ const foundations = Layer.mergeAll(
   Targets.layer,
   TransparencyLog.layer,
   RubricJudge.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogKeeper.layer, SecureRandom.layerWebCrypto)))
+).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
 const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
   Layer.provideMerge(foundations)
@@ -81,6 +80,5 @@ export const services = Layer.mergeAll(
   Schedules.layer,
   Scoring.layer,
   Social.layer,
-  LogTimeStamps.layer,
-  LogWitnesses.layer
+  Witnesses.layer
 ).pipe(Layer.provideMerge(arenas))

@@ -1,8 +1,13 @@
-/** Ed25519 cosignatures of checkpoints (c2sp.org/tlog-cosignature): what a witness says, and until when it said it. */
+/**
+ * Witnesses: the one call of c2sp.org/tlog-witness (here is a checkpoint, and the proof that the log has only grown), and
+ * the timestamped Ed25519 cosignature of c2sp.org/tlog-cosignature that it answers with.
+ */
 import { verify } from "node:crypto"
-import { Option, Result } from "effect"
+import { Duration, Effect, Option, Result } from "effect"
 import { parseNote, parseVerifierKey, signatureLine } from "../crypto/signedNote.ts"
 import type { Verifier } from "../crypto/signedNote.ts"
+import { ExchangeFailed } from "./boundedPost.ts"
+import type { Post } from "./boundedPost.ts"
 
 /** The signature type of timestamped Ed25519 cosignatures. */
 export const cosignatureType = 0x04
@@ -53,3 +58,63 @@ export const cosignatureOf = (
     ? Result.succeed({ line: first.line, seconds: first.seconds })
     : Result.fail("it answered a cosignature that does not verify")
 }
+
+/** More than 16 signature lines of the longest kind. */
+const maxBytes = "128 KiB"
+const patience = Duration.seconds(10)
+
+export interface Witness {
+  /** Without a trailing slash. */
+  readonly submissionPrefix: string
+  readonly verifier: Verifier
+}
+
+export interface Submission {
+  /** The tree that the witness cosigned last; 0 when it has none, or when that is not known. */
+  readonly oldSize: number
+  /** From the old tree to the checkpoint's, RFC 6962 section 2.1.2; empty from an empty tree and from the same one. */
+  readonly proof: ReadonlyArray<Uint8Array>
+  /** The signed note. */
+  readonly note: string
+  /** What of it is signed. */
+  readonly text: string
+}
+
+const treeSize = (text: string): number | undefined => {
+  const size = /^(?:0|[1-9]\d{0,15})\n?$/.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(size) ? size : undefined
+}
+
+/** `OldSize`: the witness cosigned another tree last than the submission says. */
+export type WitnessAnswer =
+  | { readonly _tag: "Cosigned"; readonly cosignature: Cosignature }
+  | { readonly _tag: "OldSize"; readonly size: number }
+
+const requestBody = ({ note, oldSize, proof }: Submission): string => {
+  const hashes = proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`)
+  return `old ${oldSize}\n${hashes.join("")}\n${note}`
+}
+
+export const addCheckpoint = Effect.fnUntraced(function* (
+  post: Post,
+  { submissionPrefix, verifier }: Witness,
+  submission: Submission
+): Effect.fn.Return<WitnessAnswer, ExchangeFailed> {
+  const { body, contentType, status } = yield* post({
+    url: `${submissionPrefix}/add-checkpoint`,
+    contentType: "text/plain; charset=utf-8",
+    body: Buffer.from(requestBody(submission), "utf8"),
+    statuses: [200, 409],
+    maxBytes,
+    patience
+  })
+  const said = Buffer.from(body).toString("utf8")
+  if (status === 409) {
+    const size = contentType === "text/x.tlog.size" ? treeSize(said) : undefined
+    if (size === undefined) return yield* new ExchangeFailed({ reason: "it answered 409" })
+    return { _tag: "OldSize", size }
+  }
+  const cosignature = cosignatureOf(verifier, submission.text, said)
+  if (Result.isFailure(cosignature)) return yield* new ExchangeFailed({ reason: cosignature.failure })
+  return { _tag: "Cosigned", cosignature: cosignature.success }
+})

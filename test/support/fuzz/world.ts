@@ -11,7 +11,7 @@ import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/identifiers.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
-import { keepLog } from "../log/keeping.ts"
+import { completeLog } from "../logbook.ts"
 import { anotherOperator, someOperator } from "../operators.ts"
 import { englishAnswer } from "../registrationAnswers.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
@@ -219,7 +219,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
   if (report.resolved.length !== settled.length)
     return yield* Effect.die(new Error("the world was not settled"))
-  yield* keepLog
+  yield* completeLog
 
   for (const slug of ["world-cup", "league-1", "league-2"]) {
     yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))

@@ -16,12 +16,12 @@ import { Events } from "../../../src/services/Events.ts"
 import type { EventFilter } from "../../../src/services/Events.ts"
 import type { GatewayUsage } from "../../../src/services/Gateway.ts"
 import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
-import { LogTimeStamps } from "../../../src/services/LogTimeStamps.ts"
 import type { Payments } from "../../../src/services/Payments.ts"
 import { Pools } from "../../../src/services/Pools.ts"
 import type { Prices } from "../../../src/services/Prices.ts"
 import { Registry } from "../../../src/services/Registry.ts"
 import type { Schedules } from "../../../src/services/Schedules.ts"
+import { Witnesses } from "../../../src/services/Witnesses.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import type { Social } from "../../../src/services/Social.ts"
 import { Targets } from "../../../src/services/Targets.ts"
@@ -51,7 +51,7 @@ export type Reading = Effect.Effect<
   | Social
   | GatewayKeys
   | GatewayUsage
-  | LogTimeStamps
+  | Witnesses
   | Payments
   | Pools
   | Prices
@@ -314,7 +314,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   log("/log/tile/*", "level 0", (service) => service.hashTile(0, 3, 256))
   log("/log/tile/*", "level 1, growing", (service) => service.hashTile(1, 0, 30))
   log("/log/tile/*", "entries", (service) => service.entryBundle(3, 256))
-  const stamped = LogTimeStamps.use((service) => service.find(1))
+  const stamped = Witnesses.use((service) => service.timeStamp(1))
   addLog("/log/timestamp/:size", "", stamped)
   addLog("/log/timestamp/:size/text", "", stamped)
   for (const [asked, before] of [
@@ -324,7 +324,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     addLog(
       "/log/timestamps",
       asked,
-      LogTimeStamps.use((service) => service.sizes(before))
+      Witnesses.use((service) => service.timeStamped(before))
     )
   }
 

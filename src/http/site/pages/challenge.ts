@@ -63,15 +63,15 @@ export const layer = HttpRouter.use(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
-          const [results, entries, halted] = yield* Effect.all(
-            [arenas.results(id, yield* listPage), log.entriesOf(id), log.halted],
+          const [results, entries, stalled] = yield* Effect.all(
+            [arenas.results(id, yield* listPage), log.entriesOf(id), log.stalled],
             { concurrency: "unbounded" }
           )
           const now = yield* DateTime.now
           const view = {
             site: settings.site,
             results,
-            record: { challengeId: results.challenge_id, entries, halted }
+            record: { challengeId: results.challenge_id, entries, stalled }
           }
           // Answers are not even queried before the deadline.
           const answered = results.status === "open" ? noAnswers : charts.answers(id)

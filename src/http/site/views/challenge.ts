@@ -454,7 +454,7 @@ interface LogRecord {
   readonly challengeId: string
   readonly entries: ReadonlyArray<ChallengeEntry>
   /** The log is stalled. */
-  readonly halted: boolean
+  readonly stalled: boolean
 }
 
 const logEntry = (
@@ -476,23 +476,23 @@ const logEntry = (
   </li>`
 }
 
-const haltedNotice = html`<p>
+const stalledNotice = html`<p>
   The public log stands still at the moment, until the operators of this site have looked into it. What is
   recorded is kept, and enters the log when it goes on.
 </p>`
 
-const nothingYet = (halted: boolean) =>
-  halted
+const nothingYet = (stalled: boolean) =>
+  stalled
     ? html`<p>This challenge is recorded, and has no place in the public log yet.</p>`
     : html`<p>This challenge is about to be entered into the public log, which takes a few seconds.</p>`
 
-const logRecord = (frame: Frame, { challengeId, entries, halted }: LogRecord, words: RecordWords) =>
+const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, words: RecordWords) =>
   html`<section aria-labelledby="record">
     <h2 id="record">The record</h2>
-    ${halted ? haltedNotice : null}
+    ${stalled ? stalledNotice : null}
     ${
       entries.length === 0
-        ? nothingYet(halted)
+        ? nothingYet(stalled)
         : html`<p>
               What is entered in the public log is never changed or taken out. The entries about the challenge
               itself:

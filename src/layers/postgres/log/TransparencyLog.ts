@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { NotFound } from "../../../services/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
-import { LogKeeper, maxWait } from "../../../services/LogKeeper.ts"
+import { LogSequencer, maxWait } from "../../../services/LogSequencer.ts"
 import { ChallengeEntry, LogEmpty, NotSequenced, TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { findAll, findOption, timestamp } from "../sql.ts"
@@ -56,7 +56,7 @@ const unknownCommit = (commit: string): NotFound =>
 const pause = 1
 
 /** Whether anybody asks again within seconds makes no difference to a log that stands still. */
-const pauseWhileHalted = 300
+const pauseWhileStalled = 300
 
 /** C2SP tlog-proof: the extra data, the index, the audit path, and the checkpoint as it was signed. */
 const proofText = (proof: {
@@ -76,7 +76,7 @@ const proofText = (proof: {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const keeper = yield* LogKeeper
+  const sequencer = yield* LogSequencer
   const tiles = yield* makeTiles
   const newest = findOption(Checkpoint)
   const keys = findAll(Key)
@@ -123,19 +123,19 @@ const make = Effect.gen(function* () {
   const provedColumns = sql`
     e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry, t.size, t.note`
 
-  const halted = Effect.gen(function* () {
-    const { fault, seconds } = yield* keeper.standstill
-    return fault !== null || seconds >= maxWait || (yield* keeper.fault) !== null
-  }).pipe(Effect.withSpan("TransparencyLog.halted"))
+  const stalled = Effect.gen(function* () {
+    const { fault, seconds } = yield* sequencer.stalled
+    return fault !== null || seconds >= maxWait || (yield* sequencer.fault) !== null
+  }).pipe(Effect.withSpan("TransparencyLog.stalled"))
 
   const notSequenced = Effect.fnUntraced(function* () {
     const what = "This is recorded, and no published checkpoint of the log covers it yet"
-    if (!(yield* halted)) {
+    if (!(yield* stalled)) {
       return yield* new NotSequenced({ detail: `${what}: try again in ${pause} s.`, retry_after: pause })
     }
     return yield* new NotSequenced({
       detail: `${what}, and the log stands still until the operators of this site have looked into it: nothing is lost, but it may take long.`,
-      retry_after: pauseWhileHalted
+      retry_after: pauseWhileStalled
     })
   })
 
@@ -231,7 +231,7 @@ const make = Effect.gen(function* () {
   })
 
   return TransparencyLog.of({
-    halted,
+    stalled,
     checkpoint,
     verifierKeys,
     ...tiles,

@@ -1,7 +1,7 @@
 /** Signing how far the log has grown, and what is checked before. */
 import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Signed } from "../../../services/LogKeeper.ts"
+import type { Signed } from "../../../services/LogSequencer.ts"
 import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
 import type { TreeHead } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"

@@ -39,7 +39,7 @@ export const requireNewest = Effect.fnUntraced(function* (
  * The log's origin. The first start fixes it, and its first key; a start with a new key beside the one that signs so
  * far changes the key, which is an entry of the log itself.
  */
-export const introduce = Effect.fn("LogKeeper.introduce")(function* (
+export const introduce = Effect.fn("LogSequencer.introduce")(function* (
   sql: SqlClient.SqlClient,
   keys: LogKeys,
   proposed: string

@@ -84,7 +84,7 @@ export const makeRevealDue = Effect.gen(function* () {
         (some) => (some.length === 0 ? Effect.succeed(0) : transaction(sql)(revealChunk(now)))
       )
     ),
-    Effect.withSpan("LogKeeper.revealDue")
+    Effect.withSpan("LogSequencer.revealDue")
   )
   return { revealDue }
 })

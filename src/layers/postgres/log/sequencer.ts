@@ -7,7 +7,7 @@
  * sequenced. Every pass therefore reads from the smallest id there is, and never from where the last pass ended.
  */
 import { Effect, Option, Ref, Schema } from "effect"
-import { maxPerPass } from "../../../services/LogKeeper.ts"
+import { maxPerPass } from "../../../services/LogSequencer.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { arrayParam, execute, findAll, findOne, rowsOf, transaction } from "../sql.ts"
 import { challengeClose } from "./entries.ts"

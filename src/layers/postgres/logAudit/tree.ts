@@ -1,7 +1,7 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Signed } from "../../../services/LogKeeper.ts"
+import type { Signed } from "../../../services/LogSequencer.ts"
 import { findAll, findOne, findOption, rowsOf } from "../sql.ts"
 import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"

@@ -184,8 +184,8 @@ export const log = Effect.gen(function* () {
     )`
   // Whom checkpoints are taken to: each witness, and the time stamp authority.
   yield* sql`
-    create table log_attestors (
-      attestor text primary key,
+    create table log_witnesses (
+      witness text primary key,
       -- The largest tree that it has attested.
       size bigint not null,
       -- It is left alone until then: it is being asked, it failed, or what it gave is recent enough.
@@ -193,7 +193,7 @@ export const log = Effect.gen(function* () {
       failures integer not null,
       -- Why it attested nothing when it was asked last.
       failure text,
-      constraint log_attestors_failure check ((failures = 0) = (failure is null))
+      constraint log_witnesses_failure check ((failures = 0) = (failure is null))
     )`
 
   // SHA-256 of texts with a zero byte between them, which no text holds, as entries write it.

@@ -1,10 +1,20 @@
 /**
- * The private key of the public log: Ed25519 in PKCS#8, as PEM or as the base64 of it on one line, which is what
+ * The keys of the public log: Ed25519 in PKCS#8, as PEM or as the base64 of it on one line, which is what
  * `openssl genpkey -algorithm ed25519` makes.
  */
 import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Option } from "effect"
+import type { LogKeys } from "../../services/LogSigner.ts"
+import { rawPublicKey, signNote, verifierKey } from "../crypto/signedNote.ts"
+
+/** `previous` goes on signing beside `current`. */
+export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>): LogKeys => ({
+  verifierKey: (origin) => verifierKey(origin, rawPublicKey(current)),
+  previousVerifierKey: (origin) => Option.map(previous, (key) => verifierKey(origin, rawPublicKey(key))),
+  sign: (origin, text) =>
+    [current, ...Option.toArray(previous)].map((key) => signNote(text, origin, key)).join("")
+})
 
 /** The key that a text holds; nothing when it holds none of this kind. */
 export const parseLogKey = (text: string): Option.Option<KeyObject> => {

@@ -12,7 +12,7 @@ import {
   Semaphore
 } from "effect"
 import { SqlClient } from "effect/sql"
-import { LogKeeper } from "../../../services/LogKeeper.ts"
+import { LogSequencer } from "../../../services/LogSequencer.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
@@ -26,7 +26,7 @@ const pendingGauge = Metric.gauge("log_pending_entries", {
 const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
   description: "The age of the newest checkpoint of the public log, in seconds"
 })
-const standstillGauge = Metric.gauge("log_standstill_seconds", {
+const stalledGauge = Metric.gauge("log_standstill_seconds", {
   description: "How long something has waited while nothing got its place in the public log, in seconds"
 })
 const faultGauge = Metric.gauge("log_fault", {
@@ -109,12 +109,12 @@ const Progress = Schema.Struct({
  * Pending entries carry no time, to keep inserts cheap. A stalled sequencer is detected by a backlog beside a log whose
  * size does not change, as far as those who asked here have seen.
  */
-const makeStandstill = Effect.gen(function* () {
+const watchProgress = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const progress = findOne(Progress)
   const seen = yield* Ref.make(Option.none<{ readonly size: number | null; readonly since: number }>())
 
-  const standstill = Effect.gen(function* () {
+  const stalled = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const { fault, pending, size } = yield* progress(sql`
       select (select size::float8 from log_state) as size, (select fault from log_state) as fault,
@@ -130,7 +130,7 @@ const makeStandstill = Effect.gen(function* () {
     yield* Ref.set(seen, Option.some({ size, since: now }))
     return { fault, seconds: 0 }
   })
-  return { standstill }
+  return { stalled }
 })
 
 const make = Effect.gen(function* () {
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
   const { publish, signed, trim, verify } = yield* makeCheckpoints
   const { revealDue } = yield* makeRevealDue
   const { lastFailure, tracked } = yield* jobFailures
-  const { standstill } = yield* makeStandstill
+  const { stalled } = yield* watchProgress
   /** What is kept in memory belongs to one pass at a time. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
@@ -171,43 +171,43 @@ const make = Effect.gen(function* () {
       turns.withPermits(1)
     )
 
-  return LogKeeper.of({
+  return LogSequencer.of({
     verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
-      Effect.withSpan("LogKeeper.verifyAtStart")
+      Effect.withSpan("LogSequencer.verifyAtStart")
     ),
     sequence: refusing(sequence, 0).pipe(
       tracked("give entries their place"),
-      Effect.withSpan("LogKeeper.sequence")
+      Effect.withSpan("LogSequencer.sequence")
     ),
     publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
       tracked("sign the log"),
-      Effect.withSpan("LogKeeper.publish")
+      Effect.withSpan("LogSequencer.publish")
     ),
     revealDue: revealDue.pipe(tracked("reveal predictions")),
     trim,
-    signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogKeeper.signed")),
+    signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogSequencer.signed")),
     measure: Effect.gen(function* () {
       const { pending, signed_at } = yield* measured(sql`
         select (select count(*)::int from (select from log_pending limit ${maxCounted}) p) as pending,
                (select signed_at from log_checkpoints order by size desc limit 1) as signed_at`)
       yield* Metric.update(pendingGauge, pending)
-      const { fault, seconds } = yield* standstill
-      yield* Metric.update(standstillGauge, seconds)
+      const { fault, seconds } = yield* stalled
+      yield* Metric.update(stalledGauge, seconds)
       yield* Metric.update(faultGauge, fault === null ? 0 : 1)
       if (signed_at !== null) {
         const now = yield* Clock.currentTimeMillis
         yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)
       }
-    }).pipe(Effect.withSpan("LogKeeper.measure")),
+    }).pipe(Effect.withSpan("LogSequencer.measure")),
     verifierKey: Effect.map(
       keyRow(sql`select verifier_key from log_keys order by number desc limit 1`),
       Option.map((row) => row.verifier_key)
-    ).pipe(Effect.withSpan("LogKeeper.verifierKey")),
+    ).pipe(Effect.withSpan("LogSequencer.verifierKey")),
     fault: Effect.gen(function* () {
       return (yield* Ref.get(reason)) ?? (yield* lastFailure)
     }),
-    standstill: standstill.pipe(Effect.withSpan("LogKeeper.standstill"))
+    stalled: stalled.pipe(Effect.withSpan("LogSequencer.stalled"))
   })
 })
 
-export const layer = Layer.effect(LogKeeper, make)
+export const layer = Layer.effect(LogSequencer, make)

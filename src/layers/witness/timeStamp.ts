@@ -1,4 +1,4 @@
-/** RFC 3161 time stamps: the question whether this hash was there, and whether an answer is one to it. */
+/** RFC 3161 time stamps: the question whether this hash was there, asked over HTTP, and whether an answer is one to it. */
 import { id_signedData, SignedData } from "@peculiar/asn1-cms"
 import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
 import {
@@ -10,7 +10,9 @@ import {
   TSTInfo
 } from "@peculiar/asn1-tsp"
 import { AlgorithmIdentifier } from "@peculiar/asn1-x509"
-import { Option, Result } from "effect"
+import { Duration, Effect, Option, Result } from "effect"
+import { ExchangeFailed } from "./boundedPost.ts"
+import type { Post } from "./boundedPost.ts"
 
 const sha256Identifier = "2.16.840.1.101.3.4.2.1"
 
@@ -86,3 +88,29 @@ export const timeStampFault = (reply: Uint8Array, question: Question): Option.Op
       onSuccess: Option.fromUndefinedOr
     })
   )
+
+/** A token with a chain of certificates is a tenth of it. */
+const maxBytes = "64 KiB"
+const patience = Duration.seconds(20)
+
+/** The reply as it came: an answer to this very question. */
+export const askTimeStamp = Effect.fnUntraced(function* (
+  post: Post,
+  url: string,
+  question: Question
+): Effect.fn.Return<Uint8Array, ExchangeFailed> {
+  const { body, contentType } = yield* post({
+    url,
+    contentType: "application/timestamp-query",
+    body: timeStampQuery(question),
+    statuses: [200],
+    maxBytes,
+    patience
+  })
+  if (contentType !== "application/timestamp-reply") {
+    return yield* new ExchangeFailed({ reason: "it answered something else than a time stamp" })
+  }
+  const fault = timeStampFault(body, question)
+  if (Option.isSome(fault)) return yield* new ExchangeFailed({ reason: fault.value })
+  return body
+})

@@ -1,18 +1,18 @@
 /**
- * Keeps the public log of the track record: gives what was recorded its place in the log, and signs how far the log
- * has grown. Any number of replicas may do so at once; the log never forks.
+ * Writes the public log of the track record: assigns indices to pending entries, and signs how far the log has grown. Any
+ * number of replicas may do so at once; the log never forks.
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
 import type { TreeHead } from "./LogSigner.ts"
 
-/** How many entries one pass of `sequence` gives their indices at most. */
+/** One pass of `sequence` assigns at most so many indices. */
 export const maxPerPass = 1024
 
-export interface Standstill {
-  /** What was found wrong with the log, and keeps all replicas from adding to it and signing it. */
+export interface Stalled {
+  /** What was found wrong with the log. No replica adds to it or signs it until an audit has found it clean. */
   readonly fault: string | null
-  /** For how long something has waited and nothing got its place, as this instance has seen. */
+  /** For how long entries have been pending while the log did not grow, as this instance has seen. */
   readonly seconds: number
 }
 
@@ -22,11 +22,11 @@ export interface Signed extends TreeHead {
   readonly isKept: boolean
 }
 
-/** What waits for longer than this shows that nobody keeps the log. */
+/** After so many seconds without growth beside pending entries the log counts as stalled. */
 export const maxWait = 60
 
-export class LogKeeper extends Context.Service<
-  LogKeeper,
+export class LogSequencer extends Context.Service<
+  LogSequencer,
   {
     /**
      * Names the log and its key at the very first start, changes the key where a new one is set beside the previous
@@ -35,25 +35,25 @@ export class LogKeeper extends Context.Service<
      */
     readonly verifyAtStart: Effect.Effect<void>
     /**
-     * Gives indices to what waits, up to `maxPerPass` entries, in the order in which it was queued. Answers how many;
-     * 0 when nothing waits, another replica is at it, or the log has a fault.
+     * Assigns indices to the oldest pending entries, up to `maxPerPass`, in the order of their ids. Answers how many; 0 when
+     * none is pending, another replica came first, or the log has a fault.
      */
     readonly sequence: Effect.Effect<number>
     /** Signs the log as far as it has grown, and publishes that, unless it has not grown or has a fault. */
     readonly publish: Effect.Effect<void>
-    /** Queues the reveals of some predictions whose challenge is closed in the log and past its deadline; how many. */
+    /** Adds the reveals of some predictions whose challenge is closed in the log and past its deadline; how many. */
     readonly revealDue: Effect.Effect<number>
     /** Thins out old checkpoints: of what is older than a day, one an hour stays. */
     readonly trim: Effect.Effect<void>
-    /** Measures how much waits for its index, how old the newest checkpoint is, and whether the log has a fault. */
+    /** Measures the backlog, the age of the newest checkpoint, and whether the log has a fault. */
     readonly measure: Effect.Effect<void>
     /** What this instance signed last, as it remembers outside the database. */
     readonly signed: Effect.Effect<Option.Option<Signed>>
     /** The newest key that checkpoints are signed with, once the log has one. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>
-    /** Why this instance does not keep the log, as far as it knows, or why its last passes failed; null while it does. */
+    /** Why this instance does not sequence or sign, as far as it knows, or why its last passes failed; null while it does. */
     readonly fault: Effect.Effect<string | null>
-    /** Whether the log stands still, whoever was to keep it: asking costs next to nothing. */
-    readonly standstill: Effect.Effect<Standstill>
+    /** Whether the log is stalled, whichever instance was to sequence it: asking costs next to nothing. */
+    readonly stalled: Effect.Effect<Stalled>
   }
->()("auspex/services/LogKeeper") {}
+>()("auspex/services/LogSequencer") {}

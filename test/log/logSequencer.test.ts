@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { isSignedBy, parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
 import { Health } from "../../src/services/Health.ts"
-import { LogKeeper, maxPerPass } from "../../src/services/LogKeeper.ts"
+import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import type { TreeHead } from "../../src/services/LogSigner.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import {
@@ -18,7 +18,7 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import {
-  anotherKeeper,
+  anotherSequencer,
   checkpoints,
   entries,
   logState,
@@ -42,7 +42,7 @@ const logCheck = Effect.gen(function* () {
   return { status, log: checks.find(({ name }) => name === "log") }
 })
 
-const pass = (keeper: LogKeeper["Service"]) => Effect.andThen(keeper.sequence, keeper.publish)
+const pass = (sequencer: LogSequencer["Service"]) => Effect.andThen(sequencer.sequence, sequencer.publish)
 
 const signers = (note: string, verifierKeys: ReadonlyArray<string>) =>
   verifierKeys.filter((key) =>
@@ -55,15 +55,15 @@ const newest = Effect.map(checkpoints, (all) => {
   return last
 })
 
-layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keeper of the log", (it) => {
+layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequencer of the log", (it) => {
   it.effect("the first start names the log and its key, whatever a later one is set to", () =>
     Effect.gen(function* () {
-      const keeper = yield* LogKeeper
-      assert.isTrue(Option.isNone(yield* keeper.verifierKey))
-      yield* keeper.verifyAtStart
+      const sequencer = yield* LogSequencer
+      assert.isTrue(Option.isNone(yield* sequencer.verifierKey))
+      yield* sequencer.verifyAtStart
       const [key] = yield* keys
       assert.match(String(key), /^arena\.example\/log\/global\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/)
-      const again = yield* anotherKeeper()
+      const again = yield* anotherSequencer()
       yield* again.verifyAtStart
       assert.deepStrictEqual(yield* again.verifierKey, Option.fromUndefinedOr(key))
       assert.deepStrictEqual(yield* keys, [key])
@@ -73,12 +73,12 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
 
   it.effect("nothing is signed before there is something to sign, and nothing twice", () =>
     Effect.gen(function* () {
-      const keeper = yield* LogKeeper
-      yield* keeper.publish
+      const sequencer = yield* LogSequencer
+      yield* sequencer.publish
       assert.deepStrictEqual(yield* checkpoints, [])
       yield* queue(3)
-      yield* pass(keeper)
-      yield* pass(yield* anotherKeeper())
+      yield* pass(sequencer)
+      yield* pass(yield* anotherSequencer())
       assert.deepStrictEqual(
         (yield* checkpoints).map(({ size }) => size),
         [3]
@@ -101,7 +101,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
         )
       )
       yield* Deferred.await(held)
-      const starting = yield* anotherKeeper()
+      const starting = yield* anotherSequencer()
       yield* starting.verifyAtStart
       assert.isNull(yield* starting.fault)
       yield* Deferred.succeed(free, undefined)
@@ -111,7 +111,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
 
   it.effect("a replica with another key does not sign and says so, and the others go on", () =>
     Effect.gen(function* () {
-      const stranger = yield* anotherKeeper({ key: otherLogKey })
+      const stranger = yield* anotherSequencer({ key: otherLogKey })
       yield* queue(2)
       yield* stranger.verifyAtStart
       yield* pass(stranger)
@@ -121,9 +121,9 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
       )
       assert.strictEqual((yield* newest).size, 3)
       assert.isNull((yield* logState).fault)
-      const keeper = yield* LogKeeper
-      yield* pass(keeper)
-      assert.isNull(yield* keeper.fault)
+      const sequencer = yield* LogSequencer
+      yield* pass(sequencer)
+      assert.isNull(yield* sequencer.fault)
       assert.strictEqual((yield* newest).size, 5)
       yield* oneTree
     })
@@ -131,9 +131,9 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
 
   it.effect("a new key beside the old one becomes the log's, as the log itself says, and both sign", () =>
     Effect.gen(function* () {
-      const old = yield* LogKeeper
+      const old = yield* LogSequencer
       const [before] = yield* keys
-      const rotated = yield* anotherKeeper({ key: otherLogKey, previous: testLogKey })
+      const rotated = yield* anotherSequencer({ key: otherLogKey, previous: testLogKey })
       yield* rotated.verifyAtStart
       yield* pass(rotated)
       const [, after] = yield* keys
@@ -153,14 +153,14 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
       yield* pass(rotated)
       assert.strictEqual((yield* newest).size, yield* oneTree)
       // Started again, it changes nothing; without the old key only the new one signs.
-      const later = yield* anotherKeeper({ key: otherLogKey })
+      const later = yield* anotherSequencer({ key: otherLogKey })
       yield* later.verifyAtStart
       yield* queue(1)
       yield* pass(later)
       assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [String(after)])
       assert.strictEqual((yield* keys).length, 2)
       // And a key that was replaced does not come back.
-      const back = yield* anotherKeeper({ key: testLogKey, previous: otherLogKey })
+      const back = yield* anotherSequencer({ key: testLogKey, previous: otherLogKey })
       yield* back.verifyAtStart
       assert.match(String(yield* back.fault), /does not come back/)
       assert.strictEqual((yield* keys).length, 2)
@@ -172,14 +172,14 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The keep
 const faulty = testServices()
 
 layer(faulty)("A log with a fault", (it) => {
-  /** A keeper that has signed some entries, and what it remembers of them. */
+  /** A sequencer that has signed some entries, and what it remembers of them. */
   const grown = Effect.gen(function* () {
     const signed = yield* Ref.make(Option.none<TreeHead>())
-    const keeper = yield* anotherKeeper({ signed })
+    const sequencer = yield* anotherSequencer({ signed })
     yield* queue(300)
-    yield* pass(keeper)
-    assert.isNull(yield* keeper.fault)
-    return { keeper, signed }
+    yield* pass(sequencer)
+    assert.isNull(yield* sequencer.fault)
+    return { sequencer, signed }
   })
 
   const cleared = Effect.gen(function* () {
@@ -188,10 +188,10 @@ layer(faulty)("A log with a fault", (it) => {
   })
 
   /** It is said, it stays, nothing is signed or added, and everything else goes on. */
-  const refuses = Effect.fnUntraced(function* (keeper: LogKeeper["Service"], why: RegExp) {
+  const refuses = Effect.fnUntraced(function* (sequencer: LogSequencer["Service"], why: RegExp) {
     const before = yield* checkpoints
     const { size } = yield* logState
-    assert.match(String(yield* keeper.fault), why)
+    assert.match(String(yield* sequencer.fault), why)
     assert.match(String((yield* logState).fault), why)
     const { log, status } = yield* logCheck
     assert.strictEqual(status, "ready")
@@ -200,7 +200,7 @@ layer(faulty)("A log with a fault", (it) => {
     yield* freshWeek
     const challenge = yield* newChallenge()
     yield* predict(yield* claimedAgent(), challenge)
-    for (const each of [keeper, yield* LogKeeper]) yield* pass(each)
+    for (const each of [sequencer, yield* LogSequencer]) yield* pass(each)
     assert.deepStrictEqual(yield* checkpoints, before)
     const after = yield* logState
     assert.strictEqual(after.size, size)
@@ -210,13 +210,13 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("a database that was restored from an older backup is not signed", () =>
     Effect.gen(function* () {
-      const { keeper, signed } = yield* grown
+      const { sequencer, signed } = yield* grown
       const { size } = yield* logState
       yield* Ref.update(
         signed,
         Option.map((head) => ({ ...head, size: size + 5 }))
       )
-      const restarted = yield* anotherKeeper({ signed })
+      const restarted = yield* anotherSequencer({ signed })
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
       // An audit finds nothing wrong with what is there, but what was signed is still more than that.
@@ -226,7 +226,7 @@ layer(faulty)("A log with a fault", (it) => {
       yield* pass(restarted)
       assert.isNull(yield* restarted.fault)
       assert.strictEqual((yield* newest).size, yield* oneTree)
-      assert.isNull(yield* keeper.fault)
+      assert.isNull(yield* sequencer.fault)
     })
   )
 
@@ -234,12 +234,12 @@ layer(faulty)("A log with a fault", (it) => {
     Effect.gen(function* () {
       const { signed } = yield* grown
       yield* queue(10)
-      yield* pass(yield* LogKeeper)
+      yield* pass(yield* LogSequencer)
       yield* Ref.update(
         signed,
         Option.map((head) => ({ ...head, root: Buffer.alloc(32, 7) }))
       )
-      const restarted = yield* anotherKeeper({ signed })
+      const restarted = yield* anotherSequencer({ signed })
       yield* restarted.publish
       yield* refuses(restarted, /do not have the root that was signed/)
     })
@@ -247,21 +247,21 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("a changed entry of the last tile is found at the start, and before anything is signed", () =>
     Effect.gen(function* () {
-      const { keeper } = yield* grown
+      const { sequencer } = yield* grown
       const sql = yield* SqlClient.SqlClient
       const { size } = yield* logState
       const change = sql`
         update log_entries set entry = set_byte(entry, 0, get_byte(entry, 0) # 1) where index = ${BigInt(size - 1)}`
       yield* tampering(change)
-      const restarted = yield* anotherKeeper()
+      const restarted = yield* anotherSequencer()
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /do not have the root that was signed|has another root/)
       yield* queue(1)
-      yield* keeper.sequence
-      yield* keeper.publish
-      yield* refuses(keeper, /do not have the root that was signed|has another root/)
+      yield* sequencer.sequence
+      yield* sequencer.publish
+      yield* refuses(sequencer, /do not have the root that was signed|has another root/)
       yield* tampering(change)
-      yield* pass(keeper)
+      yield* pass(sequencer)
       yield* oneTree
     })
   )
@@ -275,12 +275,12 @@ layer(faulty)("A log with a fault", (it) => {
       yield* tampering(
         sql`update log_nodes set hash = sha256(hash) where level = 1 and n = ${String(node[1])}::int8`
       )
-      const restarted = yield* anotherKeeper()
+      const restarted = yield* anotherSequencer()
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /do not have the root that was signed/)
       yield* tampering(sql`delete from log_nodes where level = 1 and n = ${String(node[1])}::int8`)
       // Nor does a sequencer that has not seen the tree before build on what is not right.
-      const fresh = yield* anotherKeeper()
+      const fresh = yield* anotherSequencer()
       assert.strictEqual(yield* fresh.sequence, 0)
       yield* refuses(fresh, /has another root than was kept/)
       const hash = node[2]
@@ -288,35 +288,38 @@ layer(faulty)("A log with a fault", (it) => {
       yield* tampering(
         sql`insert into log_nodes (level, n, hash) values (1, ${String(node[1])}::int8, ${hash})`
       )
-      yield* pass(yield* anotherKeeper())
+      yield* pass(yield* anotherSequencer())
       assert.strictEqual((yield* newest).size, yield* oneTree)
     })
   )
 
   it.effect("what cannot be remembered is not published", () =>
     Effect.gen(function* () {
-      const { keeper } = yield* grown
+      const { sequencer } = yield* grown
       const before = yield* checkpoints
       yield* queue(1)
-      const forgetful = yield* anotherKeeper({ forgets: "the disk is full" })
+      const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
       yield* pass(forgetful)
       assert.match(String(yield* forgetful.fault), /the disk is full/)
       assert.deepStrictEqual(yield* checkpoints, before)
       assert.isNull((yield* logState).fault)
-      yield* pass(keeper)
+      yield* pass(sequencer)
       assert.strictEqual((yield* checkpoints).length, before.length + 1)
     })
   )
 
   it.effect("what another process signs into the same directory during the start is no fault", () =>
     Effect.gen(function* () {
-      const { keeper, signed } = yield* grown
+      const { sequencer, signed } = yield* grown
       const sql = yield* SqlClient.SqlClient
-      const signsMeanwhile = Effect.andThen(queue(2), pass(keeper)).pipe(
+      const signsMeanwhile = Effect.andThen(queue(2), pass(sequencer)).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.orDie
       )
-      const starting = yield* anotherKeeper({ signed, beforeReading: yield* Effect.cached(signsMeanwhile) })
+      const starting = yield* anotherSequencer({
+        signed,
+        beforeReading: yield* Effect.cached(signsMeanwhile)
+      })
       yield* starting.verifyAtStart
       assert.isNull(yield* starting.fault)
       assert.isNull((yield* logState).fault)
@@ -331,7 +334,7 @@ layer(faulty)("A log with a fault", (it) => {
         signed,
         Option.map((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
       )
-      const restarted = yield* anotherKeeper({ signed })
+      const restarted = yield* anotherSequencer({ signed })
       yield* restarted.verifyAtStart
       assert.match(String(yield* restarted.fault), /belongs to the log elsewhere\.example\/log\/global/)
       assert.isNull((yield* logState).fault)
@@ -341,29 +344,29 @@ layer(faulty)("A log with a fault", (it) => {
 
 layer(testServices())("A log that nobody keeps", (it) => {
   const reason = Effect.map(logCheck, ({ log }) => log?.reason ?? null)
-  const halted = TransparencyLog.use((log) => log.halted)
+  const stalled = TransparencyLog.use((log) => log.stalled)
 
   it.effect("is said once something has waited for a minute and nothing got its place", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const keeper = yield* LogKeeper
-      yield* pass(keeper)
+      const sequencer = yield* LogSequencer
+      yield* pass(sequencer)
       assert.isNull(yield* reason)
       yield* queue(1)
       assert.isNull(yield* reason)
       // Each look takes a second.
       yield* TestClock.adjust("58 seconds")
       assert.isNull(yield* reason)
-      assert.isFalse(yield* halted)
+      assert.isFalse(yield* stalled)
       assert.match(String(yield* reason), /has waited for its place in the log for 60 s/)
       assert.strictEqual((yield* logCheck).status, "ready")
-      assert.isTrue(yield* halted)
+      assert.isTrue(yield* stalled)
       // One that grows is kept, however much waits.
       yield* queue(maxPerPass)
-      yield* pass(keeper)
+      yield* pass(sequencer)
       assert.isNull(yield* reason)
-      assert.isFalse(yield* halted)
-      yield* pass(keeper)
+      assert.isFalse(yield* stalled)
+      yield* pass(sequencer)
       yield* TestClock.adjust("1 hour")
       assert.isNull(yield* reason)
     })
@@ -372,18 +375,18 @@ layer(testServices())("A log that nobody keeps", (it) => {
   it.effect("says why its passes fail, and no longer once one succeeds", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const keeper = yield* LogKeeper
+      const sequencer = yield* LogSequencer
       yield* queue(1)
       yield* asOwner(sql`alter table log_pending rename column entry to another`)
-      for (const _ of [1, 2]) assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      for (const _ of [1, 2]) assert.isTrue(Exit.isFailure(yield* Effect.exit(sequencer.sequence)))
       assert.isNull(yield* reason)
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(keeper.sequence)))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(sequencer.sequence)))
       assert.match(
         String(yield* reason),
         /^The last 3 passes to give entries their place failed: column "entry" does not exist$/
       )
       yield* asOwner(sql`alter table log_pending rename column another to entry`)
-      yield* pass(keeper)
+      yield* pass(sequencer)
       assert.isNull(yield* reason)
     })
   )
@@ -395,13 +398,13 @@ layer(testServices())("Old checkpoints", (it) => {
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const keeper = yield* LogKeeper
+        const sequencer = yield* LogSequencer
         const noon = instant("2026-05-01T12:00:00Z")
         /** Sizes 1 to 40, one every quarter of an hour, so four an hour. */
         for (let size = 1; size <= 40; size++) {
           yield* moveTo(plus(noon, `${(size - 1) * 15} minutes`))
           yield* queue(1)
-          yield* pass(keeper)
+          yield* pass(sequencer)
         }
         const cosigned = (size: number) => sql`
         insert into log_cosignatures (size, witness, line, cosigned_at)
@@ -409,11 +412,11 @@ layer(testServices())("Old checkpoints", (it) => {
         for (const size of [3, 4, 7, 11, 12]) yield* cosigned(size)
         yield* sql`update log_checkpoints set time_stamp = '\\x00' where size = 8`
         const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
-        yield* keeper.trim
+        yield* sequencer.trim
         assert.strictEqual((yield* sizes).length, 40)
         // 24 hours after 15:20: the hours from 12 to 15 are over a day ago, that of 15 not wholly.
         yield* moveTo(plus(noon, { hours: 27, minutes: 20 }))
-        yield* keeper.trim
+        yield* sequencer.trim
         assert.deepStrictEqual(yield* sizes, [
           3,
           8,
@@ -422,8 +425,8 @@ layer(testServices())("Old checkpoints", (it) => {
           ...Array.from({ length: 28 }, (_, index) => index + 13)
         ])
         yield* TestClock.adjust("30 days")
-        yield* keeper.trim
-        yield* keeper.trim
+        yield* sequencer.trim
+        yield* sequencer.trim
         assert.deepStrictEqual(yield* sizes, [3, 8, 11, 12, 13, 17, 21, 25, 29, 33, 37, 40])
         yield* oneTree
       })

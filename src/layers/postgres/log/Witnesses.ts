@@ -1,0 +1,243 @@
+/**
+ * Taking checkpoints to witnesses and to the time stamp authority. A row for each says what it has attested and when it may
+ * be asked again, so over all replicas one asks at a time, always about the newest checkpoint, and what fails is asked
+ * less and less.
+ */
+import { createHash } from "node:crypto"
+import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { NotFound } from "../../../services/errors.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { Witnesses } from "../../../services/Witnesses.ts"
+import { parseNote } from "../../crypto/signedNote.ts"
+import { ExchangeFailed, makePost } from "../../witness/boundedPost.ts"
+import { addCheckpoint, parseWitnessKey } from "../../witness/cosignature.ts"
+import type { Witness } from "../../witness/cosignature.ts"
+import { askTimeStamp, nonceOf } from "../../witness/timeStamp.ts"
+import { execute, findAll, findOption, timestamp } from "../sql.ts"
+import { consistencyProof } from "./proofs.ts"
+
+/** How far a witness's clock may be ahead of ours. */
+const maxAhead = Duration.minutes(5)
+/** A time stamp is asked for so often. */
+const interval = Duration.hours(1)
+const nonceLength = 16
+/** A key has no spaces in its name, so no witness is called so. */
+const attestor = "time stamp authority"
+const maxListed = 1000
+
+const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
+
+/** A replica that dies while it asks holds the attestor for so long: longer than an exchange may take. */
+const lease = Duration.minutes(1)
+const firstPause = Duration.seconds(5)
+const maxPause = Duration.minutes(10)
+/** Nobody outside makes us forget an attestor for longer. */
+const maxWait = Duration.hours(1)
+
+const attempts = Metric.counter("log_attestations_total", {
+  description: "Checkpoints taken to witnesses and to the time stamp authority, by attestor and outcome",
+  incremental: true
+})
+
+const Turn = Schema.Struct({
+  /** The largest tree that it has attested. */
+  attested: Schema.Int,
+  failures: Schema.Int,
+  failure: Schema.NullOr(Schema.String),
+  size: Schema.Int,
+  note: Schema.String
+})
+/** What to ask it about, and what it said before. */
+export type Turn = typeof Turn.Type
+
+/** Twice as long after every failure, and as long as it asks for itself. */
+const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFailed): Duration.Duration =>
+  Duration.max(
+    Duration.min(Duration.times(firstPause, 2 ** Math.min(failures, 10)), maxPause),
+    Duration.min(retryAfter, maxWait)
+  )
+
+export const makeExchange = Effect.fnUntraced(function* (name: string) {
+  const sql = yield* SqlClient.SqlClient
+  const turn = findOption(Turn)
+
+  /** The newest checkpoint, if it is to be asked about it now. Whoever gets it holds the attestor until it has answered. */
+  const take = Effect.fnUntraced(function* () {
+    const now = yield* DateTime.now
+    return yield* turn(sql`
+      with newest as (select size, note from log_checkpoints order by size desc limit 1),
+      taken as (
+        insert into log_witnesses as a (witness, size, due_at, failures)
+        select ${name}, 0, ${timestamp(DateTime.addDuration(now, lease))}, 0
+          from newest
+         where newest.size > 0
+           and not exists (
+             select from log_witnesses k
+              where k.witness = ${name} and (k.due_at > ${timestamp(now)} or k.size >= newest.size))
+        on conflict (witness) do update set due_at = excluded.due_at where a.due_at <= ${timestamp(now)}
+        returning a.size, a.failures, a.failure
+      )
+      select t.size::float8 as attested, t.failures, t.failure, n.size::float8 as size, n.note
+        from taken t cross join newest n`)
+    // Asked every second, mostly in vain: a trace of it would tell nobody anything.
+  }, Effect.withTracerEnabled(false))
+
+  const succeeded = Effect.fnUntraced(function* (taken: Turn, rest: Duration.Duration) {
+    const now = yield* DateTime.now
+    yield* execute(sql`
+      update log_witnesses
+         set size = ${taken.size}, due_at = ${timestamp(DateTime.addDuration(now, rest))}, failures = 0, failure = null
+       where witness = ${name}`)
+    yield* Metric.update(Metric.withAttributes(attempts, { attestor: name, outcome: "attested" }), 1)
+    if (taken.failure !== null) {
+      yield* Effect.logInfo("the log's checkpoints are attested again").pipe(
+        Effect.annotateLogs({ attestor: name, size: taken.size })
+      )
+    }
+  })
+
+  const failed = Effect.fnUntraced(function* (taken: Turn, failure: ExchangeFailed) {
+    const { reason } = failure
+    const now = yield* DateTime.now
+    const due = DateTime.addDuration(now, pauseAfter(taken.failures, failure))
+    yield* execute(sql`
+      update log_witnesses set failures = failures + 1, failure = ${reason}, due_at = ${timestamp(due)}
+       where witness = ${name}`)
+    yield* Metric.update(Metric.withAttributes(attempts, { attestor: name, outcome: "failed" }), 1)
+    if (taken.failure !== reason) {
+      yield* Effect.logWarning("a checkpoint of the log was not attested; it is asked for again").pipe(
+        Effect.annotateLogs({ attestor: name, size: taken.size, reason })
+      )
+    }
+  })
+
+  /** Takes the newest checkpoint to it, if it is time; after an answer it is left alone for `rest`. */
+  const attend = (
+    rest: Duration.Duration,
+    ask: (taken: Turn) => Effect.Effect<void, ExchangeFailed>
+  ): Effect.Effect<void> =>
+    Effect.flatMap(
+      take(),
+      Option.match({
+        onNone: () => Effect.void,
+        onSome: (taken) =>
+          ask(taken).pipe(
+            Effect.andThen(succeeded(taken, rest)),
+            Effect.catchTag("ExchangeFailed", (failure) => failed(taken, failure)),
+            Effect.withSpan("log.attest", { attributes: { "log.attestor": name, "log.size": taken.size } })
+          )
+      })
+    )
+
+  return { attend }
+})
+
+const makeWitnesses = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { logWitnesses } = yield* Settings
+  const post = yield* makePost
+
+  const submit = Effect.fnUntraced(function* (witness: Witness, oldSize: number, { note, size }: Turn) {
+    const proof = yield* consistencyProof(sql, oldSize, size)
+    const text = Option.getOrThrow(parseNote(note)).text
+    return yield* addCheckpoint(post, witness, { note, text, oldSize, proof })
+  })
+
+  /** The witness's answer; when it remembers another tree than we do, it is asked once more from there. */
+  const cosignature = Effect.fnUntraced(function* (witness: Witness, turn: Turn) {
+    const first = yield* submit(witness, turn.attested, turn)
+    if (first._tag === "Cosigned") return first.cosignature
+    if (first.size > turn.size) {
+      return yield* new ExchangeFailed({
+        reason:
+          "it has cosigned a larger tree of this log: the log was set back, or somebody signs in its name"
+      })
+    }
+    const second = yield* submit(witness, first.size, turn)
+    if (second._tag === "Cosigned") return second.cosignature
+    return yield* new ExchangeFailed({
+      reason: "it answered 409: it has another tree of the same size, or says another size each time"
+    })
+  })
+
+  const ask = Effect.fnUntraced(function* (witness: Witness, turn: Turn) {
+    const { line, seconds } = yield* cosignature(witness, turn)
+    const now = yield* DateTime.now
+    const cosignedAt = DateTime.makeUnsafe(0).pipe(DateTime.addDuration(Duration.seconds(Number(seconds))))
+    if (DateTime.isGreaterThan(cosignedAt, DateTime.addDuration(now, maxAhead))) {
+      return yield* new ExchangeFailed({ reason: "its clock is ahead of ours" })
+    }
+    // Nothing is kept of a checkpoint that has been thinned out meanwhile.
+    yield* execute(sql`
+      insert into log_cosignatures (size, witness, line, cosigned_at)
+      select size, ${witness.verifier.name}, ${line}, ${timestamp(cosignedAt)}
+        from log_checkpoints where size = ${turn.size} for key share
+      on conflict (size, witness) do update set line = excluded.line, cosigned_at = excluded.cosigned_at`)
+  })
+
+  const all = yield* Effect.forEach(logWitnesses, ({ url, verifierKey }) =>
+    Effect.gen(function* () {
+      const verifier = Option.getOrThrow(parseWitnessKey(verifierKey))
+      const witness: Witness = { submissionPrefix: url, verifier }
+      const { attend } = yield* makeExchange(verifier.name)
+      return { name: verifier.name, ask: attend(Duration.zero, (turn) => ask(witness, turn)) }
+    })
+  )
+  return { all }
+})
+
+const makeTimeStamps = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const { logTimeStampUrl } = yield* Settings
+  const post = yield* makePost
+  const { attend } = yield* makeExchange(attestor)
+  const stampRow = findOption(Schema.Struct({ note: Schema.String, reply: Schema.Uint8Array }))
+  const sizeRows = findAll(Schema.Struct({ size: Schema.Int }))
+
+  const ask = Effect.fnUntraced(function* (url: string, { note, size }: Turn) {
+    const hash = createHash("sha256").update(textOf(note)).digest()
+    const nonce = nonceOf(yield* random.randomBytes(nonceLength))
+    const reply = yield* askTimeStamp(post, url, { hash, nonce })
+    yield* execute(
+      sql`update log_checkpoints set time_stamp = ${reply} where size = ${size} and time_stamp is null`
+    )
+  })
+
+  const stamp: Witnesses["Service"]["stamp"] = Option.match(logTimeStampUrl, {
+    onNone: () => Effect.void,
+    onSome: (url) => attend(interval, (turn) => ask(url, turn))
+  })
+
+  const timeStamp: Witnesses["Service"]["timeStamp"] = Effect.fn("Witnesses.timeStamp")(function* (size) {
+    const row = yield* stampRow(sql`
+      select note, time_stamp as reply from log_checkpoints where size = ${size} and time_stamp is not null`)
+    if (Option.isNone(row)) {
+      return yield* new NotFound({
+        detail: `There is no time stamp of a tree of ${size} entries; /log/timestamps lists those that there are.`
+      })
+    }
+    return { text: textOf(row.value.note), reply: row.value.reply }
+  })
+
+  const timeStamped: Witnesses["Service"]["timeStamped"] = Effect.fn("Witnesses.timeStamped")(
+    function* (before) {
+      const rows = yield* sizeRows(sql`
+      select size::float8 as size from log_checkpoints
+       where time_stamp is not null
+         and ${Option.match(before, { onNone: () => sql`true`, onSome: (end) => sql`size < ${end}` })}
+       order by size desc limit ${maxListed}`)
+      return rows.map(({ size }) => size)
+    }
+  )
+  return { stamp, timeStamp, timeStamped }
+})
+
+export const layer = Layer.effect(
+  Witnesses,
+  Effect.gen(function* () {
+    return Witnesses.of({ ...(yield* makeWitnesses), ...(yield* makeTimeStamps) })
+  })
+)
