@@ -16,10 +16,9 @@ import { statusOf } from "../challenges/challengeRows.ts"
 import { settlementOf, versionsOf } from "../challenges/settlementRows.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
-import { amendFigures } from "./amendedStats.ts"
-import { scoreDirections } from "./directionalScores.ts"
-import { makeScoreForecasts } from "./forecastScores.ts"
-import { makeSettling } from "./settlementTransaction.ts"
+import { amendFigures } from "./agentStats.ts"
+import { scoreDirections, makeScoreForecasts } from "./scores.ts"
+import { makeSettlementTransaction } from "./settlementTransaction.ts"
 
 /** A challenge that is to be amended. Settlement columns are of its newest version, null of one that is not settled. */
 const Amended = Schema.Struct({
@@ -80,7 +79,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const amended = findOption(Amended)
   const shownRow = findOne(ShownRow)
-  const settling = yield* makeSettling
+  const inSettlement = yield* makeSettlementTransaction
   const scoreForecasts = yield* makeScoreForecasts
 
   const look = (id: string, amendment: Amendment, now: DateTime.Utc) => {
@@ -189,7 +188,7 @@ const make = Effect.gen(function* () {
       yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
       // What cannot be done is refused at once, also while a large settlement has its turn.
       if ((yield* decide(challengeId, amendment)) === null) return yield* shown(challengeId)
-      const outcome = yield* settling(
+      const outcome = yield* inSettlement(
         Effect.result(
           Effect.gen(function* () {
             yield* execute(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)

@@ -1,12 +1,12 @@
-/** The kept figures: how a settlement adds to them, and how a row of them becomes what is published. */
+/** The kept sums of agents on boards: settlements add to them, amendments correct them, and the API shows what follows from them. */
 import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/agentStats.ts"
 import type { Figures } from "../../../scoring/agentStats.ts"
-import { findOne, timestamp } from "../sql.ts"
+import { findOne, timestamp, execute } from "../sql.ts"
 
-/** The sums that are kept of an agent on a board, as columns of a row of `agent_stats f`. */
+/** The columns of `StatsRow`, of `agent_stats f`. */
 export const keptSums = (sql: SqlClient.SqlClient) =>
   sql.literal(`
     f.last_day, f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.day_count,
@@ -46,10 +46,10 @@ const figuresOf = (row: typeof KeptSums.Type): Figures => ({
   sumDayCountSq: row.sum_day_count_sq
 })
 
-/** A square root in doubles leaves noise in the last digits (19.999999999999996), which no figure means. */
-const twelveDigits = (figure: number): number => Number(figure.toPrecision(12))
+/** Drops the noise that a square root in doubles leaves in the last digits (19.999999999999996). */
+const twelveDigits = (value: number): number => Number(value.toPrecision(12))
 
-/** What is published of an agent that nothing was scored of. */
+/** The public statistics of an agent without scores. */
 export const noFigures = {
   avg_score: null,
   accuracy_rate: null,
@@ -60,7 +60,7 @@ export const noFigures = {
   mean_skill: null
 }
 
-/** What is published of kept sums. Quotients of exact sums are the nearest doubles and stay as they are. */
+/** The public statistics. Quotients of exact sums are the nearest doubles already. */
 export const published = (row: typeof KeptSums.Type) => {
   const figures = figuresOf(row)
   const interval = scoreCi95(figures)
@@ -76,27 +76,37 @@ export const published = (row: typeof KeptSums.Type) => {
   }
 }
 
-/** Agents a statement adds scores of: its sort and the pages it touches stay in memory, and others get their turn. */
-const agentsAStatement = 10_000
+/** Agents in one statement. Its sort and the pages that it touches stay in memory, and statements of others get in between. */
+const agentsPerStatement = 10_000
+
+const PageRow = Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) })
+const pageRow = findOne(PageRow)
+
+/** Runs a statement for each page of agents; each answers how many agents it had, and the last one. */
+const inPages = Effect.fnUntraced(function* (
+  next: (after: string | null) => Effect.Effect<typeof PageRow.Type>
+) {
+  let { agents, last } = yield* next(null)
+  while (agents === agentsPerStatement) ({ agents, last } = yield* next(last))
+})
+
+/** A version of a settlement whose scores are written. */
+interface ScoredVersion {
+  readonly challengeId: string
+  readonly version: number
+  readonly boards: ReadonlyArray<string>
+  readonly now: DateTime.Utc
+}
 
 /**
- * Adds the scores of one settlement to the figures of its agents on `boards`, within the caller's transaction. A day
- * that is over closes into its squares; the settlement's day never goes back, so this equals a recomputation exactly
+ * Adds the scores of one settlement to its agents' rows on `boards`, within the caller's transaction. A day that is over
+ * closes into its squares. The settlement's day never goes back, so this equals a recomputation exactly
  * (`src/scoring/agentStats.ts`).
  *
- * Rows that are there are looked up first, so that new ones are plain inserts: `on conflict` looks for each once more,
- * and logs each twice. Only settlements write new ones, and they take turns; the primary key is the guard.
+ * Existing rows are looked up first, so that new ones are plain inserts: `on conflict` would look each up again, and write
+ * two log records for each. Only settlements insert rows, and they take turns; the primary key is the guard.
  */
-export const addScores = (
-  sql: SqlClient.SqlClient,
-  settlement: {
-    readonly challengeId: string
-    readonly version: number
-    readonly boards: ReadonlyArray<string>
-    readonly now: DateTime.Utc
-  }
-) => {
-  const done = findOne(Schema.Struct({ agents: Schema.Int, last: Schema.NullOr(Schema.String) }))
+export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) => {
   // An agent's rows are written in the order of their key.
   const boards = settlement.boards.toSorted()
   const insertInto = sql.literal(`
@@ -107,14 +117,14 @@ export const addScores = (
                i.day, 1, i.score
           from item i cross join lateral`)
   const next = (after: string | null) =>
-    done(sql`
+    pageRow(sql`
       with scored as materialized (
         select s.agent_id, s.score, s.is_correct, s.skill
           from prediction_scores s
          where s.challenge_id = ${settlement.challengeId}::uuid and s.version = ${settlement.version}
            ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
          order by s.agent_id
-         limit ${agentsAStatement}
+         limit ${agentsPerStatement}
       ),
       item as materialized (
         select s.agent_id, a.verified, s.score, (s.is_correct is not null)::int as binary_scored,
@@ -138,7 +148,7 @@ export const addScores = (
       added as (
         ${insertInto} unnest(i.held) as b (board)
         on conflict (agent_id, board) do update set
-          -- Whoever was claimed while this waited for the row stays so: a claim is never undone.
+          -- An agent that was claimed while this waited for the row stays claimed.
           verified = f.verified or excluded.verified,
           scored = f.scored + excluded.scored,
           score_sum = f.score_sum + excluded.score_sum,
@@ -170,8 +180,99 @@ export const addScores = (
       )
       select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
         from scored`)
+  return inPages(next)
+}
+
+/**
+ * Replaces the scores of the version before by those of an amendment, within the caller's transaction, so that the rows
+ * equal a recomputation from the newest versions. The scores count under the day of the first settlement. While that day is
+ * an agent's last one on a board, its sums take the difference. Once it is over, only the squares of its sums are kept:
+ * they are replaced, after the sums of the day have been added up again from the newest versions of all its settlements.
+ */
+export const amendFigures = (sql: SqlClient.SqlClient, amended: ScoredVersion) => {
+  const id = amended.challengeId
+  const next = (after: string | null) =>
+    pageRow(sql`
+      with scored as (
+        select s.agent_id, s.score, s.is_correct, s.skill
+          from prediction_scores s
+         where s.challenge_id = ${id}::uuid and s.version = ${amended.version}
+           ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
+         order by s.agent_id
+         limit ${agentsPerStatement}
+      ),
+      changed as (
+        select s.agent_id, s.score - o.score as score,
+               coalesce(s.is_correct::int, 0) - coalesce(o.is_correct::int, 0) as correct,
+               case when s.is_correct is null then 0
+                    else (1 - s.score * 0.01) * (1 - s.score * 0.01) - (1 - o.score * 0.01) * (1 - o.score * 0.01) end
+                 as brier,
+               coalesce(s.skill, 0) - coalesce(o.skill, 0) as skill
+          from scored s
+          join prediction_scores o
+            on o.challenge_id = ${id}::uuid and o.version = ${amended.version - 1} and o.agent_id = s.agent_id
+         where (s.score, s.is_correct, s.skill) is distinct from (o.score, o.is_correct, o.skill)
+      ),
+      held as (
+        select f.agent_id, f.board, f.last_day > t.day as is_over, c.score, c.correct, c.brier, c.skill
+          from changed c
+          join agent_stats f on f.agent_id = c.agent_id and f.board = any(${amended.boards}::text[])
+          join settlements t on t.challenge_id = ${id}::uuid and t.version = ${amended.version}
+         order by f.agent_id, f.board
+           for no key update of f
+      ),
+      settled as (
+        select l.challenge_id, l.version, b.board
+          from (
+            select challenge_id, max(version) as version from settlements
+             where day = (select day from settlements
+                           where challenge_id = ${id}::uuid and version = ${amended.version})
+             group by challenge_id) l
+          join challenges c on c.id = l.challenge_id
+          join targets t on t.key = c.target
+         cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
+         where b.board = any(${amended.boards}::text[]) and exists (select 1 from held where is_over)
+      ),
+      -- Grouped, not joined: rows of this transaction have no statistics yet, and a join of them can be planned badly.
+      days as (
+        select agent_id, board, bool_or(is_over) as is_over, sum(score) as score, sum(correct)::int as correct,
+               sum(brier) as brier, sum(skill) as skill, sum(n)::int as n, sum(points) as points
+          from (
+            select agent_id, board, is_over, score, correct, brier, skill, 0 as n, 0::numeric as points from held
+             union all
+            select s.agent_id, l.board, null, 0, 0, 0, 0, 1, s.score
+              from settled l
+              join prediction_scores s
+                on s.challenge_id = l.challenge_id and s.version = l.version
+               and s.agent_id >= (select agent_id from scored order by agent_id limit 1)
+               and s.agent_id <= (select agent_id from scored order by agent_id desc limit 1)) each
+         group by agent_id, board
+        -- Agents whose scores did not change have no row in held.
+        having bool_or(is_over) is not null
+      ),
+      corrected as (
+        update agent_stats f set
+          score_sum = f.score_sum + d.score,
+          correct = f.correct + d.correct,
+          brier_sum = f.brier_sum + d.brier,
+          skill_sum = f.skill_sum + d.skill,
+          day_sum = case when d.is_over then f.day_sum else f.day_sum + d.score end,
+          sum_day_sq =
+            case when d.is_over
+                 then f.sum_day_sq + d.points * d.points - (d.points - d.score) * (d.points - d.score)
+                 else f.sum_day_sq end,
+          sum_day_cross = case when d.is_over then f.sum_day_cross + d.n * d.score else f.sum_day_cross end
+          from days d
+         where f.agent_id = d.agent_id and f.board = d.board
+      )
+      select count(*)::int as agents, (select agent_id::text from scored order by agent_id desc limit 1) as last
+        from scored`)
   return Effect.gen(function* () {
-    let { agents, last } = yield* next(null)
-    while (agents === agentsAStatement) ({ agents, last } = yield* next(last))
+    yield* inPages(next)
+    yield* execute(sql`
+      with held as (
+        select board from boards where board = any(${amended.boards}::text[]) order by board for no key update
+      )
+      update boards b set updated_at = ${timestamp(amended.now)} from held where b.board = held.board`)
   })
 }

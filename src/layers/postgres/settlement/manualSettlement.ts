@@ -1,5 +1,5 @@
 /**
- * What an administrator ends: a macro challenge by the value that was published, or without one; a price event without
+ * Challenges that an administrator ends: a macro challenge by its published value or without one, a price event without
  * one. Nothing is settled or voided before its deadline.
  */
 import { DateTime, Effect, Option, Schema } from "effect"
@@ -10,17 +10,22 @@ import { isUuid } from "../../../services/identifiers.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/macroRows.ts"
-import { decimal, findOption } from "../sql.ts"
-import { makeSettleMacro } from "./macroSettlement.ts"
+import { decimal, findOption, execute, timestamp } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
+import { closeChallenges } from "../challenges/lifecycle.ts"
+import { queueSettlement } from "../log/queueSettlement.ts"
+import { addScores } from "./agentStats.ts"
+import { makeScoreForecasts } from "./scores.ts"
+import { makeSettlePool } from "./poolSettlement.ts"
+import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
 
-const Ending = Schema.Struct({
+const EndingRow = Schema.Struct({
   id: Schema.String,
   deadline: Schema.DateTimeUtcFromDate,
   cancel_at: Schema.DateTimeUtcFromDate
 })
 
-/** Of a series whose forecasters know it within one: nothing that was ever published came near. */
+/** In reference scales, which are what forecasters of a series err by: no published value comes near. */
 const maxScalesAway = 100
 
 const Compared = Schema.Struct({
@@ -30,9 +35,10 @@ const Compared = Schema.Struct({
 })
 
 /**
- * Whether a published value looks mistyped: what a challenge is settled by pays out its pool for good. Only of challenges that are not settled and have forecasts: the first prints of earlier periods may be anything.
+ * Whether a published value looks mistyped, since a settlement pays out the pool for good. Checks only challenges with
+ * forecasts: first prints of earlier periods may be anything.
  */
-const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
+const makeValueSanityCheck = (sql: SqlClient.SqlClient) => {
   const compared = findOption(Compared)
   return Effect.fnUntraced(function* (id: string, actualValue: number) {
     const value = sql`${decimal(actualValue)}::numeric`
@@ -56,9 +62,9 @@ const makeValueSanityChecks = (sql: SqlClient.SqlClient) => {
 export const makeManualSettlement = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const arenas = yield* Arenas
-  const ending = findOption(Ending)
+  const ending = findOption(EndingRow)
   const settleMacro = yield* makeSettleMacro
-  const doubtsAbout = makeValueSanityChecks(sql)
+  const faultOfValue = makeValueSanityCheck(sql)
   const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
 
   const pastDeadline = Effect.fnUntraced(function* (type: "macro" | "price_event", id: string) {
@@ -76,7 +82,7 @@ export const makeManualSettlement = Effect.gen(function* () {
     return found.value
   })
 
-  /** The macro challenge, which is void by now if it has waited for its value for too long. */
+  /** Voids the macro challenge if it has waited for its value for too long. */
   const overdueVoided = Effect.fnUntraced(function* (id: string) {
     const challenge = yield* pastDeadline("macro", id)
     if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, challenge.cancel_at)) {
@@ -91,9 +97,9 @@ export const makeManualSettlement = Effect.gen(function* () {
     { confirm = false } = {}
   ) {
     const id = yield* overdueVoided(challengeId)
-    const doubt = confirm ? undefined : yield* doubtsAbout(id, actualValue)
-    if (doubt !== undefined) {
-      return yield* InvalidRequest.of("actual_value", `${doubt}; with confirm true it is taken all the same`)
+    const fault = confirm ? undefined : yield* faultOfValue(id, actualValue)
+    if (fault !== undefined) {
+      return yield* InvalidRequest.of("actual_value", `${fault}; with confirm true it is taken all the same`)
     }
     const settled = yield* settleMacro(id, actualValue)
     if (settled) {
@@ -133,4 +139,73 @@ export const makeManualSettlement = Effect.gen(function* () {
   )
 
   return { resolveMacro, voidMacro, voidPriceEvent }
+})
+
+const Terms = Schema.Struct({
+  reference_scale: Schema.String,
+  is_frozen: Schema.Boolean,
+  decimal_step: Schema.NullOr(Schema.String),
+  winning_bin: Schema.Int,
+  target: Schema.String,
+  category: Schema.String,
+  source: Schema.String,
+  fetched_at: Schema.DateTimeUtcFromDate,
+  payload_hash: Schema.NullOr(Schema.Uint8Array)
+})
+
+/** Settles a macro challenge by its published value, in one transaction. */
+const makeSettleMacro = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const terms = findOption(Terms)
+  const inSettlement = yield* makeSettlementTransaction
+  const scoreForecasts = yield* makeScoreForecasts
+  const { returnRest, settlePool } = yield* makeSettlePool
+
+  /** False if the challenge has ended, or is not closed yet. */
+  return Effect.fn("Scoring.settleMacro")(function* (challengeId: string, actualValue: number) {
+    const now = yield* DateTime.now
+    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
+    yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
+    const settled = Effect.gen(function* () {
+      const value = decimal(actualValue)
+      const found = yield* terms(sql`
+        select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null as is_frozen,
+               c.decimal_step::text, c.target, t.category,
+               (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin,
+               coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${timestamp(now)}) as fetched_at, p.payload_hash
+          from challenges c join targets t on t.key = c.target
+          -- A value that a source proposed keeps the evidence of that source, whoever confirms it.
+          left join macro_proposals p on p.challenge_id = c.id and p.value = ${value}::numeric
+         where c.id = ${challengeId}::uuid and c.type = 'macro' and c.closed_at is not null and c.resolved_at is null
+           and c.cancelled_at is null
+           for no key update of c`)
+      if (Option.isNone(found)) return false
+      const { category, reference_scale, target, winning_bin } = found.value
+      const outcome = { actual_value: value, reference_scale }
+      yield* execute(sql`
+        insert into settlements
+          (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at,
+           raw_sha256, settled_at, day)
+        values (${challengeId}::uuid, 1, ${outcome.actual_value}::numeric, ${reference_scale}::numeric,
+                ${found.value.source}, ${timestamp(found.value.fetched_at)}, ${timestamp(found.value.fetched_at)}, ${found.value.payload_hash}::bytea,
+                ${timestamp(now)}, ${settlementDay(sql, now)})`)
+      yield* scoreForecasts({
+        challengeId,
+        version: 1,
+        outcome,
+        replaced: null,
+        isFrozen: found.value.is_frozen,
+        decimalStep: found.value.decimal_step
+      })
+      yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })
+      yield* execute(
+        sql`update challenges set resolved_at = ${timestamp(now)} where id = ${challengeId}::uuid`
+      )
+      yield* settlePool(challengeId, winning_bin, now)
+      yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
+      yield* returnRest(challengeId)
+      return true
+    })
+    return yield* inSettlement(settled)
+  })
 })

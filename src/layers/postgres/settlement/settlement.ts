@@ -1,25 +1,28 @@
 /**
- * Settling what is due. Closing is a short transaction that locks the challenge against submissions; settling is one
- * longer transaction that no submission waits for, since nothing can be added to what is closed.
+ * Settles challenges that are due by prices. Closing is a short transaction that locks the challenge against submissions.
+ * Settling is a longer one, which no submission waits for, since a closed challenge takes none.
  */
-import { BigDecimal, Cause, DateTime, Effect, Option, Schema } from "effect"
+import { BigDecimal, Cause, DateTime, Effect, Option, Schema, Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { ChallengeId } from "../../../services/identifiers.ts"
 import { Prices } from "../../../services/Prices.ts"
-import type { ObservedPrice } from "../../../services/Prices.ts"
+import type { ObservedPrice, HourlyCandle, HourlySpan } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { execute, findAll, findOption, timestamp } from "../sql.ts"
-import { scoreDirections } from "./directionalScores.ts"
+import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { addScores } from "./agentStats.ts"
-import { makeSettlePriceEvents } from "./priceEventSettlement.ts"
-import { makeSettling, settlementDay } from "./settlementTransaction.ts"
+import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
+import { candlesOf, decide, hour } from "../../../scoring/priceEvents.ts"
+import type { Decision, PriceEventQuestion } from "../../../scoring/priceEvents.ts"
+import { PriceEventKind } from "../../../services/domain/Challenge.ts"
+import { payloadHashOf } from "../../crypto/payloadHash.ts"
 
-/** How many due challenges are looked at in one statement. */
+/** Due challenges that are read in one statement. */
 const batch = 200
 
 const Due = Schema.Struct({
@@ -47,7 +50,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const settings = yield* Settings
   const dueRows = findAll(Due)
   const overdueRows = findAll(Overdue)
-  const settling = yield* makeSettling
+  const inSettlement = yield* makeSettlementTransaction
   const { voidWithoutValue } = yield* makeVoidChallenge
   const terms = findOption(Terms)
   const priceEvents = yield* makeSettlePriceEvents
@@ -79,7 +82,7 @@ export const makeSettleDue = Effect.gen(function* () {
       yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
-    return yield* settling(settled)
+    return yield* inSettlement(settled)
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
@@ -101,8 +104,8 @@ export const makeSettleDue = Effect.gen(function* () {
     return "waiting"
   })
 
-  /** One challenge that cannot be settled must not keep the others from it. */
-  const attempted = (challengeId: string, end: Effect.Effect<Outcome>): Effect.Effect<Outcome> =>
+  /** A challenge that cannot be settled must not stop the others. */
+  const attempt = (challengeId: string, end: Effect.Effect<Outcome>): Effect.Effect<Outcome> =>
     end.pipe(
       Effect.catchCauseIf(
         (cause) => !Cause.hasInterrupts(cause),
@@ -124,14 +127,14 @@ export const makeSettleDue = Effect.gen(function* () {
        order by resolve_at, id
        limit ${batch}`)
 
-  /** Macro challenges whose figure was not published, and will not be. */
+  /** Voids macro challenges whose value was not published in time. */
   const voidOverdue = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const overdue = yield* overdueRows(sql`
       select id::text, cancel_at from challenges
        where type = 'macro' and resolved_at is null and cancelled_at is null and cancel_at <= ${timestamp(now)}
        order by id`)
     return yield* Effect.forEach(overdue, (due) =>
-      attempted(
+      attempt(
         due.id,
         Effect.map(voidWithoutValue(due), (voided) => (voided ? "cancelled" : "done"))
       ).pipe(Effect.map((outcome) => [due.id, outcome] as const))
@@ -143,11 +146,11 @@ export const makeSettleDue = Effect.gen(function* () {
     let rows = yield* priceEvents.page(now, undefined, batch)
     while (rows.length > 0) {
       for (const due of rows) {
-        outcomes.push([due.id, yield* attempted(due.id, priceEvents.decideDue(due, now))])
+        outcomes.push([due.id, yield* attempt(due.id, priceEvents.decideDue(due, now))])
       }
       rows = rows.length < batch ? [] : yield* priceEvents.page(now, rows.at(-1), batch)
     }
-    yield* priceEvents.lookedAt(new Set(outcomes.map(([id]) => id)))
+    yield* priceEvents.keepBarriers(new Set(outcomes.map(([id]) => id)))
     return outcomes
   })
 
@@ -161,7 +164,7 @@ export const makeSettleDue = Effect.gen(function* () {
     const outcomes: Array<readonly [ChallengeId, Outcome]> = []
     let rows = yield* page(now, undefined)
     while (rows.length > 0) {
-      for (const due of rows) outcomes.push([due.id, yield* attempted(due.id, decide(due, now))])
+      for (const due of rows) outcomes.push([due.id, yield* attempt(due.id, decide(due, now))])
       rows = rows.length < batch ? [] : yield* page(now, rows.at(-1))
     }
     outcomes.push(...(yield* settlePriceEvents(now)))
@@ -183,4 +186,222 @@ export const makeSettleDue = Effect.gen(function* () {
   }).pipe(Effect.withSpan("Scoring.settleDue"))
 
   return { settleDue }
+})
+
+/** The terms of a question, which never change. */
+const DuePriceEvent = Schema.Struct({
+  id: ChallengeId,
+  kind: PriceEventKind,
+  target: Schema.String,
+  category: Schema.String,
+  level: Schema.NullOr(Schema.BigDecimalFromString),
+  window_from: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  reference_scale: Schema.NullOr(Schema.String),
+  decimal_step: Schema.NullOr(Schema.String),
+  resolve_at: Schema.DateTimeUtcFromDate,
+  cancel_at: Schema.DateTimeUtcFromDate
+})
+type DuePriceEvent = typeof DuePriceEvent.Type
+
+/** The constraints of the table allow no other row. */
+const questionOf = ({ id, kind, level, resolve_at, window_from }: DuePriceEvent): PriceEventQuestion => {
+  const resolveAt = DateTime.toEpochMillis(resolve_at)
+  if (kind === "numeric_close" || kind === "count_days") return { kind, resolveAt }
+  if (kind === "threshold" && level !== null) return { kind, resolveAt, level }
+  if (kind === "barrier" && level !== null && window_from !== null) {
+    return { kind, resolveAt, level, windowFrom: DateTime.toEpochMillis(window_from) }
+  }
+  throw new Error(`the terms of question ${id} are not those of a ${kind}`)
+}
+
+/** The hash over the answers that the candles were read from, each once, in order; null if a candle was imported. */
+const payloadHashOfAll = (evidence: ReadonlyArray<HourlyCandle>): Uint8Array | null => {
+  const answers = new Map<string, Uint8Array>()
+  for (const { payloadHash } of evidence) {
+    if (payloadHash === null) return null
+    answers.set(Buffer.from(payloadHash).toString("hex"), payloadHash)
+  }
+  return payloadHashOf([...answers.values()])
+}
+
+/** The sources of the evidence, and when the last of it was observed and fetched. */
+const provenance = ({ evidence }: Decision<HourlyCandle>) => {
+  const [first] = evidence
+  return {
+    source: [...new Set(evidence.map(({ source }) => source))].join(", "),
+    observedAt: DateTime.makeUnsafe((evidence.at(-1) ?? first).openTime + hour),
+    fetchedAt: evidence.reduce((latest, { fetchedAt }) => DateTime.max(latest, fetchedAt), first.fetchedAt),
+    payloadHash: payloadHashOfAll(evidence)
+  }
+}
+
+/** Settles price events by the candles that are known. */
+const makeSettlePriceEvents = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const prices = yield* Prices
+  const dueRows = findAll(DuePriceEvent)
+  const locked = findOption(Schema.Struct({ id: Schema.String }))
+  const inSettlement = yield* makeSettlementTransaction
+  const scoreForecasts = yield* makeScoreForecasts
+  const { voidWithoutCandles } = yield* makeVoidChallenge
+  const barrierScan = yield* makeBarrierScan
+
+  /** Questions after their deadline that may be decided. A barrier may be decided before its window ends. */
+  const page = (now: DateTime.Utc, after: DuePriceEvent | undefined, limit: number) =>
+    dueRows(sql`
+      select c.id::text, c.kind, c.target, t.category, c.level::text, c.window_from, c.reference_scale::text,
+             c.decimal_step::text, c.resolve_at, c.cancel_at
+        from challenges c join targets t on t.key = c.target
+       where c.type = 'price_event' and c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${timestamp(now)}
+         and (c.resolve_at <= ${timestamp(now)} or c.kind = 'barrier')
+         ${after === undefined ? sql`` : sql`and (c.resolve_at, c.id) > (${timestamp(after.resolve_at)}, ${after.id}::uuid)`}
+       order by c.resolve_at, c.id
+       limit ${limit}`)
+
+  /** The settlement with its scores, in the form that the kind has. */
+  const score = Effect.fnUntraced(function* (
+    { decimal_step, id, level, reference_scale }: DuePriceEvent,
+    decision: Decision<HourlyCandle>,
+    now: DateTime.Utc
+  ) {
+    const { fetchedAt, observedAt, payloadHash, source } = provenance(decision)
+    const observation = BigDecimal.format(decision.observation)
+    const { result } = decision
+    yield* execute(sql`
+      insert into settlements
+        (challenge_id, version, result, close_price, level, actual_value, reference_scale, source, observed_at,
+         fetched_at, raw_sha256, settled_at, day)
+      values (${id}::uuid, 1, ${result}, ${result === null ? null : observation}::numeric,
+              ${level === null ? null : BigDecimal.format(level)}::numeric,
+              ${result === null ? observation : null}::numeric, ${reference_scale}::numeric, ${source}, ${timestamp(observedAt)},
+              ${timestamp(fetchedAt)}, ${payloadHash}::bytea, ${timestamp(now)}, ${settlementDay(sql, now)})`)
+    if (result !== null) return yield* scoreDirections(sql, { challengeId: id, version: 1 }, result)
+    if (reference_scale === null) return yield* Effect.die(new Error(`question ${id} has no reference scale`))
+    return yield* scoreForecasts({
+      challengeId: id,
+      version: 1,
+      outcome: { actual_value: observation, reference_scale },
+      replaced: null,
+      isFrozen: true,
+      decimalStep: decimal_step
+    })
+  })
+
+  const settle = Effect.fn("Scoring.settlePriceEvent")(function* (
+    due: DuePriceEvent,
+    decision: Decision<HourlyCandle>
+  ) {
+    const now = yield* DateTime.now
+    yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
+    yield* closeChallenges(sql, sql`c.id = ${due.id}::uuid`, now)
+    const settled = Effect.gen(function* () {
+      const found = yield* locked(sql`
+        select id::text from challenges
+         where id = ${due.id}::uuid and closed_at is not null and resolved_at is null and cancelled_at is null
+           for no key update`)
+      if (Option.isNone(found)) return "done" as const
+      yield* score(due, decision, now)
+      yield* addScores(sql, {
+        challengeId: due.id,
+        version: 1,
+        boards: ["global", due.category, due.target],
+        now
+      })
+      yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
+      yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
+      return "resolved" as const
+    })
+    return yield* inSettlement(settled)
+  })
+
+  /** Settles the question if the known candles decide it, or voids it if it has waited for them too long. */
+  const decideDue = Effect.fnUntraced(function* (
+    due: DuePriceEvent,
+    now: DateTime.Utc
+  ): Effect.fn.Return<"resolved" | "cancelled" | "waiting" | "done"> {
+    const question = questionOf(due)
+    // A barrier that is not touched yet is not due before its window ends.
+    const undecided = DateTime.isGreaterThanOrEqualTo(now, due.resolve_at) ? "waiting" : "done"
+    const isOver = DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)
+    if (question.kind === "barrier" && !isOver) {
+      if (!(yield* barrierScan.mayBeDecided(due.id, due.target, question, now))) return undecided
+    }
+    const passed = candlesOf(question).filter((openTime) => openTime < DateTime.toEpochMillis(now))
+    const decision = decide(question, yield* prices.hourly(due.target, passed))
+    if (decision !== undefined) return yield* settle(due, decision)
+    if (!isOver) return undecided
+    return (yield* voidWithoutCandles(due)) ? "cancelled" : "done"
+  })
+
+  return { page, decideDue, keepBarriers: barrierScan.keepOnly }
+})
+
+/** A scanned hour may be corrected or imported anew, so the whole window is scanned again after this time. */
+const rescanAfter = Duration.hours(1)
+
+interface Span {
+  readonly low: BigDecimal.BigDecimal
+  readonly high: BigDecimal.BigDecimal
+}
+
+interface ScanProgress {
+  /** When the scan of the whole window began. */
+  readonly begunAt: DateTime.Utc
+  /** All hours before this one are known. */
+  readonly until: number
+  readonly span: Option.Option<Span>
+}
+
+type Barrier = Extract<PriceEventQuestion, { readonly kind: "barrier" }>
+
+const joined = (one: Option.Option<Span>, other: Option.Option<Span>): Option.Option<Span> =>
+  Option.isSome(one) && Option.isSome(other)
+    ? Option.some({
+        low: BigDecimal.min(one.value.low, other.value.low),
+        high: BigDecimal.max(one.value.high, other.value.high)
+      })
+    : Option.orElse(one, () => other)
+
+/**
+ * Whether a barrier may be decided. The job asks every few seconds, and a window may have a hundred thousand hours, so the
+ * span of the consecutive hours up to the last scan is kept in memory and only later hours are scanned. This decides
+ * nothing: a settlement reads all candles that count.
+ */
+const makeBarrierScan = Effect.gen(function* () {
+  const prices = yield* Prices
+  const scans = new Map<ChallengeId, ScanProgress>()
+
+  const mayBeDecided = Effect.fnUntraced(function* (
+    id: ChallengeId,
+    asset: string,
+    { level, resolveAt, windowFrom }: Barrier,
+    now: DateTime.Utc
+  ) {
+    const remembered = scans.get(id)
+    const isFresh =
+      remembered !== undefined && Duration.isLessThan(DateTime.distance(remembered.begunAt, now), rescanAfter)
+    const before: ScanProgress = isFresh
+      ? remembered
+      : { begunAt: now, until: windowFrom, span: Option.none() }
+    const known = yield* prices.hourlySpan(asset, before.until, resolveAt)
+    const span = joined(before.span, known)
+    const isGapless = ({ count, until }: HourlySpan) => count === (until - before.until) / hour
+    const progress = Option.match(Option.filter(known, isGapless), {
+      onNone: () => before,
+      onSome: ({ until }): ScanProgress => ({ ...before, until, span })
+    })
+    scans.set(id, progress)
+    const isTouched = Option.exists(span, ({ high, low }) =>
+      BigDecimal.between(level, { minimum: low, maximum: high })
+    )
+    return isTouched || progress.until === resolveAt
+  })
+
+  /** Forgets all other barriers. */
+  const keepOnly = (ids: ReadonlySet<ChallengeId>) =>
+    Effect.sync(() => {
+      for (const id of scans.keys()) if (!ids.has(id)) scans.delete(id)
+    })
+
+  return { mayBeDecided, keepOnly }
 })

@@ -8,7 +8,7 @@ import { timestamp } from "../sql.ts"
 const settlementLock = 4_280_771_002n
 
 /** The transaction of one settlement, alone, and with the time and the plans that a million predictions need. */
-export const makeSettling = Effect.gen(function* () {
+export const makeSettlementTransaction = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const background = yield* BackgroundClient
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>

@@ -5,12 +5,12 @@ import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/recorded.ts"
 import { execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
-import { makeSettling } from "./settlementTransaction.ts"
+import { makeSettlementTransaction } from "./settlementTransaction.ts"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const settling = yield* makeSettling
+  const inSettlement = yield* makeSettlementTransaction
   const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
@@ -24,7 +24,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
   ) {
     const now = yield* DateTime.now
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
-    const ended = yield* settling(
+    const ended = yield* inSettlement(
       Effect.gen(function* () {
         const changed = yield* sql`
           update challenges set cancelled_at = ${timestamp(now)}, cancel_reason = ${reason}

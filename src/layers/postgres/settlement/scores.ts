@@ -1,12 +1,66 @@
-/** Scoring the forecasts of a challenge by an outcome, a page at a time, within the transaction that records it. */
+/** Scores the last prediction of every agent, within the transaction that records the result. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { execute, findAll, rowsOf } from "../sql.ts"
+import { execute, findAll, rowsOf, decimal } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
-import { calibrationOf, numericScore } from "./numericScores.ts"
-import type { Outcome } from "./numericScores.ts"
+import type { Direction } from "../../../services/domain/Challenge.ts"
+import { calibrationRow } from "../../../scoring/calibration.ts"
+import type { CalibrationRow } from "../../../scoring/calibration.ts"
+import { crps, crpsScore } from "../../../scoring/crps.ts"
 
-/** Forecasts that are scored at a time: what is in memory does not grow with the challenge. */
+/** By a direction: half of the points, plus or minus half times the confidence. */
+export const scoreDirections = (
+  sql: SqlClient.SqlClient,
+  settlement: { readonly challengeId: string; readonly version: number },
+  result: Direction
+) =>
+  execute(sql`
+    insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
+    select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
+           case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
+      from (
+        select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
+          from predictions where challenge_id = ${settlement.challengeId}::uuid
+         order by agent_id, revision desc) p
+     order by p.agent_id`)
+
+/** What a settlement scores forecasts by, as decimal texts. */
+interface Outcome {
+  readonly actual_value: string
+  readonly reference_scale: string
+}
+
+/** A stored forecast, as decimal texts. */
+interface Forecast {
+  readonly predicted_value: string
+  readonly predicted_std: string
+}
+
+const normal = (forecast: Forecast) => ({
+  mean: Number(forecast.predicted_value),
+  sd: Number(forecast.predicted_std)
+})
+
+/** The stored decimals of a numeric score. Its doubles come out the same on every machine. */
+export const numericScore = (forecast: Forecast, outcome: Outcome) => {
+  const value = crps(normal(forecast), Number(outcome.actual_value))
+  const { score, skill } = crpsScore(value, Number(outcome.reference_scale))
+  return { crps: decimal(value), skill: decimal(skill), score: decimal(score) }
+}
+
+export const calibrationOf = (
+  forecast: Forecast,
+  outcome: Outcome,
+  decimalStep: string | null
+): CalibrationRow =>
+  calibrationRow(
+    normal(forecast),
+    Number(outcome.actual_value),
+    Number(outcome.reference_scale),
+    decimalStep === null ? null : Number(decimalStep)
+  )
+
+/** Forecasts are scored a page at a time, so that memory does not grow with the challenge. */
 const page = 5000
 
 const LastForecast = Schema.Struct({
@@ -21,9 +75,9 @@ export interface ForecastSettlement {
   readonly challengeId: string
   readonly version: number
   readonly outcome: Outcome
-  /** What the version before it scored by; null of the first. */
+  /** The outcome of the version before it; null for the first. */
   readonly replaced: Outcome | null
-  /** Without a frozen scale a challenge is scored, and left out of calibration. */
+  /** Challenges without a frozen scale do not count in calibration. */
   readonly isFrozen: boolean
   readonly decimalStep: string | null
 }
