@@ -3,11 +3,11 @@ import { nearestQuotient } from "./nearestQuotient.ts"
 import { studentT975 } from "./studentT.ts"
 
 /**
- * The sums behind one agent's leaderboard figures (in one category, or over all), kept score by score so that
- * nothing is ever recomputed by a scan. Sums are exact decimals: adding one by one, in any order within a day,
- * equals a recomputation from the list exactly (`Equal.equals`).
+ * The sums behind one agent's leaderboard statistics (in one category, or over all). Each score is added to them, so
+ * nothing is recomputed by a scan. Sums are exact decimals: adding one by one, in any order within a day, equals a
+ * recomputation from the list exactly (`Equal.equals`).
  */
-export interface Figures {
+export interface AgentStats {
   /** Scored predictions of every type. */
   readonly scoredCount: number
   /** Sum of their scores, points. */
@@ -39,7 +39,7 @@ export interface Figures {
 }
 
 interface Settled {
-  /** Settlement day, ISO date in UTC (2026-03-05), never before the latest one in the figures. */
+  /** Settlement day, ISO date in UTC (2026-03-05), never before the latest one in the sums. */
   readonly day: string
   /** Points, 0 to 100. */
   readonly score: BigDecimal.BigDecimal
@@ -58,7 +58,7 @@ interface NumericScore extends Settled {
   readonly skill: BigDecimal.BigDecimal
 }
 
-/** One settled prediction, as the figures take it in. */
+/** One settled prediction. */
 export type SettledScore = BinaryScore | NumericScore
 
 const zero = BigDecimal.fromBigInt(0n)
@@ -66,8 +66,8 @@ const one = BigDecimal.fromBigInt(1n)
 const hundred = BigDecimal.fromBigInt(100n)
 const hundredth = BigDecimal.make(1n, 2)
 
-/** The figures of an agent of whom nothing was scored yet. */
-export const emptyFigures: Figures = {
+/** The sums of an agent without scores. */
+export const emptyStats: AgentStats = {
   scoredCount: 0,
   scoreSum: zero,
   binaryCount: 0,
@@ -88,12 +88,12 @@ const exact = (count: number) => BigDecimal.fromBigInt(BigInt(count))
 
 const square = (x: BigDecimal.BigDecimal) => BigDecimal.multiply(x, x)
 
-const assertAddable = (figures: Figures, { day, score }: Settled) => {
+const assertAddable = (stats: AgentStats, { day, score }: Settled) => {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) {
     throw new RangeError(`settlement day must be an ISO date such as 2026-03-05, got ${day}`)
   }
-  if (figures.lastDay !== null && day < figures.lastDay) {
-    throw new RangeError(`settlement day ${day} is before ${figures.lastDay}, whose scores are already in`)
+  if (stats.lastDay !== null && day < stats.lastDay) {
+    throw new RangeError(`settlement day ${day} is before ${stats.lastDay}, whose scores are already in`)
   }
   if (!BigDecimal.between(score, { minimum: zero, maximum: hundred })) {
     throw new RangeError(`score must be from 0 to 100, got ${BigDecimal.format(score)}`)
@@ -101,52 +101,52 @@ const assertAddable = (figures: Figures, { day, score }: Settled) => {
 }
 
 /** The sums over all days, the latest one taken as finished. */
-const closeDay = (figures: Figures): Figures =>
-  figures.dayCount === 0
-    ? figures
+const closeDay = (stats: AgentStats): AgentStats =>
+  stats.dayCount === 0
+    ? stats
     : {
-        ...figures,
+        ...stats,
         dayCount: 0,
         daySum: zero,
-        days: figures.days + 1,
-        sumDaySq: BigDecimal.sum(figures.sumDaySq, square(figures.daySum)),
+        days: stats.days + 1,
+        sumDaySq: BigDecimal.sum(stats.sumDaySq, square(stats.daySum)),
         sumDayCross: BigDecimal.sum(
-          figures.sumDayCross,
-          BigDecimal.multiply(figures.daySum, exact(figures.dayCount))
+          stats.sumDayCross,
+          BigDecimal.multiply(stats.daySum, exact(stats.dayCount))
         ),
-        sumDayCountSq: figures.sumDayCountSq + figures.dayCount ** 2
+        sumDayCountSq: stats.sumDayCountSq + stats.dayCount ** 2
       }
 
-const addKind = (figures: Figures, scored: SettledScore): Figures => {
+const addKind = (stats: AgentStats, scored: SettledScore): AgentStats => {
   switch (scored.kind) {
     case "binary": {
       const loss = BigDecimal.subtract(one, BigDecimal.multiply(scored.score, hundredth))
       return {
-        ...figures,
-        binaryCount: figures.binaryCount + 1,
-        correctCount: figures.correctCount + Number(scored.correct),
-        brierSum: BigDecimal.sum(figures.brierSum, square(loss))
+        ...stats,
+        binaryCount: stats.binaryCount + 1,
+        correctCount: stats.correctCount + Number(scored.correct),
+        brierSum: BigDecimal.sum(stats.brierSum, square(loss))
       }
     }
     case "numeric":
       return {
-        ...figures,
-        skillCount: figures.skillCount + 1,
-        skillSum: BigDecimal.sum(figures.skillSum, scored.skill)
+        ...stats,
+        skillCount: stats.skillCount + 1,
+        skillSum: BigDecimal.sum(stats.skillSum, scored.skill)
       }
   }
 }
 
 /**
- * The figures with one more settled prediction. A reducer: `scores.reduce(addScore, emptyFigures)` recomputes
+ * The sums with one more settled prediction. A reducer: `scores.reduce(addScore, emptyStats)` recomputes
  * them from a list in order of settlement day.
  *
  * Days never go backwards: a day that is finished is kept as its squares only and cannot take another score, so
- * an earlier day is refused (RangeError), as are a malformed day and a score outside [0, 100].
+ * an earlier day throws a RangeError, as do a malformed day and a score outside [0, 100].
  */
-export const addScore = (figures: Figures, scored: SettledScore): Figures => {
-  assertAddable(figures, scored)
-  const open = scored.day === figures.lastDay ? figures : closeDay(figures)
+export const addScore = (stats: AgentStats, scored: SettledScore): AgentStats => {
+  assertAddable(stats, scored)
+  const open = scored.day === stats.lastDay ? stats : closeDay(stats)
   return addKind(
     {
       ...open,
@@ -164,19 +164,19 @@ const mean = (sum: BigDecimal.BigDecimal, count: number): number | null =>
   count === 0 ? null : nearestQuotient(sum, BigInt(count))
 
 /** `avg_score`: mean score in points, 0 to 100; null without any. */
-export const avgScore = (figures: Figures): number | null => mean(figures.scoreSum, figures.scoredCount)
+export const avgScore = (stats: AgentStats): number | null => mean(stats.scoreSum, stats.scoredCount)
 
 /** `accuracy_rate`: share of directional, barrier and threshold predictions that were right, 0 to 1; null without any. */
-export const accuracyRate = (figures: Figures): number | null =>
-  mean(exact(figures.correctCount), figures.binaryCount)
+export const accuracyRate = (stats: AgentStats): number | null =>
+  mean(exact(stats.correctCount), stats.binaryCount)
 
 /**
  * `brier_index` = 100 (1 - sqrt(mean((1 - s/100)^2))) over the directional, barrier and threshold predictions,
  * 0 to 100: 100 is perfect, 50 is always p = 0.5, and honesty is optimal, as it is not for the linear score.
  * The Brier Index of ForecastBench. Null without any.
  */
-export const brierIndex = (figures: Figures): number | null => {
-  const brier = mean(figures.brierSum, figures.binaryCount)
+export const brierIndex = (stats: AgentStats): number | null => {
+  const brier = mean(stats.brierSum, stats.binaryCount)
   return brier === null ? null : 100 * (1 - Math.sqrt(brier))
 }
 
@@ -184,7 +184,7 @@ export const brierIndex = (figures: Figures): number | null => {
  * `mean_skill` of the numeric predictions, unclipped: 1 is perfect, 0 is a calibrated forecaster who knows only
  * the reference scale, negative is worse. Null without any.
  */
-export const meanSkill = (figures: Figures): number | null => mean(figures.skillSum, figures.skillCount)
+export const meanSkill = (stats: AgentStats): number | null => mean(stats.skillSum, stats.skillCount)
 
 /**
  * `score_ci95`: 95 % interval [low, high] of the mean score in points, clipped to [0, 100]; null under two
@@ -203,9 +203,9 @@ export const meanSkill = (figures: Figures): number | null => mean(figures.skill
  *
  * whose right side nearly cancels, and is therefore computed in whole numbers and rounded once.
  */
-export const scoreCi95 = (figures: Figures): readonly [low: number, high: number] | null => {
-  const average = avgScore(figures)
-  const all = closeDay(figures)
+export const scoreCi95 = (stats: AgentStats): readonly [low: number, high: number] | null => {
+  const average = avgScore(stats)
+  const all = closeDay(stats)
   if (average === null || all.days < 2) return null
   const digits = Math.max(all.scoreSum.scale, all.sumDayCross.scale, Math.ceil(all.sumDaySq.scale / 2))
   const n = BigInt(all.scoredCount)

@@ -10,7 +10,7 @@ const reach = { within50: 0.6744897502, within80: 1.2815515655, within95: 1.9599
 /** As wide as a forecast may be in reference scales, so far off may it count: one that overflows is no number to add. */
 const maxZ = 1e12
 
-/** What one settled forecast adds to the figures of calibration. */
+/** What one settled forecast adds to the sums of calibration. */
 export interface CalibrationRow {
   /** Shares of the buckets, 1 in all. */
   readonly pit: ReadonlyArray<number>
@@ -65,7 +65,7 @@ export const calibrationRow = (
   }
 }
 
-/** Under so many rows figures are chance, and are not shown. */
+/** With fewer rows the shares and means are chance, and are not published. */
 export const minCalibrated = 20
 
 const z95 = 1.959963984540054

@@ -1,6 +1,6 @@
 /**
- * Settlement and standing. A challenge is settled once, in one transaction: result, every score, and the figures of
- * every agent that took part. Scores are stored as settled; no later change of formula or setting alters them.
+ * Settlements and leaderboards. A challenge is settled once, in one transaction: its result, all scores, and the sums of all
+ * agents that took part. Scores stay as they were settled; no later change of a formula or a setting alters them.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -13,8 +13,8 @@ import type { Page } from "./paging.ts"
 import { Category } from "./Targets.ts"
 import { Timestamp } from "./text.ts"
 
-/** What is kept of an agent's scores, over all, per category and per target. */
-export const FigureFields = {
+/** The statistics of an agent's scores, over all, of a category or of a target. */
+export const AgentStatsFields = {
   avg_score: Schema.NullOr(Schema.Finite).annotate({ description: "0 to 100" }),
   accuracy_rate: Schema.NullOr(Schema.Finite).annotate({ description: "share of right answers, 0 to 1" }),
   correct_count: Schema.Int,
@@ -30,7 +30,7 @@ export const FigureFields = {
   })
 }
 
-export const Standing = Schema.Struct({
+export const LeaderboardRow = Schema.Struct({
   rank: Schema.NullOr(Schema.Int).annotate({ description: "null while unverified or under min_count" }),
   agent_id: AgentId,
   agent_name: Schema.String,
@@ -38,11 +38,11 @@ export const Standing = Schema.Struct({
   model_name: Schema.NullOr(Schema.String),
   status: Schema.Literals(["verified", "unverified"]),
   verified: Schema.Boolean,
-  ...FigureFields
+  ...AgentStatsFields
 }).annotate({ identifier: "Standing" })
 
 export const Leaderboard = Schema.Struct({
-  items: Schema.Array(Standing),
+  items: Schema.Array(LeaderboardRow),
   total: Schema.Int,
   category: Schema.NullOr(Category),
   min_count: Schema.Int,
@@ -55,9 +55,9 @@ export const Scorecard = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
   verified: Schema.Boolean,
-  overall: Schema.Struct(FigureFields),
-  categories: Schema.Array(Schema.Struct({ category: Category, ...FigureFields })),
-  targets: Schema.Array(Schema.Struct({ target: Schema.String, ...FigureFields })),
+  overall: Schema.Struct(AgentStatsFields),
+  categories: Schema.Array(Schema.Struct({ category: Category, ...AgentStatsFields })),
+  targets: Schema.Array(Schema.Struct({ target: Schema.String, ...AgentStatsFields })),
   predictions: Schema.Array(
     Schema.Struct({
       prediction_id: PredictionId,
@@ -84,7 +84,7 @@ export type Scorecard = typeof Scorecard.Type
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/** How well the uncertainty of numeric forecasts fits what happened; only of those with a frozen reference scale. */
+/** How well the uncertainty of numeric forecasts fits the outcomes. Only of challenges with a frozen reference scale. */
 export const Calibration = Schema.Struct({
   count: Schema.Int.annotate({ description: "settled forecasts" }),
   min_count: Schema.Int.annotate({ description: "under so many, shares and means are null" }),
@@ -115,7 +115,7 @@ export const Calibration = Schema.Struct({
 }).annotate({ identifier: "Calibration" })
 export type Calibration = typeof Calibration.Type
 
-/** What a run of the resolver did. */
+/** The result of a settlement run. */
 export const SettlementReport = Schema.Struct({
   closed: Schema.Int.annotate({ description: "challenges whose deadline had passed" }),
   resolved: Schema.Array(ChallengeId),
@@ -153,9 +153,9 @@ export class Scoring extends Context.Service<
       challengeId: string,
       reason: string
     ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
-    /** Closes, settles and cancels what is due. Safe to run anywhere, any number of times at once. */
+    /** Closes, settles and voids challenges that are due. Any number of replicas may run it at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
-    /** `rankedOnly`: without those that have no rank, whom the published one lists too. */
+    /** `rankedOnly` leaves out agents without a rank, which the public leaderboard lists, too. */
     readonly leaderboard: (
       category: Category | undefined,
       page: Page,
@@ -165,7 +165,7 @@ export class Scoring extends Context.Service<
     /** Of all numeric forecasts, or of one agent's. */
     readonly calibration: Effect.Effect<Calibration>
     readonly calibrationOf: (agentId: string) => Effect.Effect<Calibration, NotFound>
-    /** Compares the kept figures with a recomputation from the scores; names every difference. */
+    /** Compares the kept sums with a recomputation from the scores, and names every difference. */
     readonly audit: Effect.Effect<{ readonly agents: number; readonly differences: ReadonlyArray<string> }>
   }
 >()("auspex/services/Scoring") {}

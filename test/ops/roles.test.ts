@@ -26,7 +26,7 @@ const records = Effect.gen(function* () {
       from pg_trigger t
       join pg_class c on c.oid = t.tgrelid
       join pg_proc p on p.oid = t.tgfoid
-     where p.proname = 'refuse_change' and pg_get_triggerdef(t.oid) like '%BEFORE DELETE OR UPDATE OR TRUNCATE%'
+     where p.proname = 'reject_change' and pg_get_triggerdef(t.oid) like '%BEFORE DELETE OR UPDATE OR TRUNCATE%'
      order by 1`)
   return rows.map(({ name }) => name)
 })
@@ -93,7 +93,7 @@ layer(database)("The role that runs", (it) => {
           `alter table ${table} rename to mislaid`,
           `drop table ${table} cascade`,
           `create rule nothing as on insert to ${table} do instead nothing`,
-          `create trigger mine before insert on ${table} for each row execute function refuse_change()`
+          `create trigger mine before insert on ${table} for each row execute function reject_change()`
         ]) {
           assert.match(yield* refusal(statement), denied, statement)
         }
@@ -119,10 +119,10 @@ layer(database)("The role that runs", (it) => {
         ["create table mine (n int)", /permission denied for schema/],
         ["create function f() returns int language sql as 'select 1'", /permission denied for schema/],
         [
-          "create or replace function refuse_change() returns trigger language plpgsql as 'begin return new; end'",
+          "create or replace function reject_change() returns trigger language plpgsql as 'begin return new; end'",
           /permission denied|must be owner/
         ],
-        ["drop function refuse_change() cascade", /must be owner of function/],
+        ["drop function reject_change() cascade", /must be owner of function/],
         ["alter function transfers_applied() security invoker", /must be owner of function/],
         ["create schema mine", /permission denied for database/],
         ["set role auspex", /permission denied to set role/],

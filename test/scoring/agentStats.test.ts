@@ -6,8 +6,8 @@ import {
   addScore,
   avgScore,
   brierIndex,
-  emptyFigures,
-  type Figures,
+  emptyStats,
+  type AgentStats,
   meanSkill,
   scoreCi95,
   type SettledScore
@@ -16,7 +16,7 @@ import { studentT975 } from "../../src/scoring/studentT.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 
-const figuresOf = (scores: ReadonlyArray<SettledScore>) => scores.reduce(addScore, emptyFigures)
+const statsOf = (scores: ReadonlyArray<SettledScore>) => scores.reduce(addScore, emptyStats)
 
 const isoDay = (index: number) =>
   `2026-${String(1 + Math.floor(index / 28)).padStart(2, "0")}-${String(1 + (index % 28)).padStart(2, "0")}`
@@ -76,24 +76,24 @@ const settled = (draws: ReadonlyArray<Draw>) => {
   })
 }
 
-/** What a table row does to figures between two settlements: decimals travel as strings. */
-const stored = (figures: Figures): Figures => {
+/** What a table row does to stats between two settlements: decimals travel as strings. */
+const stored = (stats: AgentStats): AgentStats => {
   const throughText = (x: BigDecimal.BigDecimal) => decimal(BigDecimal.format(x))
   return {
-    ...figures,
-    scoreSum: throughText(figures.scoreSum),
-    brierSum: throughText(figures.brierSum),
-    skillSum: throughText(figures.skillSum),
-    daySum: throughText(figures.daySum),
-    sumDaySq: throughText(figures.sumDaySq),
-    sumDayCross: throughText(figures.sumDayCross)
+    ...stats,
+    scoreSum: throughText(stats.scoreSum),
+    brierSum: throughText(stats.brierSum),
+    skillSum: throughText(stats.skillSum),
+    daySum: throughText(stats.daySum),
+    sumDaySq: throughText(stats.sumDaySq),
+    sumDayCross: throughText(stats.sumDayCross)
   }
 }
 
 const days = (scores: ReadonlyArray<SettledScore>) => Map.groupBy(scores, ({ day }) => day)
 
 /** The sums straight from their definitions, day by day. */
-const recomputed = (scores: ReadonlyArray<SettledScore>): Figures => {
+const recomputed = (scores: ReadonlyArray<SettledScore>): AgentStats => {
   const sumOf = (items: ReadonlyArray<SettledScore>) => BigDecimal.sumAll(items.map(({ score }) => score))
   const exact = (n: number) => BigDecimal.fromBigInt(BigInt(n))
   const binaries = scores.filter((score) => score.kind === "binary")
@@ -151,76 +151,76 @@ describe("addScore", () => {
       const shuffledWithinDays = drawn.toSorted(
         (a, b) => a.score.day.localeCompare(b.score.day) || a.draw.order - b.draw.order
       )
-      const incremental = shuffledWithinDays.reduce((figures, { score, draw }) => {
-        const next = addScore(figures, score)
+      const incremental = shuffledWithinDays.reduce((stats, { score, draw }) => {
+        const next = addScore(stats, score)
         return draw.chunkEnds ? stored(next) : next
-      }, emptyFigures)
+      }, emptyStats)
       const scores = drawn.map(({ score }) => score)
       assert.isTrue(Equal.equals(incremental, recomputed(scores)))
-      assert.isTrue(Equal.equals(incremental, figuresOf(scores)))
+      assert.isTrue(Equal.equals(incremental, statsOf(scores)))
       assert.deepStrictEqual(scoreCi95(incremental), scoreCi95(recomputed(scores)))
     },
     runs
   )
 
-  it("does not change the figures it is given", () => {
-    const before = figuresOf([binary("2026-03-02", true, "0.4")])
+  it("does not change the stats it is given", () => {
+    const before = statsOf([binary("2026-03-02", true, "0.4")])
     const copy = stored(before)
     addScore(before, binary("2026-03-03", false, "0.4"))
     assert.isTrue(Equal.equals(before, copy))
-    assert.strictEqual(emptyFigures.scoredCount, 0)
+    assert.strictEqual(emptyStats.scoredCount, 0)
   })
 
   it("a day before the latest one is refused", () => {
-    const figures = figuresOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
-    assert.throws(() => addScore(figures, binary("2026-03-04", true, "0.4")), RangeError)
-    assert.throws(() => addScore(figures, binary("2026-03-02", true, "0.4")), RangeError)
-    assert.strictEqual(addScore(figures, binary("2026-03-05", true, "0.4")).dayCount, 2)
+    const stats = statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
+    assert.throws(() => addScore(stats, binary("2026-03-04", true, "0.4")), RangeError)
+    assert.throws(() => addScore(stats, binary("2026-03-02", true, "0.4")), RangeError)
+    assert.strictEqual(addScore(stats, binary("2026-03-05", true, "0.4")).dayCount, 2)
   })
 
   it("a malformed day and a score outside 0 to 100 are refused", () => {
-    assert.throws(() => addScore(emptyFigures, binary("2026-3-2", true, "0.4")), RangeError)
-    assert.throws(() => addScore(emptyFigures, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
-    assert.throws(() => addScore(emptyFigures, numeric("2026-03-02", "100.1", "0.9")), RangeError)
-    assert.throws(() => addScore(emptyFigures, numeric("2026-03-02", "-0.1", "0.9")), RangeError)
+    assert.throws(() => addScore(emptyStats, binary("2026-3-2", true, "0.4")), RangeError)
+    assert.throws(() => addScore(emptyStats, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
+    assert.throws(() => addScore(emptyStats, numeric("2026-03-02", "100.1", "0.9")), RangeError)
+    assert.throws(() => addScore(emptyStats, numeric("2026-03-02", "-0.1", "0.9")), RangeError)
   })
 })
 
 describe("averages", () => {
   it("are null where there is nothing to average", () => {
-    for (const figure of [avgScore, accuracyRate, brierIndex, meanSkill, scoreCi95]) {
-      assert.isNull(figure(emptyFigures))
+    for (const statistic of [avgScore, accuracyRate, brierIndex, meanSkill, scoreCi95]) {
+      assert.isNull(statistic(emptyStats))
     }
-    const numericOnly = figuresOf([numeric("2026-03-02", "75", "0.5")])
+    const numericOnly = statsOf([numeric("2026-03-02", "75", "0.5")])
     assert.isNull(accuracyRate(numericOnly))
     assert.isNull(brierIndex(numericOnly))
-    assert.isNull(meanSkill(figuresOf([binary("2026-03-02", true, "0.4")])))
+    assert.isNull(meanSkill(statsOf([binary("2026-03-02", true, "0.4")])))
   })
 
   it("numeric scores count in the average, and not in accuracy and Brier index", () => {
-    const figures = figuresOf([
+    const stats = statsOf([
       binary("2026-03-02", true, "0.4"),
       binary("2026-03-02", false, "0.5"),
       numeric("2026-03-03", "0", "-4.2"),
       numeric("2026-03-03", "91.4", "0.828")
     ])
-    assert.strictEqual(avgScore(figures), (70 + 25 + 0 + 91.4) / 4)
-    assert.strictEqual(accuracyRate(figures), 0.5)
-    assert.closeTo(brierIndex(figures) ?? Number.NaN, 100 * (1 - Math.sqrt((0.09 + 0.5625) / 2)), 1e-12)
-    assert.strictEqual(meanSkill(figures), -1.686)
+    assert.strictEqual(avgScore(stats), (70 + 25 + 0 + 91.4) / 4)
+    assert.strictEqual(accuracyRate(stats), 0.5)
+    assert.closeTo(brierIndex(stats) ?? Number.NaN, 100 * (1 - Math.sqrt((0.09 + 0.5625) / 2)), 1e-12)
+    assert.strictEqual(meanSkill(stats), -1.686)
   })
 
   it("sums do not drift: a hundred scores of 50.1 average to 50.1", () => {
-    const figures = figuresOf(Array.from({ length: 100 }, (_, i) => binary(isoDay(i), true, "0.002")))
-    assert.strictEqual(avgScore(figures), 50.1)
-    assert.deepStrictEqual(scoreCi95(figures), [50.1, 50.1])
+    const stats = statsOf(Array.from({ length: 100 }, (_, i) => binary(isoDay(i), true, "0.002")))
+    assert.strictEqual(avgScore(stats), 50.1)
+    assert.deepStrictEqual(scoreCi95(stats), [50.1, 50.1])
   })
 })
 
 describe("brierIndex", () => {
   /** Ten questions of which six come out as believed. */
   const atBelief60 = (confidence: string) =>
-    figuresOf(Array.from({ length: 10 }, (_, i) => binary("2026-03-02", i < 6, confidence)))
+    statsOf(Array.from({ length: 10 }, (_, i) => binary("2026-03-02", i < 6, confidence)))
 
   it.each([
     ["an honest 0.2", "0.2", 51.0, 52],
@@ -229,30 +229,28 @@ describe("brierIndex", () => {
   ])(
     "at a belief of 0.6 %s (confidence %s) is %d, with an average of %d",
     (_, confidence, index, average) => {
-      const figures = atBelief60(confidence)
-      assert.closeTo(brierIndex(figures) ?? Number.NaN, index, 0.05)
-      assert.strictEqual(avgScore(figures), average)
+      const stats = atBelief60(confidence)
+      assert.closeTo(brierIndex(stats) ?? Number.NaN, index, 0.05)
+      assert.strictEqual(avgScore(stats), average)
     }
   )
 
   it("is 100 for an agent that is always right with full confidence, 0 for one always wrong", () => {
-    assert.strictEqual(brierIndex(figuresOf([binary("2026-03-02", true, "1")])), 100)
-    assert.strictEqual(brierIndex(figuresOf([binary("2026-03-02", false, "1")])), 0)
+    assert.strictEqual(brierIndex(statsOf([binary("2026-03-02", true, "1")])), 100)
+    assert.strictEqual(brierIndex(statsOf([binary("2026-03-02", false, "1")])), 0)
   })
 })
 
 describe("scoreCi95", () => {
   it("is null under two predictions and under two days", () => {
-    assert.isNull(scoreCi95(figuresOf([binary("2026-03-02", true, "0.4")])))
-    assert.isNull(
-      scoreCi95(figuresOf([binary("2026-03-02", true, "0.4"), binary("2026-03-02", false, "0.4")]))
-    )
+    assert.isNull(scoreCi95(statsOf([binary("2026-03-02", true, "0.4")])))
+    assert.isNull(scoreCi95(statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-02", false, "0.4")])))
   })
 
   it("with one prediction a day is the textbook t interval", () => {
     const confidences = ["0.1", "0.2", "0.05", "0.12", "0.16"]
     const scores = [55, 60, 52.5, 56, 58]
-    const [low, high] = scoreCi95(figuresOf(confidences.map((c, i) => binary(isoDay(i), true, c)))) ?? []
+    const [low, high] = scoreCi95(statsOf(confidences.map((c, i) => binary(isoDay(i), true, c)))) ?? []
     const mean = scores.reduce((sum, score) => sum + score, 0) / 5
     const sd = Math.sqrt(scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / 4)
     assert.closeTo(low ?? Number.NaN, mean - (2.776445105 * sd) / Math.sqrt(5), 1e-8)
@@ -262,14 +260,14 @@ describe("scoreCi95", () => {
   it("is not narrowed by repeating each day's prediction", () => {
     const once = ["0.1", "0.2", "0.05", "0.12"].map((c, i) => binary(isoDay(i), true, c))
     assert.deepStrictEqual(
-      scoreCi95(figuresOf(once.flatMap((score) => [score, score, score]))),
-      scoreCi95(figuresOf(once))
+      scoreCi95(statsOf(once.flatMap((score) => [score, score, score]))),
+      scoreCi95(statsOf(once))
     )
   })
 
   it("is clipped to 0 and 100", () => {
     assert.deepStrictEqual(
-      scoreCi95(figuresOf([binary("2026-03-02", true, "1"), binary("2026-03-03", false, "1")])),
+      scoreCi95(statsOf([binary("2026-03-02", true, "1"), binary("2026-03-03", false, "1")])),
       [0, 100]
     )
   })
@@ -279,7 +277,7 @@ describe("scoreCi95", () => {
     [Draws],
     ([draws]) => {
       const scores = settled(draws).map(({ score }) => score)
-      const interval = scoreCi95(figuresOf(scores))
+      const interval = scoreCi95(statsOf(scores))
       if (days(scores).size < 2) {
         assert.isNull(interval)
         return

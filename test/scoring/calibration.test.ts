@@ -41,7 +41,7 @@ describe("the probability integral transform", () => {
   })
 })
 
-describe("the figures of calibration", () => {
+describe("the sums of calibration", () => {
   it("count an outcome within an interval up to its bound", () => {
     const within = (z: number) => {
       const { within50, within80, within95 } = calibrationRow(standard, z, 1, null)

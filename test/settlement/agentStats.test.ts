@@ -1,4 +1,4 @@
-/** The kept figures: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
+/** the kept sums: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Equal, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,10 +10,10 @@ import {
   addScore,
   avgScore,
   brierIndex,
-  emptyFigures,
+  emptyStats,
   scoreCi95
 } from "../../src/scoring/agentStats.ts"
-import type { Figures } from "../../src/scoring/agentStats.ts"
+import type { AgentStats } from "../../src/scoring/agentStats.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
@@ -29,7 +29,7 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
-import { keptFigures } from "../support/keptStats.ts"
+import { storedStats } from "../support/keptStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
@@ -55,17 +55,17 @@ const Round = Schema.Struct({
 })
 
 /** What came of a square root has twelve digits. */
-const twelveDigits = (figure: number) => Number(figure.toPrecision(12))
+const twelveDigits = (value: number) => Number(value.toPrecision(12))
 
-/** What is published of figures, as a scorecard shows it. */
-const published = (figures: Figures) => {
-  const brier = brierIndex(figures)
-  const interval = scoreCi95(figures)
+/** What is published of stats, as a scorecard shows it. */
+const toPublic = (stats: AgentStats) => {
+  const brier = brierIndex(stats)
+  const interval = scoreCi95(stats)
   return {
-    avg_score: avgScore(figures),
-    accuracy_rate: accuracyRate(figures),
-    correct_count: figures.correctCount,
-    prediction_count: figures.scoredCount,
+    avg_score: avgScore(stats),
+    accuracy_rate: accuracyRate(stats),
+    correct_count: stats.correctCount,
+    prediction_count: stats.scoredCount,
     score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
     brier_index: brier === null ? null : twelveDigits(brier),
     mean_skill: null
@@ -74,7 +74,7 @@ const published = (figures: Figures) => {
 
 const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
 
-layer(testServices())("kept figures", (it) => {
+layer(testServices())("kept sums", (it) => {
   it.effect.prop(
     "equal the reference fold over any history of several days and challenges, and the audit agrees",
     [Schema.Array(Round).check(Schema.isMaxLength(14))],
@@ -82,7 +82,7 @@ layer(testServices())("kept figures", (it) => {
       Effect.gen(function* () {
         yield* freshWeek
         const agents = yield* claimedAgents(4)
-        const expected = new Map<string, Figures>()
+        const expected = new Map<string, AgentStats>()
         for (const { hours, asset, result, bets } of rounds) {
           yield* TestClock.adjust(`${hours} hours`)
           const now = yield* DateTime.now
@@ -105,7 +105,7 @@ layer(testServices())("kept figures", (it) => {
               const name = `${board}: ${agent}`
               expected.set(
                 name,
-                addScore(expected.get(name) ?? emptyFigures, {
+                addScore(expected.get(name) ?? emptyStats, {
                   kind: "binary",
                   day: DateTime.formatIsoDateUtc(deadline),
                   correct,
@@ -115,18 +115,18 @@ layer(testServices())("kept figures", (it) => {
             }
           }
         }
-        const kept = yield* keptFigures(agents)
+        const kept = yield* storedStats(agents)
         assert.sameMembers([...kept.keys()], [...expected.keys()])
-        for (const [name, figures] of expected) assert.isTrue(Equal.equals(kept.get(name), figures), name)
+        for (const [name, stats] of expected) assert.isTrue(Equal.equals(kept.get(name), stats), name)
         for (const agent of agents) {
           const card = yield* Scoring.use((scoring) => scoring.scorecard(agent, firstPage))
-          const figuresOf = (board: string) => published(expected.get(`${board}: ${agent}`) ?? emptyFigures)
-          assert.deepStrictEqual(card.overall, figuresOf("global"))
-          for (const { category, ...figures } of card.categories) {
-            assert.deepStrictEqual(figures, figuresOf(category))
+          const statsOf = (board: string) => toPublic(expected.get(`${board}: ${agent}`) ?? emptyStats)
+          assert.deepStrictEqual(card.overall, statsOf("global"))
+          for (const { category, ...stats } of card.categories) {
+            assert.deepStrictEqual(stats, statsOf(category))
           }
-          for (const { target, ...figures } of card.targets) {
-            assert.deepStrictEqual(figures, figuresOf(target))
+          for (const { target, ...stats } of card.targets) {
+            assert.deepStrictEqual(stats, statsOf(target))
           }
         }
         assert.deepStrictEqual((yield* audit).differences, [])
@@ -166,10 +166,10 @@ layer(testServices())("kept figures", (it) => {
 
 const apart = (differences: ReadonlyArray<string>) => ({
   scores: differences.filter((each) => each.startsWith("score in challenge ")),
-  figures: differences.filter((each) => !each.startsWith("score in challenge "))
+  stats: differences.filter((each) => !each.startsWith("score in challenge "))
 })
 
-layer(testServices())("the audit of figures", (it) => {
+layer(testServices())("the audit of stats", (it) => {
   /** What the audit says after a change that no service makes and triggers refuse; the change is undone. */
   const auditAfter = Effect.fnUntraced(function* (
     tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
@@ -199,14 +199,14 @@ layer(testServices())("the audit of figures", (it) => {
     return { agent, other }
   })
 
-  it.effect("finds nothing while figures are what the scores say, and counts the agents", () =>
+  it.effect("finds nothing while stats are what the scores say, and counts the agents", () =>
     Effect.gen(function* () {
       yield* history
       assert.deepStrictEqual(yield* audit, { agents: 2, differences: [] })
     })
   )
 
-  it.effect("names every board and agent whose figures a changed score contradicts", () =>
+  it.effect("names every board and agent whose stats a changed score contradicts", () =>
     Effect.gen(function* () {
       const { agent } = yield* history
       const named = yield* auditAfter(
@@ -215,14 +215,14 @@ layer(testServices())("the audit of figures", (it) => {
             from challenges c
            where c.id = s.challenge_id and c.target = 'ES' and s.agent_id = ${agent}::uuid`
       )
-      const { figures, scores } = apart(named)
-      assert.sameMembers(figures, [`ES: ${agent}`, `equity: ${agent}`, `global: ${agent}`])
+      const { stats, scores } = apart(named)
+      assert.sameMembers(stats, [`ES: ${agent}`, `equity: ${agent}`, `global: ${agent}`])
       assert.strictEqual(scores.length, 1)
       assert.deepStrictEqual((yield* audit).differences, [])
     })
   )
 
-  it.effect("names figures that were changed, removed or made up", () =>
+  it.effect("names stats that were changed, removed or made up", () =>
     Effect.gen(function* () {
       const { agent, other } = yield* history
       const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]
@@ -243,7 +243,7 @@ layer(testServices())("the audit of figures", (it) => {
       )
       assert.isNotEmpty(apart(unfounded).scores)
       assert.sameMembers(
-        apart(unfounded).figures,
+        apart(unfounded).stats,
         ["NG", "ES", "commodities", "equity", "global"].map((board) => `${board}: ${agent}`)
       )
     })

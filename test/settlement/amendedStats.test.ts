@@ -1,12 +1,12 @@
-/** After amendments the kept figures equal a recomputation from the newest versions, whatever the history. */
+/** After amendments the kept sums equal a recomputation from the newest versions, whatever the history. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Equal, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { calibrationRow } from "../../src/scoring/calibration.ts"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
-import { addScore, emptyFigures } from "../../src/scoring/agentStats.ts"
-import type { Figures, SettledScore } from "../../src/scoring/agentStats.ts"
+import { addScore, emptyStats } from "../../src/scoring/agentStats.ts"
+import type { AgentStats, SettledScore } from "../../src/scoring/agentStats.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
@@ -24,7 +24,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { keptFigures } from "../support/keptStats.ts"
+import { storedStats } from "../support/keptStats.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 
@@ -131,18 +131,18 @@ layer(testServices())("After any settlements and amendments", (it) => {
           )
         }
 
-        const expected = new Map<string, Figures>()
+        const expected = new Map<string, AgentStats>()
         for (const one of played) {
           for (const [agent, bet] of one.bets) {
             for (const board of ["global", assets[one.asset], one.asset]) {
               const name = `${board}: ${agent}`
-              expected.set(name, addScore(expected.get(name) ?? emptyFigures, scored(one, bet)))
+              expected.set(name, addScore(expected.get(name) ?? emptyStats, scored(one, bet)))
             }
           }
         }
-        const kept = yield* keptFigures(agents)
+        const kept = yield* storedStats(agents)
         assert.sameMembers([...kept.keys()], [...expected.keys()])
-        for (const [name, figures] of expected) assert.isTrue(Equal.equals(kept.get(name), figures), name)
+        for (const [name, stats] of expected) assert.isTrue(Equal.equals(kept.get(name), stats), name)
 
         for (const agent of agents) {
           const rows = played.flatMap(({ asset, bets, value }) => {

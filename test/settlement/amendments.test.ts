@@ -1,4 +1,4 @@
-/** Amendments: a new version, scored anew, which every figure follows exactly, and by which no credit moves. */
+/** Amendments: a new version, scored anew, which all statistics follow exactly, and by which no credit moves. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,9 +38,9 @@ const amend = (challenge: { readonly id: string }, amendment: Amendment) =>
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
-const figuresDifferences = Scoring.use((scoring) => Effect.map(scoring.audit, (report) => report.differences))
+const statsDifferences = Scoring.use((scoring) => Effect.map(scoring.audit, (report) => report.differences))
 const audited = Effect.gen(function* () {
-  assert.deepStrictEqual(yield* figuresDifferences, [])
+  assert.deepStrictEqual(yield* statsDifferences, [])
   yield* revealAll
   assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
 })
@@ -460,7 +460,7 @@ layer(testServices())("An amendment", (it) => {
         yield* asOwner(sql`drop trigger cut_off on ${sql(table)}`)
         assert.strictEqual(exit._tag, "Failure", table)
         assert.deepStrictEqual(yield* results(challenge), before)
-        assert.deepStrictEqual(yield* figuresDifferences, [], table)
+        assert.deepStrictEqual(yield* statsDifferences, [], table)
       }
       assert.strictEqual((yield* amend(challenge, amendment)).settlement.version, 2)
       yield* audited

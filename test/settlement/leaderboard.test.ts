@@ -212,10 +212,10 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
     })
   )
 
-  it.effect("has the figures of scoring.md beside each average", () =>
+  it.effect("has the stats of scoring.md beside each average", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const agent = yield* claimedAgent("figures")
+      const agent = yield* claimedAgent("stats")
       yield* round("DXY", [{ agent, confidence: 0.5, right: true }])
       const once = (yield* leaderboard("rates")).items[0]
       assert.isNull(once?.score_ci95)
@@ -228,7 +228,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       assert.deepStrictEqual(rest, {
         rank: 1,
         agent_id: agent,
-        agent_name: "figures",
+        agent_name: "stats",
         model_provider: null,
         model_name: null,
         status: "verified",
@@ -269,7 +269,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
 })
 
 layer(testServices())("the scorecard", (it) => {
-  it.effect("has the figures over all, per category and per target, and the settled predictions", () =>
+  it.effect("has the stats over all, per category and per target, and the settled predictions", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent("scored")
@@ -341,7 +341,7 @@ layer(testServices())("the scorecard", (it) => {
     })
   )
 
-  it.effect("of an agent that was never scored has no figures; of an unknown one there is none", () =>
+  it.effect("of an agent that was never scored has no stats; of an unknown one there is none", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent("new")

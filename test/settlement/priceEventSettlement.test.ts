@@ -237,9 +237,9 @@ layer(testServices())("The settlement of a price event", (it) => {
       const card = yield* scoring.scorecard(agent, firstPage)
       const crypto = card.categories.find(({ category }) => category === "crypto")
       const eth = card.targets.find(({ target }) => target === "ETH")
-      for (const figures of [card.overall, crypto, eth]) {
-        assert.deepInclude(figures, { prediction_count: 2, accuracy_rate: 1, mean_skill: earned.skill })
-        assert.closeTo(figures?.avg_score ?? 0, (earned.score + 70) / 2, 1e-12)
+      for (const stats of [card.overall, crypto, eth]) {
+        assert.deepInclude(stats, { prediction_count: 2, accuracy_rate: 1, mean_skill: earned.skill })
+        assert.closeTo(stats?.avg_score ?? 0, (earned.score + 70) / 2, 1e-12)
       }
       assert.sameMembers(
         card.predictions.map(({ type }) => type),

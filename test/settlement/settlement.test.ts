@@ -469,19 +469,19 @@ layer(testServices())("settling", (it) => {
       const stuck = yield* newChallenge({ deadline })
       const other = yield* newChallenge({ deadline })
       yield* asOwner(sql`
-        create function refuse_settlement() returns trigger language plpgsql as $$
+        create function reject_settlement() returns trigger language plpgsql as $$
         begin
           raise exception 'refused by a test';
         end
         $$`)
       yield* asOwner(sql`
-        create trigger refuse_settlement before insert on settlements
-          for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function refuse_settlement()`)
+        create trigger reject_settlement before insert on settlements
+          for each row when (new.challenge_id = ${sql.literal(`'${stuck.id}'`)}) execute function reject_settlement()`)
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 102]])
       const report = yield* settle
       assert.deepStrictEqual([report.resolved, report.failed], [[other.id], [stuck.id]])
-      yield* asOwner(sql`drop trigger refuse_settlement on settlements`)
+      yield* asOwner(sql`drop trigger reject_settlement on settlements`)
       assert.deepStrictEqual((yield* settle).resolved, [stuck.id])
     })
   )

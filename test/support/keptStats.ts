@@ -1,6 +1,6 @@
-/** The kept figures of agents, as the pure reference of their arithmetic has them. */
+/** the kept sums of agents, as the pure reference of their arithmetic has them. */
 import { BigDecimal, Effect, Schema } from "effect"
-import type { Figures } from "../../src/scoring/agentStats.ts"
+import type { AgentStats } from "../../src/scoring/agentStats.ts"
 import { rowsOf } from "./builders.ts"
 
 const KeptRow = Schema.Struct({
@@ -23,7 +23,7 @@ const KeptRow = Schema.Struct({
 })
 
 /** The kept rows of these agents, by board and agent. */
-export const keptFigures = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) {
+export const storedStats = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) {
   const rows = yield* rowsOf(
     KeptRow,
     (sql) => sql`
@@ -34,7 +34,7 @@ export const keptFigures = Effect.fnUntraced(function* (agents: ReadonlyArray<st
        where agent_id = any(${agents}::uuid[])`
   )
   return new Map(
-    rows.map((row): readonly [string, Figures] => [
+    rows.map((row): readonly [string, AgentStats] => [
       `${row.board}: ${row.agent_id}`,
       {
         scoredCount: row.scored,

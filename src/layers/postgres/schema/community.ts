@@ -116,7 +116,7 @@ export const community = Effect.gen(function* () {
   yield* sql`create index comment_likes_author on comment_likes (author_id, comment_id)`
   yield* sql`
     create trigger comment_likes_kept before update or truncate on comment_likes
-      for each statement execute function refuse_change()`
+      for each statement execute function reject_change()`
 
   yield* sql`
     create table comment_counts (
@@ -128,7 +128,7 @@ export const community = Effect.gen(function* () {
         check (case when is_reply then reply_count = 0 else reply_count >= 0 end)
     ) with (fillfactor = 80)`
   yield* sql`
-    create index comment_figures_most_liked on comment_counts (event_id, like_count desc, comment_id)
+    create index comment_counts_most_liked on comment_counts (event_id, like_count desc, comment_id)
       where not is_reply`
   // Replies count, too.
   yield* sql`
@@ -205,7 +205,7 @@ export const community = Effect.gen(function* () {
   yield* sql`create unique index follows_of_followed on follows (followed_id, id)`
   yield* sql`
     create trigger follows_made_and_ended_only before update or truncate on follows
-      for each statement execute function refuse_change()`
+      for each statement execute function reject_change()`
 
   // A row for each side: whoever follows locks its own first and then that of the other, so no two agents that follow each
   // other wait for each other.

@@ -1,35 +1,35 @@
-/** What guards tables against change, whoever asks. The linked functions raise `restrict_violation`. */
+/** Triggers that reject changes of tables, whichever role asks, with `restrict_violation`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export const refuseChange = SqlClient.SqlClient.use(
+export const rejectChange = SqlClient.SqlClient.use(
   (sql) => sql`
-    create function refuse_change() returns trigger language plpgsql as $$
+    create function reject_change() returns trigger language plpgsql as $$
     begin
       raise exception '% is append-only: % refused', tg_table_name, lower(tg_op) using errcode = 'restrict_violation';
     end
     $$`
 )
 
-/** Rows are added, and stay as they are. */
+/** Rows are added, never changed or deleted. */
 export const appendOnly = (table: string) =>
   SqlClient.SqlClient.use(
     (sql) => sql`
       create trigger ${sql(`${table}_append_only`)} before update or delete or truncate on ${sql(table)}
-        for each statement execute function refuse_change()`
+        for each statement execute function reject_change()`
   )
 
-/** Rows may change, and none ever goes. */
+/** Rows may change, and are never deleted. */
 export const kept = (table: string) =>
   SqlClient.SqlClient.use(
     (sql) => sql`
       create trigger ${sql(`${table}_kept`)} before delete or truncate on ${sql(table)}
-        for each statement execute function refuse_change()`
+        for each statement execute function reject_change()`
   )
 
 /**
- * How a function is declared that does what the running role may not do itself: it runs as the owner of the tables, and
- * finds them in their schema only, where nobody else can put a table of the same name.
+ * The declaration of a function that does what the running role may not do itself. It runs as the owner of the tables, and
+ * finds them in their schema only, where nobody else can create a table of the same name.
  */
 export const asOwner = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -9,14 +9,14 @@ import { challenges } from "./challenges.ts"
 import { community } from "./community.ts"
 import { credit } from "./credit.ts"
 import { gateway } from "./gateway.ts"
-import { refuseChange } from "./guards.ts"
+import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
 
 const baseline = Effect.gen(function* () {
-  yield* refuseChange
+  yield* rejectChange
   yield* agents
   yield* community
   yield* challenges

@@ -15,7 +15,7 @@ export const log = Effect.gen(function* () {
     )`
   yield* sql`
     create trigger log_identity_kept before update or delete or truncate on log_identity
-      for each statement execute function refuse_change()`
+      for each statement execute function reject_change()`
 
   // The keys that have signed, in order; the newest signs.
   yield* sql`
@@ -67,7 +67,7 @@ export const log = Effect.gen(function* () {
   yield* sql`create index log_pending_commit on log_pending using hash (commit) where commit is not null`
   yield* sql`
     create trigger log_pending_kept before update or truncate on log_pending
-      for each statement execute function refuse_change()`
+      for each statement execute function reject_change()`
 
   yield* sql`
     create table log_entries (

@@ -93,7 +93,7 @@ export const settlement = Effect.gen(function* () {
     ) with (fillfactor = 70)`
   // Pages of a board, and ranks by counting: both read this index alone.
   yield* sql`
-    create index agent_stats_standing on agent_stats (board, avg_score desc, scored desc, agent_id)
+    create index agent_stats_leaderboard on agent_stats (board, avg_score desc, scored desc, agent_id)
       include (verified)`
 
   yield* sql`

@@ -16,12 +16,12 @@ import { statusOf } from "../challenges/challengeRows.ts"
 import { settlementOf, versionsOf } from "../challenges/settlementRows.ts"
 import { queueSettlement } from "../log/queueSettlement.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
-import { amendFigures } from "./agentStats.ts"
+import { amendStats } from "./agentStats.ts"
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
 
-/** A challenge that is to be amended. Settlement columns are of its newest version, null of one that is not settled. */
-const Amended = Schema.Struct({
+/** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
+const AmendedRow = Schema.Struct({
   id: Schema.String,
   type: ChallengeType,
   kind: Schema.String,
@@ -36,26 +36,25 @@ const Amended = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.BigDecimalFromString),
   reference_scale: Schema.NullOr(Schema.String),
   level: Schema.NullOr(Schema.BigDecimalFromString),
-  /** Whether the newest version has the value that is asked for. */
+  /** Whether the newest version has the requested value. */
   is_current: Schema.Boolean,
   /** The newest amendment with this value and this reason. */
   same_version: Schema.NullOr(Schema.Int)
 })
-type Amended = typeof Amended.Type
+type Amended = typeof AmendedRow.Type
 
-const { settlement: _, ...shownColumns } = SettledChallenge.fields
-const ShownRow = Schema.Struct({
-  ...shownColumns,
+const { settlement: _, ...viewColumns } = SettledChallenge.fields
+const ViewRow = Schema.Struct({
+  ...viewColumns,
   version: Schema.Int,
   settled_at: Schema.String,
   source: Schema.String
 })
 
-/** Numeric questions are of other types than those that are decided by a price. */
 const isNumeric = ({ kind, type }: Amended): boolean =>
   type === "macro" || kind === "numeric_close" || kind === "count_days"
 
-/** The value, in the field that fits the challenge. */
+/** The requested value, from the field that fits the type of the challenge. */
 const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Amendment) {
   const [field, foreign] = isNumeric(challenge)
     ? (["actual_value", "close_price"] as const)
@@ -77,12 +76,12 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const amended = findOption(Amended)
-  const shownRow = findOne(ShownRow)
+  const amended = findOption(AmendedRow)
+  const viewRow = findOne(ViewRow)
   const inSettlement = yield* makeSettlementTransaction
   const scoreForecasts = yield* makeScoreForecasts
 
-  const look = (id: string, amendment: Amendment, now: DateTime.Utc) => {
+  const read = (id: string, amendment: Amendment, now: DateTime.Utc) => {
     const value = amendment.close_price ?? amendment.actual_value
     const asked = value === undefined ? null : decimal(value)
     return amended(sql`
@@ -101,10 +100,10 @@ const make = Effect.gen(function* () {
        where c.id = ${id}::uuid`)
   }
 
-  /** What there is to do, if anything: `null` when the newest version is this very amendment. */
+  /** The new version to write, or null if the newest version is this very amendment. */
   const decide = Effect.fnUntraced(function* (id: string, amendment: Amendment) {
     const now = yield* DateTime.now
-    const found = isUuid(id) ? yield* look(id, amendment, now) : Option.none()
+    const found = isUuid(id) ? yield* read(id, amendment, now) : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
     const challenge = found.value
     const value = yield* valueFor(challenge, amendment)
@@ -130,7 +129,7 @@ const make = Effect.gen(function* () {
   })
   type Decided = NonNullable<Effect.Success<ReturnType<typeof decide>>>
 
-  /** The new version, by the terms of the one before it; the day is that of the first. */
+  /** Writes the new version by the terms of the one before it, under the day of the first. */
   const record = (decided: Decided, reason: string, result: string | null) =>
     execute(sql`
       insert into settlements
@@ -169,8 +168,8 @@ const make = Effect.gen(function* () {
     return yield* Effect.die(new Error(`the settlement of challenge ${id} has the terms of no type`))
   })
 
-  const shown = Effect.fnUntraced(function* (id: string) {
-    const { settled_at, source, version, ...row } = yield* shownRow(sql`
+  const view = Effect.fnUntraced(function* (id: string) {
+    const { settled_at, source, version, ...row } = yield* viewRow(sql`
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
              s.open_price::float8 as open_price, s.close_price::float8 as close_price,
              s.dead_zone_pct::float8 as dead_zone_pct, s.actual_value::float8 as actual_value,
@@ -186,19 +185,19 @@ const make = Effect.gen(function* () {
   const amend: Amendments["Service"]["amend"] = Effect.fn("Amendments.amend")(
     function* (challengeId, amendment) {
       yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
-      // What cannot be done is refused at once, also while a large settlement has its turn.
-      if ((yield* decide(challengeId, amendment)) === null) return yield* shown(challengeId)
+      // Rejects at once what cannot be done, before waiting for other settlements.
+      if ((yield* decide(challengeId, amendment)) === null) return yield* view(challengeId)
       const outcome = yield* inSettlement(
         Effect.result(
           Effect.gen(function* () {
             yield* execute(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)
-            // Another administrator may have been faster: what counts is what there is now.
+            // Decided again under the lock: another administrator may have been faster.
             const decided = yield* decide(challengeId, amendment)
             if (decided === null) return
             const { category, id, now, target } = decided
             const version = decided.version + 1
             yield* score(decided, amendment.reason)
-            yield* amendFigures(sql, {
+            yield* amendStats(sql, {
               challengeId: id,
               version,
               boards: ["global", category, target],
@@ -212,7 +211,7 @@ const make = Effect.gen(function* () {
         )
       )
       yield* Effect.fromResult(outcome)
-      return yield* shown(challengeId)
+      return yield* view(challengeId)
     }
   )
 

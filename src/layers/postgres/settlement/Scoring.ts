@@ -11,13 +11,13 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import { findAll, findOne, findOption, isoTimestamp } from "../sql.ts"
 import { differences } from "./statsCheck.ts"
 import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
-import { CalibrationFigures, calibrationColumns, publishedCalibration } from "./calibration.ts"
-import { keptSums, KeptSums, noFigures, published } from "./agentStats.ts"
+import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./calibration.ts"
+import { statsColumns, StatsRow, noStats, toPublic } from "./agentStats.ts"
 import { makeManualSettlement } from "./manualSettlement.ts"
 import { makeSettleDue } from "./settlement.ts"
 
-const StandingRow = Schema.Struct({
-  ...KeptSums.fields,
+const LeaderboardRow = Schema.Struct({
+  ...StatsRow.fields,
   agent_id: AgentId,
   agent_name: Schema.String,
   model_provider: Schema.NullOr(Schema.String),
@@ -30,7 +30,7 @@ const StandingRow = Schema.Struct({
 
 const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
 const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
-const BoardFigures = Schema.Struct({ ...KeptSums.fields, board: Schema.String })
+const BoardStatsRow = Schema.Struct({ ...StatsRow.fields, board: Schema.String })
 const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
 
 const isCategory = Schema.is(Category)
@@ -40,27 +40,27 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const scorecardCursor = cursors.ids("scorecard")
   /** Where a page of the leaderboard ended: its whole sort key. */
-  const standingCursor = cursors.codec(
+  const leaderboardCursor = cursors.codec(
     "leaderboard",
     Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
   )
   const settings = yield* Settings
-  const standings = findAll(StandingRow)
+  const leaderboardRows = findAll(LeaderboardRow)
   const before = findOne(Before)
   const boardRow = findOption(Board)
   const named = findOption(Named)
-  const boardFigures = findAll(BoardFigures)
+  const boardStats = findAll(BoardStatsRow)
   const scored = findAll(Scorecard.fields.predictions.value)
-  const calibrationRow = findOption(CalibrationFigures)
+  const calibrationRow = findOption(CalibrationStats)
   const { settleDue } = yield* makeSettleDue
   const ends = yield* makeManualSettlement
 
-  const eligible = (row: typeof StandingRow.Type) => row.verified && row.scored >= settings.rankMinCount
+  const eligible = (row: typeof LeaderboardRow.Type) => row.verified && row.scored >= settings.rankMinCount
 
   /** Ranks of one page: ties in average and count share a rank, and only eligible agents take one. */
   const ranked = Effect.fnUntraced(function* (
     board: string,
-    rows: ReadonlyArray<typeof StandingRow.Type>,
+    rows: ReadonlyArray<typeof LeaderboardRow.Type>,
     isFirstPage: boolean
   ) {
     const first = rows.find(eligible)
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
                   and (scored > ${first.scored} or (scored = ${first.scored} and agent_id < ${first.agent_id}::uuid))))`)
     let position = ahead
     let rank = better
-    let previous: typeof StandingRow.Type | undefined
+    let previous: typeof LeaderboardRow.Type | undefined
     return rows.map((row) => {
       if (!eligible(row)) return { row, rank: null }
       const tied = previous?.sort_score === row.sort_score && previous.scored === row.scored
@@ -98,10 +98,10 @@ const make = Effect.gen(function* () {
     rankedOnly
   ) {
     const board = category ?? "global"
-    const after = Option.getOrNull(standingCursor.decode(page.cursor, board))
+    const after = Option.getOrNull(leaderboardCursor.decode(page.cursor, board))
     if (after === null) return yield* invalidCursor()
-    const rows = yield* standings(sql`
-      select ${keptSums(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+    const rows = yield* leaderboardRows(sql`
+      select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from agent_stats f join agents a on a.id = f.agent_id
@@ -117,7 +117,7 @@ const make = Effect.gen(function* () {
        order by f.avg_score desc, f.scored desc, f.agent_id
        limit ${page.limit + 1}`)
     const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      standingCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
+      leaderboardCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
     )
     const [top] = rows
     const kept =
@@ -134,7 +134,7 @@ const make = Effect.gen(function* () {
         model_name: row.model_name,
         status: row.verified ? ("verified" as const) : ("unverified" as const),
         verified: row.verified,
-        ...published(row)
+        ...toPublic(row)
       })),
       total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
       category: category ?? null,
@@ -153,8 +153,8 @@ const make = Effect.gen(function* () {
       const agent = yield* named(sql`
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
-      const boards = yield* boardFigures(sql`
-      select ${keptSums(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
+      const boards = yield* boardStats(sql`
+      select ${statsColumns(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
              t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
@@ -182,12 +182,12 @@ const make = Effect.gen(function* () {
         agent_id: AgentId.make(agentId),
         agent_name: agent.value.name,
         verified: agent.value.verified,
-        overall: overall === undefined ? noFigures : published(overall),
+        overall: overall === undefined ? noStats : toPublic(overall),
         categories: boards.flatMap((row) =>
-          isCategory(row.board) ? [{ category: row.board, ...published(row) }] : []
+          isCategory(row.board) ? [{ category: row.board, ...toPublic(row) }] : []
         ),
         targets: boards.flatMap((row) =>
-          row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...published(row) }]
+          row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...toPublic(row) }]
         ),
         predictions: items,
         next_cursor
@@ -197,7 +197,7 @@ const make = Effect.gen(function* () {
 
   const calibration: Scoring["Service"]["calibration"] = calibrationRow(sql`
     select ${calibrationColumns(sql)} from calibration_stats where agent_id is null`).pipe(
-    Effect.map((found) => publishedCalibration(Option.getOrUndefined(found))),
+    Effect.map((found) => toPublicCalibration(Option.getOrUndefined(found))),
     Effect.withSpan("Scoring.calibration")
   )
 
@@ -210,7 +210,7 @@ const make = Effect.gen(function* () {
       if (Option.isNone(agent)) return yield* unknown
       const found = yield* calibrationRow(sql`
         select ${calibrationColumns(sql)} from calibration_stats where agent_id = ${agentId}::uuid`)
-      return publishedCalibration(Option.getOrUndefined(found))
+      return toPublicCalibration(Option.getOrUndefined(found))
     }
   )
 

@@ -3,16 +3,16 @@ import { Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/agentStats.ts"
-import type { Figures } from "../../../scoring/agentStats.ts"
+import type { AgentStats } from "../../../scoring/agentStats.ts"
 import { findOne, timestamp, execute } from "../sql.ts"
 
 /** The columns of `StatsRow`, of `agent_stats f`. */
-export const keptSums = (sql: SqlClient.SqlClient) =>
+export const statsColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`
     f.last_day, f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.day_count,
     f.day_sum, f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq::float8 as sum_day_count_sq`)
 
-export const KeptSums = Schema.Struct({
+export const StatsRow = Schema.Struct({
   last_day: Schema.String,
   scored: Schema.Int,
   score_sum: Schema.BigDecimalFromString,
@@ -29,7 +29,7 @@ export const KeptSums = Schema.Struct({
   sum_day_count_sq: Schema.Int
 })
 
-const figuresOf = (row: typeof KeptSums.Type): Figures => ({
+const decodeStats = (row: typeof StatsRow.Type): AgentStats => ({
   lastDay: row.last_day,
   scoredCount: row.scored,
   scoreSum: row.score_sum,
@@ -50,7 +50,7 @@ const figuresOf = (row: typeof KeptSums.Type): Figures => ({
 const twelveDigits = (value: number): number => Number(value.toPrecision(12))
 
 /** The public statistics of an agent without scores. */
-export const noFigures = {
+export const noStats = {
   avg_score: null,
   accuracy_rate: null,
   correct_count: 0,
@@ -61,18 +61,18 @@ export const noFigures = {
 }
 
 /** The public statistics. Quotients of exact sums are the nearest doubles already. */
-export const published = (row: typeof KeptSums.Type) => {
-  const figures = figuresOf(row)
-  const interval = scoreCi95(figures)
-  const brier = brierIndex(figures)
+export const toPublic = (row: typeof StatsRow.Type) => {
+  const stats = decodeStats(row)
+  const interval = scoreCi95(stats)
+  const brier = brierIndex(stats)
   return {
-    avg_score: avgScore(figures),
-    accuracy_rate: accuracyRate(figures),
-    correct_count: figures.correctCount,
-    prediction_count: figures.scoredCount,
+    avg_score: avgScore(stats),
+    accuracy_rate: accuracyRate(stats),
+    correct_count: stats.correctCount,
+    prediction_count: stats.scoredCount,
     score_ci95: interval === null ? null : ([twelveDigits(interval[0]), twelveDigits(interval[1])] as const),
     brier_index: brier === null ? null : twelveDigits(brier),
-    mean_skill: meanSkill(figures)
+    mean_skill: meanSkill(stats)
   }
 }
 
@@ -189,7 +189,7 @@ export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) =
  * an agent's last one on a board, its sums take the difference. Once it is over, only the squares of its sums are kept:
  * they are replaced, after the sums of the day have been added up again from the newest versions of all its settlements.
  */
-export const amendFigures = (sql: SqlClient.SqlClient, amended: ScoredVersion) => {
+export const amendStats = (sql: SqlClient.SqlClient, amended: ScoredVersion) => {
   const id = amended.challengeId
   const next = (after: string | null) =>
     pageRow(sql`

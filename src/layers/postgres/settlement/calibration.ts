@@ -1,4 +1,4 @@
-/** The kept figures of calibration: of each agent, and over all. */
+/** The kept sums of calibration, of each agent and over all. */
 import { BigDecimal, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { minCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
@@ -6,7 +6,7 @@ import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
 import { decimal, execute, rowsOf } from "../sql.ts"
 
-/** What an agent's figures change by, decimals as texts. */
+/** The change of an agent's sums, with decimals as texts. */
 interface Change {
   readonly agent_id: string
   readonly pit: ReadonlyArray<string>
@@ -17,7 +17,7 @@ interface Change {
   readonly sharpness: string
 }
 
-/** Changes, each of another agent, as the CTE `scored`, and their sum as `everybody`, who has no agent's id. */
+/** The CTEs `scored`, the changes of each agent, and `everybody`, their sum, whose agent_id is null. */
 const changed = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Change>) => sql`
     scored as (
       select agent_id, 1 as count, pit::numeric[] as pit, within_50, within_80, within_95, abs_z, sharpness
@@ -41,7 +41,7 @@ const changed = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Change>) => sql`
         from scored having count(*) > 0
     )`
 
-/** Adds forecasts of one settlement, each of another agent, within the caller's transaction. Sums are exact decimals. */
+/** Adds forecasts of one settlement, one per agent, within the caller's transaction. */
 export const addCalibration = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<{ readonly agent_id: string; readonly row: CalibrationRow }>
@@ -75,13 +75,13 @@ export const addCalibration = (
       abs_z_sum = f.abs_z_sum + excluded.abs_z_sum,
       sharpness_sum = f.sharpness_sum + excluded.sharpness_sum`)
 
-/** `after - before`, exactly: sums that are taken back leave nothing of a rounding behind. */
+/** `after - before`, exactly, so that taking sums back leaves no rounding error. */
 const difference = (after: number, before: number): string =>
   BigDecimal.format(
     BigDecimal.subtract(BigDecimal.fromNumberUnsafe(after), BigDecimal.fromNumberUnsafe(before))
   )
 
-/** Puts forecasts that were added by one outcome where another one has them, within the caller's transaction. */
+/** Moves forecasts from one outcome to another, within the caller's transaction. */
 export const replaceCalibration = (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<{
@@ -114,7 +114,7 @@ export const replaceCalibration = (
       from (select * from scored union all select * from everybody) c
      where f.agent_id is not distinct from c.agent_id`)
 
-export const CalibrationFigures = Schema.Struct({
+export const CalibrationStats = Schema.Struct({
   count: Schema.Int,
   pit: Schema.Array(Schema.Finite),
   within_50: Schema.Int,
@@ -124,7 +124,7 @@ export const CalibrationFigures = Schema.Struct({
   sharpness_sum: Schema.Finite
 })
 
-const nothing: typeof CalibrationFigures.Type = {
+const emptyStats: typeof CalibrationStats.Type = {
   count: 0,
   pit: Array.from({ length: pitBuckets }, () => 0),
   within_50: 0,
@@ -134,37 +134,33 @@ const nothing: typeof CalibrationFigures.Type = {
   sharpness_sum: 0
 }
 
-/** What is published of a row of figures, or of none. */
-export const publishedCalibration = (figures = nothing): Calibration => {
-  const { count } = figures
-  const isShown = count >= minCalibrated
+/** The public calibration of a row of sums; of an agent without a row, nothing is added up yet. */
+export const toPublicCalibration = (stats = emptyStats): Calibration => {
+  const { count } = stats
+  const isPublic = count >= minCalibrated
   const covered = (level: number, hits: number) => ({
     level,
-    share: isShown ? hits / count : null,
-    interval_ci95: isShown ? wilsonInterval(hits, count) : null
+    share: isPublic ? hits / count : null,
+    interval_ci95: isPublic ? wilsonInterval(hits, count) : null
   })
   return {
     count,
     min_count: minCalibrated,
     pit: {
-      buckets: figures.pit.map((each, index) => ({
+      buckets: stats.pit.map((each, index) => ({
         low: index / pitBuckets,
         high: (index + 1) / pitBuckets,
         count: each
       })),
       band95: pitBand(count)
     },
-    coverage: [
-      covered(0.5, figures.within_50),
-      covered(0.8, figures.within_80),
-      covered(0.95, figures.within_95)
-    ],
-    mean_abs_z: isShown ? figures.abs_z_sum / count : null,
-    sharpness: isShown ? figures.sharpness_sum / count : null
+    coverage: [covered(0.5, stats.within_50), covered(0.8, stats.within_80), covered(0.95, stats.within_95)],
+    mean_abs_z: isPublic ? stats.abs_z_sum / count : null,
+    sharpness: isPublic ? stats.sharpness_sum / count : null
   }
 }
 
-/** The columns of `CalibrationFigures`. */
+/** The columns of `CalibrationStats`. */
 export const calibrationColumns = (sql: SqlClient.SqlClient) => sql`
   count, pit::float8[] as pit, within_50, within_80, within_95, abs_z_sum::float8 as abs_z_sum,
   sharpness_sum::float8 as sharpness_sum`

@@ -1,8 +1,7 @@
 /**
- * Settling the credit pool of a macro challenge, within the transaction that ends the challenge: all stakes return, those
- * on the bin that holds the value get their rewards, and what is not paid goes back to the treasury. Accounts are locked
- * in the order of their ids: those of all agents that staked, by the return of their stakes, then the pool's, then the
- * treasury's.
+ * Settles the credit pool of a macro challenge, within the transaction that ends the challenge: all stakes return, stakes on
+ * the bin of the value are rewarded, and the rest goes back to the treasury. Accounts are locked in the order of their ids:
+ * the agents' by the return of their stakes, then the pool's, then the treasury's.
  */
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +12,7 @@ import { poolAccount, release, remainder, reward, makeTransfers, maxPosted } fro
 import type { Transfer } from "../credit/transfers.ts"
 import { arrayParam, execute, findAll, findOne, rowsOf, timestamp } from "../sql.ts"
 
-/** Stakes that are read, returned and rewarded at a time, so that no statement is long. */
+/** Stakes are read, returned and rewarded in pages, so that no statement is long. */
 const page = 5000
 
 const Pool = Schema.Struct({ reward_pool: Schema.BigInt, stakes: Schema.Int, staked: Schema.BigInt })
@@ -45,7 +44,7 @@ export const makeSettlePool = Effect.gen(function* () {
   const roomRows = findAll(Room)
   const left = findOne(Schema.Struct({ posted: Schema.BigInt }))
 
-  // Ids are derived from a challenge that ends once: none can have been recorded as something else.
+  // A challenge ends once, so no other transfer can be recorded under its ids.
   const record = (made: ReadonlyArray<Transfer>) =>
     made.length === 0 ? Effect.void : Effect.orDie(transfers.record(made))
 
@@ -61,13 +60,13 @@ export const makeSettlePool = Effect.gen(function* () {
              ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
            order by agent_id
            limit ${page}) s
-        -- Whoever has staked has predicted, and has a score.
+        -- Every staker has predicted, and so has a score.
         left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
         left join operators w on w.id = s.owner_id
        order by s.agent_id`)
 
-  /** Their weights depend on all of them, so they are in memory together. */
+  /** All in memory, since each weight depends on all winners. */
   const allWinners = Effect.fnUntraced(function* (challengeId: string, bin: number) {
     const winners: Array<WinningStake> = []
     let rows = yield* winnersAfter(challengeId, bin, undefined)
@@ -93,10 +92,10 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * What each gets of what it earned: no account holds more than its limit, and that must stop no settlement. The
-   * accounts are locked, so the room in them stays as it is read.
+   * The part of each reward that the winner's account has room for, since a full account must not stop a settlement. The
+   * accounts are locked, so their room stays as it is read.
    */
-  const limited = Effect.fnUntraced(function* (
+  const withinRoom = Effect.fnUntraced(function* (
     winners: ReadonlyArray<WinningStake>,
     earned: (winner: WinningStake) => bigint
   ) {
@@ -142,8 +141,8 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * Settles the pool of a challenge that ends in this transaction, which ends with `returnRest`. Without a bin, or with
-   * nobody on it, it is void, and all that happens is that everything returns.
+   * Settles the pool of a challenge that ends in this transaction, which ends with `returnRest`. A pool without a winning
+   * bin, or without stakes on it, is void: everything returns.
    */
   const settlePool = Effect.fn("Scoring.settlePool")(function* (
     challengeId: string,
@@ -160,7 +159,7 @@ export const makeSettlePool = Effect.gen(function* () {
     const winners = winningBin === null ? [] : yield* allWinners(challengeId, winningBin)
     const earned = poolRewards(pool.reward_pool, winners)
     yield* returnStakes(challengeId)
-    const rewards = yield* limited(winners, earned)
+    const rewards = yield* withinRoom(winners, earned)
     const paid = rewards.reduce((sum, each) => sum + each.reward, 0n)
     yield* execute(sql`
       insert into pool_settlements
@@ -171,8 +170,8 @@ export const makeSettlePool = Effect.gen(function* () {
   })
 
   /**
-   * What is not paid goes back. The last step of the transaction, after the entry of the log: whoever claims an agent or
-   * creates a challenge waits for the treasury.
+   * Returns what was not paid. The last step of the transaction, after the log entry, since claims and new challenges wait
+   * for the treasury's row.
    */
   const returnRest = Effect.fnUntraced(function* (challengeId: string) {
     const { posted } = yield* left(sql`select posted from accounts where id = ${poolAccount(challengeId)}`)

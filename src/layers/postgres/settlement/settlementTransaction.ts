@@ -4,17 +4,16 @@ import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { timestamp } from "../sql.ts"
 
-/** Settlements take turns under this lock, so that two that score the same agent never wait for each other in a ring. */
+/** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
 
-/** The transaction of one settlement, alone, and with the time and the plans that a million predictions need. */
+/** The transaction of one settlement, which no other runs beside, with the time and the plans that a million predictions need. */
 export const makeSettlementTransaction = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const background = yield* BackgroundClient
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>
     background.transaction(
       Effect.gen(function* () {
-        // A million predictions take longer than a request may, and another plan than ten.
         yield* sql`
             select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
                    set_config('idle_in_transaction_session_timeout', '1min', true),
@@ -26,6 +25,6 @@ export const makeSettlementTransaction = Effect.gen(function* () {
     )
 })
 
-/** The UTC day that scores of now count under: it never goes back, so that per-day sums close for good. */
+/** The UTC day that scores count under. It never goes back, so that the sums of a day close for good. */
 export const settlementDay = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
   greatest((${timestamp(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements))`

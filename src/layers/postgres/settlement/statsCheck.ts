@@ -131,13 +131,13 @@ const ForecastRow = Schema.Struct({
 
 const CalibrationRow = Schema.Struct({
   agent_id: Schema.NullOr(Schema.String),
-  figures: Schema.Array(Schema.BigDecimalFromString)
+  sums: Schema.Array(Schema.BigDecimalFromString)
 })
 
 const zero = BigDecimal.fromBigInt(0n)
 
 /** Count, buckets, coverage, sums: in the order in which they are selected. */
-const noFigures = Array.from({ length: pitBuckets + 6 }, () => zero)
+const zeros = Array.from({ length: pitBuckets + 6 }, () => zero)
 
 const isSame = (one: ReadonlyArray<BigDecimal.BigDecimal>, other: ReadonlyArray<BigDecimal.BigDecimal>) =>
   one.every((value, index) => BigDecimal.Equivalence(value, other[index] ?? zero))
@@ -145,7 +145,7 @@ const isSame = (one: ReadonlyArray<BigDecimal.BigDecimal>, other: ReadonlyArray<
 /** Numeric scores and calibration, computed again from forecasts and settlements. */
 const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
   const rows = findAll(ForecastRow)
-  const kept = findAll(CalibrationRow)
+  const calibrationRows = findAll(CalibrationRow)
   const differences: Array<string> = []
   const sums = new Map<string | null, ReadonlyArray<BigDecimal.BigDecimal>>()
 
@@ -190,7 +190,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
           BigDecimal.fromNumberUnsafe
         )
         for (const whose of [row.agent_id, null]) {
-          const before = sums.get(whose) ?? noFigures
+          const before = sums.get(whose) ?? zeros
           sums.set(
             whose,
             before.map((sum, index) => BigDecimal.sum(sum, added[index] ?? zero))
@@ -202,13 +202,13 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
     found = found.length < page ? [] : yield* read(last)
   }
 
-  const stored = yield* kept(sql`
+  const stored = yield* calibrationRows(sql`
     select agent_id::text, (count::numeric || pit || array[within_50, within_80, within_95]::numeric[]
-                            || array[abs_z_sum, sharpness_sum])::text[] as figures
+                            || array[abs_z_sum, sharpness_sum])::text[] as sums
       from calibration_stats`)
-  const figures = new Map(stored.map((row) => [row.agent_id, row.figures]))
-  for (const agent of new Set([...figures.keys(), ...sums.keys()])) {
-    if (!isSame(sums.get(agent) ?? noFigures, figures.get(agent) ?? noFigures)) {
+  const kept = new Map(stored.map((row) => [row.agent_id, row.sums]))
+  for (const agent of new Set([...kept.keys(), ...sums.keys()])) {
+    if (!isSame(sums.get(agent) ?? zeros, kept.get(agent) ?? zeros)) {
       differences.push(`calibration: ${agent ?? "over all"}`)
     }
   }

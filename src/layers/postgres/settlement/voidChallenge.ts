@@ -1,4 +1,4 @@
-/** Ending a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
+/** Ends a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
@@ -14,8 +14,8 @@ export const makeVoidChallenge = Effect.gen(function* () {
   const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
-   * Whether it did: not when the challenge has ended, or its deadline has not passed. As in a settlement, the lock that
-   * submissions wait for is held by the close alone.
+   * False if the challenge has ended or its deadline has not passed. As in a settlement, only closing holds the lock that
+   * submissions wait for.
    */
   const voidChallenge = Effect.fn("Scoring.voidChallenge")(function* (
     type: "macro" | "price_event",
@@ -50,7 +50,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     return ended
   })
 
-  /** Ends a macro challenge that has waited for its value for as long as it does. */
+  /** Voids a macro challenge that has waited for its value too long. */
   const voidWithoutValue = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
     voidChallenge(
       "macro",
@@ -58,7 +58,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
       `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
     )
 
-  /** Ends a price event whose candles were waited for for as long as they are. */
+  /** Voids a price event that has waited for its candles too long. */
   const voidWithoutCandles = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
     voidChallenge(
       "price_event",
