@@ -1,13 +1,15 @@
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { Plan } from "../../src/services/Owners.ts"
+import type { Owner } from "../../src/services/Owners.ts"
 import type { SelfProfile } from "../../src/services/Registry.ts"
-import { record } from "../client/table.ts"
+import { record, utc } from "../client/table.ts"
 import { grantFlags, newGrant, shownGrant } from "./credits.ts"
 import { Session } from "./session.ts"
 
-const id = { id: Argument.String("ID").pipe(Argument.withDescription("The agent_id")) }
+const agentId = { id: Argument.String("ID").pipe(Argument.withDescription("The agent_id")) }
 
-const details = (agent: SelfProfile): string =>
+const agentDetails = (agent: SelfProfile): string =>
   record([
     ["agent_id", agent.agent_id],
     ["name", agent.name],
@@ -27,13 +29,13 @@ const details = (agent: SelfProfile): string =>
     ["registered", agent.created_at]
   ])
 
-const show = Command.make(
+const showAgent = Command.make(
   "show",
-  id,
+  agentId,
   Effect.fn("agents.show")(function* ({ id }) {
     const session = yield* Session
     const client = yield* session.administrator
-    yield* session.show(yield* client.admin.getAgent({ params: { agent_id: id } }), details)
+    yield* session.show(yield* client.admin.getAgent({ params: { agent_id: id } }), agentDetails)
   })
 ).pipe(Command.withDescription("An agent as it sees itself"))
 
@@ -42,19 +44,21 @@ const change = (suspended: boolean) =>
     const session = yield* Session
     const client = yield* session.administrator
     const changed = yield* client.admin.changeAgent({ params: { agent_id: id }, payload: { suspended } })
-    yield* session.show(changed, details)
+    yield* session.show(changed, agentDetails)
   })
 
-const suspend = Command.make("suspend", id, change(true)).pipe(
+const suspend = Command.make("suspend", agentId, change(true)).pipe(
   Command.withDescription("Suspend an agent; its tokens end within 5 seconds")
 )
 
-const restore = Command.make("restore", id, change(false)).pipe(Command.withDescription("End a suspension"))
+const restore = Command.make("restore", agentId, change(false)).pipe(
+  Command.withDescription("End a suspension")
+)
 
 const rotateSecret = Command.make(
   "rotate-secret",
   {
-    ...id,
+    ...agentId,
     keepKeys: Flag.Boolean("keep-keys").pipe(
       Flag.withDescription("Let the agent's gateway keys live on; without it they end with the old secret"),
       Flag.withoutNegation,
@@ -78,9 +82,9 @@ const rotateSecret = Command.make(
   })
 ).pipe(Command.withDescription("A new client_secret for an agent, whose gateway keys end with the old one"))
 
-const grant = Command.make(
+const grantAgent = Command.make(
   "grant",
-  { ...id, ...grantFlags },
+  { ...agentId, ...grantFlags },
   Effect.fn("agents.grant")(function* ({ id, ...payload }) {
     const session = yield* Session
     const client = yield* session.administrator
@@ -96,6 +100,62 @@ const grant = Command.make(
 )
 
 export const agents = Command.make("agents").pipe(
-  Command.withSubcommands([show, suspend, restore, rotateSecret, grant]),
+  Command.withSubcommands([showAgent, suspend, restore, rotateSecret, grantAgent]),
   Command.withDescription("Agents")
+)
+
+const ownerId = Argument.String("ID").pipe(
+  Argument.withDescription("The owner_id, which an agent's details show")
+)
+
+const ownerDetails = (owner: Owner): string =>
+  record([
+    ["owner_id", owner.owner_id],
+    ["e-mail", owner.email],
+    ["plan", owner.plan],
+    ["since", utc(owner.created_at)],
+    ...owner.agents.map((agent) => ["agent", `${agent.agent_id} ${agent.status} ${agent.name}`] as const)
+  ])
+
+const showOwner = Command.make(
+  "show",
+  { id: ownerId },
+  Effect.fn("owners.show")(function* ({ id }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    yield* session.show(yield* client.admin.getOwner({ params: { owner_id: id } }), ownerDetails)
+  })
+).pipe(Command.withDescription("An owner with its plan and its agents"))
+
+const setPlan = Command.make(
+  "set-plan",
+  { id: ownerId, plan: Argument.Literals("PLAN", Plan.literals) },
+  Effect.fn("owners.setPlan")(function* ({ id, plan }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const changed = yield* client.admin.changeOwner({ params: { owner_id: id }, payload: { plan } })
+    yield* session.show(changed, ownerDetails)
+  })
+).pipe(Command.withDescription("Put an owner on a plan: free, pro or team"))
+
+const grantOwner = Command.make(
+  "grant",
+  { id: ownerId, ...grantFlags },
+  Effect.fn("owners.grant")(function* ({ id, ...payload }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    yield* shownGrant(
+      client.admin.grantOwner({ params: { owner_id: id }, payload: yield* newGrant(payload) })
+    )
+  })
+).pipe(
+  Command.withDescription("Give credit to an owner, once for a key"),
+  Command.withExamples([
+    { command: 'npm run admin -- owners grant ID 1000 --reason "invoice 4711" --key invoice-4711' }
+  ])
+)
+
+export const owners = Command.make("owners").pipe(
+  Command.withSubcommands([showOwner, setPlan, grantOwner]),
+  Command.withDescription("Owners: the operators that claimed agents")
 )

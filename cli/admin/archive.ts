@@ -7,7 +7,7 @@ import { problemsOf } from "../client/failures.ts"
 import { readText } from "../client/priceFile.ts"
 import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
 const decodeFile = Schema.decodeUnknownEffect(Schema.fromJsonString(TournamentImport), { errors: "all" })
 

@@ -6,10 +6,8 @@ import { EventId } from "../../src/services/identifiers.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { amendDirectional } from "./amend.ts"
-import { instantOf } from "./instant.ts"
-import { results } from "./results.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { amendDirectional, results } from "./results.ts"
+import { Session, instantOf, pageFlags, pageQueryOf } from "./session.ts"
 
 const challengeColumns: ReadonlyArray<Column<Challenge>> = [
   { title: "id", of: ({ id }) => id },

@@ -1,19 +1,17 @@
 /** `npm run admin -- <command>`: the administration endpoints through the typed client of the same API. */
 import { Command } from "effect/cli"
-import { agents } from "./agents.ts"
+import { agents, owners } from "./agents.ts"
 import { archive } from "./archive.ts"
 import { challenges, settle } from "./challenges.ts"
-import { ledger } from "./credits.ts"
+import { ledger, purchases } from "./credits.ts"
 import { events } from "./events.ts"
+import { audit, figures, leaderboard, targets } from "./leaderboard.ts"
 import { log } from "./log.ts"
 import { macro } from "./macro.ts"
-import { owners } from "./owners.ts"
 import { priceEvents } from "./priceEvents.ts"
 import { prices } from "./prices.ts"
 import { releaseCalendar } from "./releaseCalendar.ts"
-import { purchases } from "./purchases.ts"
 import { layer, sessionFlags } from "./session.ts"
-import { audit, figures, leaderboard, targets } from "./standing.ts"
 
 export const admin = Command.make("admin").pipe(
   Command.withDescription("Administration of an Auspex server, through its API."),

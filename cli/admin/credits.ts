@@ -1,11 +1,14 @@
-/** Credit that administrators give, and the proof of the ledger. */
+/** Grants, purchases, and the check of the ledger. */
 import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Grant, LedgerCheck, NewGrant } from "../../src/services/Credits.ts"
+import { Grant, LedgerCheck, NewGrant, creditsOf } from "../../src/services/Credits.ts"
+import { moneyText } from "../../src/services/Payments.ts"
+import type { Purchase } from "../../src/services/Payments.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { problemsOf } from "../client/failures.ts"
-import { counted, record, utc } from "../client/table.ts"
-import { Session } from "./session.ts"
+import { counted, moment, record, utc } from "../client/table.ts"
+import type { Column } from "../client/table.ts"
+import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
 export const grantFlags = {
   amount: Argument.Finite("AMOUNT").pipe(Argument.withDescription("Credits, with at most 6 decimals")),
@@ -17,7 +20,7 @@ export const grantFlags = {
 
 const decodeGrant = Schema.decodeUnknownEffect(NewGrant, { errors: "all" })
 
-/** Checked here as the server checks it: whatever is wrong is named before anything is sent. */
+/** Validates like the server, before anything is sent. */
 export const newGrant = ({ amount, key, reason }: { amount: number; key: string; reason: string }) =>
   decodeGrant({ amount, reason, idempotency_key: key }).pipe(
     Effect.mapError((error) => new CommandFailed({ message: problemsOf(error) }))
@@ -26,7 +29,6 @@ export const newGrant = ({ amount, key, reason }: { amount: number; key: string;
 const encodeGrant = Schema.encodeSync(Grant)
 const encodeCheck = Schema.encodeSync(LedgerCheck)
 
-/** Sends a grant, and shows it. */
 export const shownGrant = Effect.fnUntraced(function* <E, R>(sent: Effect.Effect<Grant, E, R>) {
   const session = yield* Session
   yield* session.show(encodeGrant(yield* sent), ({ account, amount, created_at, id, reason }) =>
@@ -68,4 +70,39 @@ const check = Command.make(
 export const ledger = Command.make("ledger").pipe(
   Command.withSubcommands([check]),
   Command.withDescription("The credit ledger")
+)
+
+/** Refunds, disputes, and payments that did not match. */
+const remarks = ({ events, taken_back }: Purchase): string =>
+  [
+    ...events.filter(({ outcome }) => outcome === "mismatch").map(() => "mismatch"),
+    ...events.filter(({ kind }) => /^(refunded|dispute)/.test(kind)).map(({ kind }) => kind),
+    ...(taken_back > 0n ? [`${creditsOf(taken_back)} taken back`] : [])
+  ].join(", ")
+
+const columns: ReadonlyArray<Column<Purchase>> = [
+  { title: "begun (UTC)", of: ({ created_at }) => moment(created_at) },
+  { title: "owner_id", of: ({ owner_id }) => owner_id },
+  { title: "credits", of: ({ credits }) => creditsOf(credits) },
+  { title: "price", of: ({ amount, currency }) => moneyText({ amount, currency }) },
+  { title: "state", of: ({ state }) => state },
+  { title: "remarks", of: remarks, yields: "cut" },
+  { title: "payment", of: ({ payment_id }) => payment_id ?? "", yields: "dropped" },
+  { title: "purchase_id", of: ({ purchase_id }) => purchase_id, yields: "dropped" }
+]
+
+const list = Command.make(
+  "list",
+  pageFlags,
+  Effect.fn("purchases.list")(function* (flags) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const page = yield* client.admin.purchases({ query: pageQueryOf(flags) })
+    yield* session.showPage(page, columns, "Nobody has set out to buy credit.")
+  })
+).pipe(Command.withDescription("What owners set out to buy, newest first, with refunds and disputes"))
+
+export const purchases = Command.make("purchases").pipe(
+  Command.withSubcommands([list]),
+  Command.withDescription("Credit that owners buy")
 )

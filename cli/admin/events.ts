@@ -9,7 +9,7 @@ import { moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 import { Session } from "./session.ts"
 
-/** As many as one request takes. */
+/** The maximum of a request. */
 const chunkSize = 1000
 
 const Several = Schema.Array(EventImport)

@@ -5,7 +5,7 @@ import { CommandFailed } from "../client/connection.ts"
 import { printable, record } from "../client/table.ts"
 import { Session } from "./session.ts"
 
-/** On stderr, so that what is piped on is the result alone. */
+/** On stderr, so that stdout holds only the result. */
 const progress = Effect.gen(function* () {
   const begun = yield* Clock.currentTimeMillis
   const told = Effect.gen(function* () {

@@ -1,17 +1,14 @@
-/** Challenges on figures that will be published. */
+/** Macro challenges, and the values proposed for them. */
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { MacroProposal } from "../../src/services/MacroProposals.ts"
 import { MacroStatus } from "../../src/services/domain/Challenge.ts"
 import type { MacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { moment } from "../client/table.ts"
+import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { amendMacro } from "./amend.ts"
-import { instantOf } from "./instant.ts"
-import { proposals } from "./macroProposals.ts"
-import { confirm, details } from "./macroResolution.ts"
-import { results } from "./results.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { amendMacro, results } from "./results.ts"
+import { Session, instantOf, pageFlags, pageQueryOf } from "./session.ts"
 
 const columns: ReadonlyArray<Column<MacroChallenge>> = [
   { title: "id", of: ({ id }) => id },
@@ -24,6 +21,32 @@ const columns: ReadonlyArray<Column<MacroChallenge>> = [
   { title: "predictions", of: ({ prediction_count }) => prediction_count, yields: "dropped" },
   { title: "question", of: ({ question }) => question, yields: "cut" }
 ]
+
+const edgesOf = ({ bins }: MacroChallenge): string =>
+  bins.flatMap(({ low }) => (low === null ? [] : [String(low)])).join(", ")
+
+const details = (challenge: MacroChallenge): string =>
+  record([
+    ["id", challenge.id],
+    ["question", challenge.question],
+    ["status", challenge.status],
+    ["deadline", utc(challenge.deadline)],
+    ["release", utc(challenge.release_at)],
+    ["unit", challenge.unit],
+    ["reference scale", challenge.reference_scale],
+    ["decimal step", challenge.decimal_step],
+    ["bin edges", edgesOf(challenge)],
+    ["reward pool", challenge.reward_pool],
+    ["published value", challenge.actual_value],
+    ["criteria", challenge.resolution_criteria],
+    ...(challenge.void_reason === null ? [] : [["void", challenge.void_reason] as const])
+  ])
+
+const confirm = Flag.Boolean("confirm").pipe(
+  Flag.withDescription("Take the value although it looks mistyped"),
+  Flag.withoutNegation,
+  Flag.withDefault(false)
+)
 
 const list = Command.make(
   "list",
@@ -166,6 +189,62 @@ const voided = Command.make(
     )
   })
 ).pipe(Command.withDescription("Void a challenge after its deadline; nobody is scored by it"))
+
+const proposalColumns: ReadonlyArray<Column<MacroProposal>> = [
+  { title: "challenge", of: ({ challenge_id }) => challenge_id },
+  { title: "asset", of: ({ asset }) => asset },
+  { title: "period", of: ({ period }) => period },
+  { title: "value", of: ({ value }) => value },
+  { title: "unit", of: ({ unit }) => unit, yields: "dropped" },
+  { title: "released", of: ({ released_on }) => released_on },
+  { title: "source", of: ({ source }) => source },
+  { title: "fetched (UTC)", of: ({ fetched_at }) => moment(fetched_at), yields: "dropped" }
+]
+
+const listProposals = Command.make(
+  "list",
+  {},
+  Effect.fn("macro.proposals")(function* () {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const { items } = yield* client.admin.macroProposals()
+    yield* session.showPage(
+      { items, next_cursor: null },
+      proposalColumns,
+      "No first print waits for an administrator."
+    )
+  })
+).pipe(Command.withDescription("First prints found for challenges that wait for their value, oldest first"))
+
+const acceptProposal = Command.make(
+  "accept",
+  { id: Argument.String("ID").pipe(Argument.withDescription("Of the challenge")), confirm },
+  Effect.fn("macro.accept")(function* ({ confirm, id: challenge_id }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const { items } = yield* client.admin.macroProposals()
+    const proposal = items.find((each) => each.challenge_id === challenge_id.toLowerCase())
+    if (proposal === undefined) {
+      return yield* new CommandFailed({
+        message: `Nothing is proposed for ${challenge_id}: see npm run admin -- macro proposals list.`
+      })
+    }
+    const resolved = yield* client.admin.resolveMacroChallenge({
+      params: { challenge_id },
+      payload: { actual_value: proposal.value, confirm }
+    })
+    yield* session.show(resolved, details)
+  })
+).pipe(
+  Command.withDescription(
+    "Settle a challenge by its proposed value; instead of one that is wrong, resolve it by the right one, or void it"
+  )
+)
+
+const proposals = Command.make("proposals").pipe(
+  Command.withSubcommands([listProposals, acceptProposal]),
+  Command.withDescription("First prints that a source shows, until a value is recorded")
+)
 
 export const macro = Command.make("macro").pipe(
   Command.withSubcommands([list, create, resolve, proposals, voided, amendMacro, results]),

@@ -5,10 +5,8 @@ import { PriceEventKind, PriceEventStatus } from "../../src/services/domain/Chal
 import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { amendPriceEvent } from "./amend.ts"
-import { instantOf } from "./instant.ts"
-import { results } from "./results.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { amendPriceEvent, results } from "./results.ts"
+import { Session, instantOf, pageFlags, pageQueryOf } from "./session.ts"
 
 const columns: ReadonlyArray<Column<PriceEvent>> = [
   { title: "id", of: ({ id }) => id },

@@ -6,9 +6,9 @@ import { readPrices } from "../client/priceFile.ts"
 import type { PriceFile } from "../client/priceFile.ts"
 import { moment, printable } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
-/** Well under what one request may hold, so that progress shows and a slow line is no obstacle. */
+/** Well below the maximum of a request, so that progress shows on slow lines. */
 const chunkSize = 5000
 
 const chunksOf = <Item>(items: ReadonlyArray<Item>): ReadonlyArray<ReadonlyArray<Item>> =>

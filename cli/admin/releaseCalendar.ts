@@ -1,4 +1,4 @@
-/** The macro releases that challenges are made of. */
+/** The calendar of macro releases. */
 import { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { NewReleaseCalendar } from "../../src/services/ReleaseCalendar.ts"
@@ -26,7 +26,7 @@ const columns: ReadonlyArray<Column<Releases["releases"][number]>> = [
   { title: "challenge", of: ({ challenge_id = null }) => challenge_id, yields: "dropped" }
 ]
 
-const shown = Effect.fnUntraced(function* (calendar: Releases) {
+const print = Effect.fnUntraced(function* (calendar: Releases) {
   const session = yield* Session
   yield* session.show(calendar, ({ releases }) =>
     releases.length === 0 ? "No release is planned." : session.fitted(releases, columns)
@@ -39,7 +39,7 @@ const show = Command.make(
   Effect.fn("releaseCalendar.show")(function* () {
     const session = yield* Session
     const client = yield* session.administrator
-    yield* shown(yield* client.admin.releaseCalendar())
+    yield* print(yield* client.admin.releaseCalendar())
   })
 ).pipe(Command.withDescription("What is planned, and the challenges that were made of it"))
 
@@ -58,7 +58,7 @@ const set = Command.make(
       Effect.mapError((error) => new CommandFailed({ message: `${file}: ${problemsOf(error)}` }))
     )
     const client = yield* session.administrator
-    yield* shown(yield* client.admin.replaceReleaseCalendar({ payload }))
+    yield* print(yield* client.admin.replaceReleaseCalendar({ payload }))
   })
 ).pipe(
   Command.withDescription("Replace the whole calendar; challenges that were made stay as they are"),

@@ -1,12 +1,13 @@
-/** How a challenge of any type came out. */
-import { Effect, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+/** Results of challenges of any type, and their amendments. */
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Amendment, SettledChallenge } from "../../src/services/Amendments.ts"
 import { Results } from "../../src/services/Arenas.ts"
-import { counted, decimals, record, utc } from "../client/table.ts"
+import { counted, decimals, moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
-/** As they travel: amounts are numbers of credits. */
+/** As encoded in JSON: amounts are credits. */
 type Shown = typeof Results.Encoded
 type Prediction = Shown["predictions"][number]
 type Field = readonly [name: string, value: string | number | null]
@@ -75,7 +76,7 @@ const figuresOf = (found: Shown): ReadonlyArray<Field> => {
   ]
 }
 
-/** When the version that is shown was made, and of an amended challenge the first one. */
+/** The time of the shown version and, when amended, of the first one. */
 const timesOf = ({ resolved_at, settlement, versions }: Shown): ReadonlyArray<Field> =>
   settlement?.amended === true
     ? [
@@ -85,7 +86,7 @@ const timesOf = ({ resolved_at, settlement, versions }: Shown): ReadonlyArray<Fi
       ]
     : [["settled", utc(resolved_at)]]
 
-/** What came of the credit pool; nothing before the end. */
+/** Null before the end. */
 const poolOf = (found: Shown): ReadonlyArray<Field> => {
   const { pool } = found
   return pool === null
@@ -99,7 +100,6 @@ const poolOf = (found: Shown): ReadonlyArray<Field> => {
       ]
 }
 
-/** Why nobody is scored. */
 const endOf = ({ cancel_reason, void_reason }: Shown): ReadonlyArray<Field> => [
   ...(cancel_reason === null ? [] : [["cancelled", cancel_reason] as const]),
   ...(void_reason === null ? [] : [["void", void_reason] as const])
@@ -133,3 +133,95 @@ export const results = Command.make(
     )
   })
 ).pipe(Command.withDescription("How a challenge came out, and who said what once its deadline has passed"))
+
+const versionColumns: ReadonlyArray<Column<SettledChallenge["versions"][number]>> = [
+  { title: "version", of: ({ version }) => version },
+  { title: "settled (UTC)", of: ({ settled_at }) => moment(settled_at) },
+  { title: "result", of: ({ result }) => result },
+  { title: "value", of: ({ actual_value, close_price }) => close_price ?? actual_value },
+  { title: "source", of: ({ source }) => source, yields: "dropped" },
+  { title: "reason", of: ({ reason }) => reason, yields: "cut" }
+]
+
+const amend = Effect.fnUntraced(function* (challenge_id: string, payload: Amendment) {
+  const session = yield* Session
+  const client = yield* session.administrator
+  const amended = yield* client.admin.amendChallenge({ params: { challenge_id }, payload })
+  yield* session.show(amended, ({ question, versions, ...challenge }) =>
+    [
+      record([
+        ["id", challenge.challenge_id],
+        ["question", question],
+        challenge.result === null ? ["published value", challenge.actual_value] : ["result", challenge.result]
+      ]),
+      "",
+      session.fitted(versions, versionColumns)
+    ].join("\n")
+  )
+})
+
+const challengeId = Argument.String("ID")
+const reason = Flag.String("reason").pipe(Flag.withDescription("Shown to everybody, for ever"))
+
+export const amendDirectional = Command.make(
+  "amend",
+  {
+    id: challengeId,
+    closePrice: Flag.Finite("close-price").pipe(Flag.withDescription("What it is decided by instead")),
+    reason
+  },
+  Effect.fn("challenges.amend")(function* ({ closePrice, id: challenge_id, reason: why }) {
+    yield* amend(challenge_id, { close_price: closePrice, reason: why })
+  })
+).pipe(
+  Command.withDescription("Correct the price that a settled challenge was decided by: it is scored anew"),
+  Command.withExamples([
+    {
+      command: 'npm run admin -- challenges amend ID --close-price 2031 --reason "The exchange corrected it"'
+    }
+  ])
+)
+
+export const amendMacro = Command.make(
+  "amend",
+  {
+    id: challengeId,
+    value: Flag.Finite("value").pipe(
+      Flag.withDescription("What it is decided by instead; below zero as --value=-0.1")
+    ),
+    reason
+  },
+  Effect.fn("macro.amend")(function* ({ id: challenge_id, reason: why, value }) {
+    yield* amend(challenge_id, { actual_value: value, reason: why })
+  })
+).pipe(
+  Command.withDescription(
+    "Correct the value that a challenge was settled by: it is scored anew; no credit moves"
+  ),
+  Command.withExamples([
+    { command: 'npm run admin -- macro amend ID --value 3.2 --reason "The office corrected its own figure"' }
+  ])
+)
+
+export const amendPriceEvent = Command.make(
+  "amend",
+  {
+    id: challengeId,
+    closePrice: Flag.Finite("close-price").pipe(
+      Flag.withDescription("Of a threshold its close, of a barrier the price nearest to its level"),
+      Flag.optional
+    ),
+    value: Flag.Finite("value").pipe(
+      Flag.withDescription("Of a close, or of a count of days"),
+      Flag.optional
+    ),
+    reason
+  },
+  Effect.fn("priceEvents.amend")(function* ({ closePrice, id: challenge_id, reason: why, value }) {
+    yield* amend(challenge_id, {
+      ...(Option.isSome(closePrice) && { close_price: closePrice.value }),
+      ...(Option.isSome(value) && { actual_value: value.value }),
+      reason: why
+    })
+  })
+).pipe(Command.withDescription("Correct what a settled question was decided by: it is scored anew"))

@@ -1,9 +1,11 @@
-/** What every administration command works with: a client of the server, and how answers are shown. */
-import { Console, Context, Effect, Layer, Option, Terminal } from "effect"
+/** What administration commands share: the client, the output, paging flags and instants. */
+import { Console, Context, DateTime, Duration, Effect, Layer, Option, Schema, Terminal } from "effect"
 import type { Config, FileSystem, Path, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import type { HttpClient } from "effect/http"
+import { Instant } from "../../src/services/text.ts"
 import {
+  CommandFailed,
   administratorToken,
   anonymousClient,
   clientWith,
@@ -11,7 +13,7 @@ import {
   urlFlag,
   usualUrl
 } from "../client/connection.ts"
-import type { ApiClient, CommandFailed } from "../client/connection.ts"
+import type { ApiClient } from "../client/connection.ts"
 import { table } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
 
@@ -33,13 +35,13 @@ interface SessionInput {
 export class Session extends Context.Service<
   Session,
   {
-    /** For what anybody may read. */
+    /** Without a token. */
     readonly anyone: ApiClient
-    /** Looks for the administrator's token only where a command needs it. */
+    /** Reads the administrator's token only when a command needs it. */
     readonly administrator: Effect.Effect<ApiClient, CommandFailed | Config.ConfigError>
-    /** The answer itself with --json, else what `text` makes of it. */
+    /** Prints the response as JSON with --json, else as `text` formats it. */
     readonly show: <Answer>(answer: Answer, text: (answer: Answer) => string) => Effect.Effect<void>
-    /** A page of a list, and how to get the next one. */
+    /** Prints a page, and the flag for the next one. */
     readonly showPage: <Item>(
       page: { readonly items: ReadonlyArray<Item>; readonly next_cursor: string | null },
       columns: ReadonlyArray<Column<Item>>,
@@ -50,7 +52,7 @@ export class Session extends Context.Service<
   }
 >()("auspex/cli/Session") {}
 
-/** Escapes what JSON leaves as it is and terminals act on. */
+/** Escapes control characters that JSON allows and terminals act on. */
 const json = (answer: unknown): string =>
   JSON.stringify(answer, null, 2).replace(
     /[\u007f-\u009f]/g,
@@ -85,7 +87,6 @@ const make = Effect.fnUntraced(function* (input: SessionInput) {
 
 export const layer = (input: SessionInput) => Layer.effect(Session, make(input))
 
-/** For commands that list. */
 export const pageFlags = {
   limit: Flag.Int("limit").pipe(
     Flag.withDescription("How many at most, 1 to 200 (default 50)"),
@@ -106,3 +107,36 @@ export const pageQueryOf = ({ cursor, limit }: PageInput) => ({
   limit: Option.getOrUndefined(limit),
   cursor: Option.getOrUndefined(cursor)
 })
+
+const units: ReadonlyArray<readonly [name: RegExp, milliseconds: number]> = [
+  [/^(s|secs?|seconds?)$/, 1000],
+  [/^(m|mins?|minutes?)$/, 60_000],
+  [/^(h|hours?)$/, 3_600_000],
+  [/^(d|days?)$/, 86_400_000],
+  [/^(w|weeks?)$/, 604_800_000]
+]
+
+const fromNow = (text: string): Option.Option<Duration.Duration> => {
+  const shape = /^(?:in\s+)?(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text.trim().toLowerCase())
+  const unit = units.find(([name]) => name.test(shape?.[2] ?? ""))
+  return shape === null || unit === undefined
+    ? Option.none()
+    : Option.some(Duration.millis(Number(shape[1]) * unit[1]))
+}
+
+const decodeInstant = Schema.decodeUnknownEffect(Instant)
+
+/** ISO 8601, or relative to `now`: "in 2 hours", "90 minutes", "45s". */
+export const instantOf = (flag: string, text: string, now: DateTime.Utc) =>
+  Option.match(fromNow(text), {
+    onSome: (distance) => Effect.succeed(DateTime.addDuration(now, distance)),
+    onNone: () =>
+      decodeInstant(text).pipe(
+        Effect.mapError(
+          () =>
+            new CommandFailed({
+              message: `--${flag} ${JSON.stringify(text)} is no instant: expected for example 2026-01-31T12:00:00Z or "in 2 hours".`
+            })
+        )
+      )
+  })

@@ -1,11 +1,11 @@
-/** How a command line reaches a server: the typed client of its API, and where the administrator's token comes from. */
+/** The typed client of a server's API, and the sources of the administrator's token. */
 import { Config, Data, Effect, FileSystem, Option, Path, Redacted, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
 
-/** What a user can put right, in one line. */
+/** A failure that the user can correct. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
 
 export type ApiClient = HttpApiClient.ForApi<typeof Api>
@@ -35,18 +35,17 @@ export const tokenFlag = Flag.Redacted("token").pipe(
   Flag.optional
 )
 
-/** An empty setting counts as absent, as it does for the server. */
+/** Empty counts as absent, as for the server. */
 const setting = (name: string) =>
   Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
 
-/** The server's address when none is given. */
 export const usualUrl = Effect.gen(function* () {
   const base = yield* setting("AUSPEX_BASE_URL")
   if (Option.isSome(base)) return base.value
   return localUrl(Option.getOrElse(yield* setting("AUSPEX_PORT"), () => defaultPort))
 })
 
-/** The token as given, from the environment, or as the first start of a server here kept it. */
+/** The token of the flag, of the environment, or of the file that the first start of a local server wrote. */
 export const administratorToken = Effect.fnUntraced(function* (
   given: Option.Option<Redacted.Redacted>
 ): Effect.fn.Return<

@@ -1,4 +1,4 @@
-/** What went wrong, in one line for whoever runs a command. */
+/** Failures of commands as one line. */
 import { Cause, Console, Effect, Option, Predicate, Schema, SchemaIssue } from "effect"
 import { CliError, CliOutput } from "effect/cli"
 import { HttpClientError } from "effect/http"
@@ -26,7 +26,7 @@ const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientErr
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** What does not fit a schema, with its place, for data that a user brought. */
+/** Schema problems of a user's data, with their paths. */
 export const problemsOf = (error: Schema.SchemaError): string =>
   formatIssues(error.issue)
     .issues.map(({ message, path }) => {
@@ -35,7 +35,7 @@ export const problemsOf = (error: Schema.SchemaError): string =>
     })
     .join("; ")
 
-/** One line for an error; empty for what has been shown already. */
+/** One line for an error; empty when it was shown already. */
 export const explain = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) return ofHttp(error)
   if (CliError.isCliError(error)) return Effect.succeed("")
@@ -48,7 +48,7 @@ export const explain = (error: unknown): Effect.Effect<string> => {
   return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))
 }
 
-/** Tells of a failure on stderr; the exit code is left to whoever runs the program. */
+/** Prints a failure on stderr; the exit code is the caller's. */
 export const reported =
   (name: string) =>
   <A, E, R>(program: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -64,7 +64,7 @@ export const reported =
       Effect.onInterrupt(() => Console.error(`${name}: interrupted`))
     )
 
-/** A wrong invocation is told in a line or two; the whole help is shown to those who ask for it. */
+/** Wrong invocations get a line or two; the whole help takes --help. */
 export const brief = CliOutput.layerPresenter({
   present: Effect.fnUntraced(function* (event) {
     if (event._tag !== "InvalidInvocation") return yield* CliOutput.defaultPresenter.present(event)

@@ -1,10 +1,10 @@
-/** Files of prices: CSV with a header, or JSON as the API takes it. What is read is what is sent, to the digit. */
+/** Files of prices: CSV with a header, or the API's JSON. Numbers are sent exactly as read. */
 import { DateTime, Effect, FileSystem, Option, Schema } from "effect"
 import { Candle, Quote } from "../../src/services/Prices.ts"
 import { CommandFailed } from "./connection.ts"
 import { problemsOf } from "./failures.ts"
 
-/** What a file holds; `asset` and `interval` when it says so itself. */
+/** `asset` and `interval` are present when the file names them. */
 export type PriceFile = { readonly asset?: string; readonly interval?: "1h" | "1d" } & (
   | { readonly candles: ReadonlyArray<Candle> }
   | { readonly quotes: ReadonlyArray<Quote> }
@@ -45,15 +45,15 @@ const linesOf = (text: string): { readonly header: ReadonlyArray<string>; readon
 
 const number = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** A number, or the text itself for the schema to complain about. */
+/** A number, or the text itself, which the schema rejects. */
 const numberIn = (text: string): number | string => (number.test(text) ? Number(text) : text)
 
 const day = /^\d{4}-\d{2}-\d{2}$/
 
-/** The first instant of a UTC day; anything else is left for the schema to complain about. */
+/** The first instant of a UTC day; the schema rejects anything else. */
 const startOf = (date: string): string => (day.test(date) ? `${date}T00:00:00Z` : date)
 
-/** The end of a UTC day, when its close is known: the first instant of the next. */
+/** The end of a UTC day, when its close is known. */
 const endOf = (date: string): string => {
   const start = DateTime.make(startOf(date))
   return Option.isNone(start) ? date : DateTime.formatIso(DateTime.add(start.value, { days: 1 }))
@@ -108,7 +108,6 @@ const fromJson = (file: string, text: string) =>
     Effect.mapError((error) => new CommandFailed({ message: `${file}: ${problemsOf(error)}` }))
   )
 
-/** The text of a file that the user named. */
 export const readText = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   return yield* fs.readFileString(file).pipe(

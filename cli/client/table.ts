@@ -1,24 +1,25 @@
 /** Aligned text tables that fit the terminal. */
 import { CliOutput } from "effect/cli"
+import type { Leaderboard } from "../../src/services/Scoring.ts"
 
 export interface Column<Row> {
   readonly title: string
   readonly of: (row: Row) => string | number | boolean | null
-  /** How it yields when the terminal is too narrow: it is cut short, or left out. Identifiers do neither. */
+  /** What happens on a narrow terminal: cut short, or left out. Identifiers are kept. */
   readonly yields?: "cut" | "dropped"
 }
 
 const gap = "  "
 const numeric = /^([-+]?\d+(\.\d+)?( ?%)?|-)$/
-/** Columns are dropped before a text is cut below the first, and no text is cut below the second. */
-const readable = 24
-const shortest = 12
+/** Columns are dropped before a text is cut below the first; no text is cut below the second. */
+const readableWidth = 24
+const minWidth = 12
 
-// C0 controls would break the rows, and C1 controls reach terminals as escape sequences.
+// C0 controls break rows, and terminals take C1 controls for escape sequences.
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 
-/** A text in one line, without what a terminal would act on. */
+/** One line without control characters. */
 export const printable = (text: string): string => text.replace(unprintable, " ")
 
 const graphemes = new Intl.Segmenter()
@@ -56,13 +57,13 @@ const lay = <Row>(column: Column<Row>, rows: ReadonlyArray<Row>): Laid => {
 const widthOf = (columns: ReadonlyArray<Laid>): number =>
   columns.reduce((sum, { width }) => sum + width + gap.length, -gap.length)
 
-/** Cuts what may be cut, the rightmost column first, to no less than `least`. */
-const cutColumns = (columns: ReadonlyArray<Laid>, width: number, least: number): ReadonlyArray<Laid> => {
+/** Cuts texts from the right, to no less than `min`. */
+const cutColumns = (columns: ReadonlyArray<Laid>, width: number, min: number): ReadonlyArray<Laid> => {
   let excess = widthOf(columns) - width
   return columns
     .toReversed()
     .map((column) => {
-      const spare = column.yields === "cut" ? Math.max(0, column.width - least) : 0
+      const spare = column.yields === "cut" ? Math.max(0, column.width - min) : 0
       const taken = Math.max(0, Math.min(spare, excess))
       excess -= taken
       return { ...column, width: column.width - taken }
@@ -70,12 +71,12 @@ const cutColumns = (columns: ReadonlyArray<Laid>, width: number, least: number):
     .toReversed()
 }
 
-/** Cuts texts while they stay readable; then drops columns, the rightmost first; then cuts further. */
+/** Cuts texts while they stay readable, then drops columns from the right, then cuts further. */
 const fit = (columns: ReadonlyArray<Laid>, width: number): ReadonlyArray<Laid> => {
-  const cut = cutColumns(columns, width, readable)
+  const cut = cutColumns(columns, width, readableWidth)
   if (widthOf(cut) <= width) return cut
   const dropped = columns.findLastIndex((column) => column.yields === "dropped")
-  return dropped === -1 ? cutColumns(columns, width, shortest) : fit(columns.toSpliced(dropped, 1), width)
+  return dropped === -1 ? cutColumns(columns, width, minWidth) : fit(columns.toSpliced(dropped, 1), width)
 }
 
 const padded = (text: string, { right, width }: Laid): string => {
@@ -84,7 +85,7 @@ const padded = (text: string, { right, width }: Laid): string => {
   return right ? space + shown : shown + space
 }
 
-/** A heading and a line for each row; numbers stand to the right. Without a `width` nothing is left out. */
+/** A heading and a line a row, numbers right-aligned. Without a `width` nothing is cut. */
 export const table = <Row>(
   rows: ReadonlyArray<Row>,
   columns: ReadonlyArray<Column<Row>>,
@@ -105,7 +106,7 @@ export const table = <Row>(
   ].join("\n")
 }
 
-/** One thing, a line for each of its fields. */
+/** One record, a line a field. */
 export const record = (
   fields: ReadonlyArray<readonly [name: string, value: string | number | boolean | null]>
 ) => {
@@ -115,17 +116,38 @@ export const record = (
     .join("\n")
 }
 
-/** An instant as a table shows it, in UTC. */
+/** An instant in a column whose heading says UTC. */
 export const moment = (instant: string | null): string | null =>
   instant === null ? null : instant.replace("T", " ").replace(/(\.\d+)?Z$/, "")
 
-/** A figure with so many decimals. */
 export const decimals = (value: number | null, places: number): string | null =>
   value === null ? null : value.toFixed(places)
 
-/** An instant in a text, where no heading says that it is UTC. */
+/** An instant with its zone. */
 export const utc = (instant: string | null): string | null =>
   instant === null ? null : `${moment(instant)} UTC`
 
-/** A number of things, as people count them. */
+/** A number with its noun. */
 export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`
+
+type LeaderboardRow = Leaderboard["items"][number]
+
+const percent = (share: number | null): string | null =>
+  share === null ? null : `${(share * 100).toFixed(1)} %`
+
+export const leaderboardColumns: ReadonlyArray<Column<LeaderboardRow>> = [
+  { title: "rank", of: ({ rank }) => rank },
+  { title: "agent", of: ({ agent_name }) => agent_name, yields: "cut" },
+  { title: "score", of: ({ avg_score }) => decimals(avg_score, 2) },
+  {
+    title: "95 % interval",
+    of: ({ score_ci95 }) =>
+      score_ci95 === null ? null : `${score_ci95[0].toFixed(2)} to ${score_ci95[1].toFixed(2)}`,
+    yields: "dropped"
+  },
+  { title: "right", of: ({ accuracy_rate }) => percent(accuracy_rate) },
+  { title: "scored", of: ({ prediction_count }) => prediction_count },
+  { title: "Brier index", of: ({ brier_index }) => decimals(brier_index, 1), yields: "dropped" },
+  { title: "status", of: ({ status }) => status, yields: "dropped" },
+  { title: "agent_id", of: ({ agent_id }) => agent_id, yields: "dropped" }
+]

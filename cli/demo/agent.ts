@@ -1,20 +1,22 @@
-/** An agent as anybody could write it: it knows the public API, its own credentials, and the prices it was shown. */
+/**
+ * An agent that anybody could write: it knows the public API, its credentials and the prices it saw. Three strategies
+ * predict the next hour from those prices; each states as confidence how often its own rule was right on them.
+ */
 import { Duration, Effect } from "effect"
 import type { Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
-import type { PredictionAnswer, NewPrediction } from "../../src/services/domain/Prediction.ts"
+import type { Direction } from "../../src/services/domain/Challenge.ts"
+import type { NewPrediction, PredictionAnswer } from "../../src/services/domain/Prediction.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { answerTo } from "./answers.ts"
-import { doubted, isAlone, predict } from "./strategies.ts"
-import type { Strategy } from "./strategies.ts"
 
-/** Longer than this it is better to say so than to wait. */
+/** In seconds; a longer wait is reported instead. */
 const maxWait = 30
 
-/** Waits when the server asks for it, if it does not ask for much. */
-const patient = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
+/** Honours Retry-After up to `maxWait`. */
+const withRetryAfter = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (send) =>
     Effect.flatMap(send, (response) => {
       const seconds = Number(response.headers["retry-after"] ?? Number.POSITIVE_INFINITY)
@@ -24,20 +26,20 @@ const patient = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
     })
   )
 
-/** A client of the API that keeps to the server's limits; `bearer` is an access token or the administrator's. */
+/** A client that honours the server's limits. `bearer` is an access token or the administrator's. */
 export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
   HttpApiClient.make(Api, {
     baseUrl: url,
     transformClient: (client) =>
-      patient(
+      withRetryAfter(
         bearer === undefined ? client : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(bearer))
       )
   })
 
-/** Each registration is given an event of its own; one of them will be known. */
+/** Each registration gets another event; one of them has a prepared answer. */
 const maxRegistrations = 3
 
-const admitted = Effect.fnUntraced(function* (
+const passRegistration = Effect.fnUntraced(function* (
   url: string,
   strategy: Pick<Strategy, "name" | "bio">,
   requested_scopes: ReadonlyArray<string>
@@ -66,13 +68,13 @@ const admitted = Effect.fnUntraced(function* (
   }
 })
 
-/** Registers, passes the registration challenge and takes a token, of the usual scopes unless others are asked for. */
+/** Registers, passes the registration challenge and takes a token, with the default scopes unless others are given. */
 export const register = Effect.fn("demo.register")(function* (
   url: string,
   strategy: Pick<Strategy, "name" | "bio">,
   scopes: ReadonlyArray<string> = []
 ) {
-  const { agent_id, client_secret, score } = yield* admitted(url, strategy, scopes)
+  const { agent_id, client_secret, score } = yield* passRegistration(url, strategy, scopes)
   const anonymous = yield* clientOf(url)
   const token = yield* anonymous.registration.issueToken({
     payload: { grant_type: "client_credentials", agent_id, client_secret }
@@ -80,7 +82,7 @@ export const register = Effect.fn("demo.register")(function* (
   return { agent_id, score, client: yield* clientOf(url, token.body.access_token) }
 })
 
-/** Registers, and subscribes to the asset. */
+/** Registers and subscribes to the asset. */
 export const enrol = Effect.fn("demo.enrol")(function* (
   url: string,
   strategy: Strategy,
@@ -89,7 +91,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   const { agent_id, client, score } = yield* register(url, strategy)
   yield* client.agent.subscribe({ params: { scope_key: market.asset } })
   const profile = yield* client.agent.profile()
-  const shown = [...market.history]
+  const seenPrices = [...market.history]
 
   const find = Effect.fnUntraced(function* (challengeId: string) {
     const active = yield* client.arena.active({ query: { limit: 200 } })
@@ -99,20 +101,20 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   const send = (challengeId: string, payload: NewPrediction) =>
     client.arena.predict({ params: { challenge_id: challengeId }, payload })
 
-  /** Reads the challenge, adds its open price to what was shown, and predicts; nothing when it came too late. */
+  /** Reads the challenge, remembers its open price, and predicts; undefined when too late. */
   const act = Effect.fnUntraced(function* (challengeId: string) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined) return undefined
-    shown.push(challenge.open_price)
-    const prediction = predict(strategy, shown, challenge.dead_zone_pct ?? 0)
+    seenPrices.push(challenge.open_price)
+    const prediction = predict(strategy, seenPrices, challenge.dead_zone_pct ?? 0)
     return { prediction, answer: yield* send(challengeId, prediction) }
   })
 
-  /** Looks at what the others say, and takes back some confidence when it stands alone. */
+  /** Reads the others' counts and lowers its confidence when it is alone. */
   const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: NewPrediction) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined || !isAlone(prediction.direction, challenge)) return undefined
-    const answer = yield* send(challengeId, doubted(prediction))
+    const answer = yield* send(challengeId, lessConfident(prediction))
     return answer
   })
 
@@ -121,19 +123,145 @@ export const enrol = Effect.fn("demo.enrol")(function* (
     name: strategy.name,
     reconsiders: strategy.reconsiders,
     score,
-    /** How many challenges it may still predict. */
+    /** Challenges it may still predict. */
     allowance:
       profile.provisional_prediction_limit === null
         ? Number.POSITIVE_INFINITY
         : profile.provisional_prediction_limit - profile.provisional_predictions_used,
     act,
     reconsider,
-    /** Its latest predictions, as the server tells them afterwards. */
+    /** Its latest predictions, as the server reports them. */
     predictions: (limit: number) => client.agent.predictions({ query: { limit } })
   }
 })
 
 export type Agent = Effect.Success<ReturnType<typeof enrol>>
 
-/** A prediction that was sent, and the server's answer to it. */
 export type Sent = PredictionAnswer
+
+interface Call {
+  readonly direction: Direction
+  readonly because: string
+}
+
+interface Strategy {
+  readonly name: string
+  readonly bio: string
+  /** Whether it revises after seeing the others' counts. */
+  readonly reconsiders: boolean
+  /** The direction after these prices, oldest first; the last is the open price of the hour to predict. */
+  readonly call: (prices: ReadonlyArray<number>, deadZone: number) => Call
+}
+
+const moveOf = (from: number, to: number): number => (to / from - 1) * 100
+
+/** The direction of a move in percent. */
+const directionOf = (move: number, deadZone: number): Direction => {
+  if (move > deadZone) return "bullish"
+  return move < -deadZone ? "bearish" : "neutral"
+}
+
+const signed = (percent: number): string => `${percent < 0 ? "" : "+"}${percent.toFixed(2)} %`
+
+const trendHours = 3
+
+const momentum: Strategy = {
+  name: "momentum",
+  bio: "Expects the last three hours to go on.",
+  reconsiders: false,
+  call: (prices, deadZone) => {
+    const [first, ...later] = prices.slice(-trendHours - 1)
+    const last = later.at(-1)
+    if (first === undefined || last === undefined) {
+      return { direction: "neutral", because: "One price shows no trend." }
+    }
+    const perHour = moveOf(first, last) / later.length
+    return {
+      direction: directionOf(perHour, deadZone / 4),
+      because: `The last ${later.length} h moved by ${signed(perHour)} an hour, and trends go on.`
+    }
+  }
+}
+
+const meanHours = 6
+
+const contrarian: Strategy = {
+  name: "contrarian",
+  bio: "Expects prices to return to their mean of six hours.",
+  reconsiders: true,
+  call: (prices, deadZone) => {
+    const window = prices.slice(-meanHours)
+    const last = window.at(-1)
+    if (last === undefined || window.length < 2) {
+      return { direction: "neutral", because: "One price has no mean to return to." }
+    }
+    const mean = window.reduce((sum, price) => sum + price, 0) / window.length
+    const distance = moveOf(mean, last)
+    return {
+      direction: directionOf(-distance, deadZone / 2),
+      because: `The price is ${signed(distance)} from its mean of ${window.length} h, and returns to it.`
+    }
+  }
+}
+
+const cautious: Strategy = {
+  name: "cautious",
+  bio: "Always says neutral, as confidently as quiet hours are common.",
+  reconsiders: false,
+  call: () => ({ direction: "neutral", because: "Most hours lead nowhere." })
+}
+
+export const strategies = [momentum, contrarian, cautious] as const
+
+/** The strategy's hit rate on the prices seen, with one prior try of each outcome. */
+const recordOf = ({ call }: Strategy, prices: ReadonlyArray<number>, deadZone: number) => {
+  const results = prices.slice(1).map((price, index) => {
+    const before = prices.slice(0, index + 1)
+    return call(before, deadZone).direction === directionOf(moveOf(before.at(-1) ?? price, price), deadZone)
+  })
+  const right = results.filter((isRight) => isRight).length
+  return { right, tried: results.length, share: (right + 1) / (results.length + 3) }
+}
+
+const rounded = (share: number): number => Math.round(share * 100) / 100
+
+export const predict = (
+  strategy: Strategy,
+  prices: ReadonlyArray<number>,
+  deadZone: number
+): NewPrediction => {
+  const { because, direction } = strategy.call(prices, deadZone)
+  const { right, share, tried } = recordOf(strategy, prices, deadZone)
+  return {
+    direction,
+    confidence: rounded(share),
+    reasoning: `${because} So far this was right in ${right} of ${tried} hours.`
+  }
+}
+
+/** Public before the deadline. */
+interface Counts {
+  readonly bullish_count: number
+  readonly bearish_count: number
+  readonly neutral_count: number
+}
+
+/** Whether this direction has the fewest predictions. */
+export const isAlone = (direction: Direction, counts: Counts): boolean => {
+  const sides = {
+    bullish: counts.bullish_count,
+    bearish: counts.bearish_count,
+    neutral: counts.neutral_count
+  }
+  return Object.values(sides).some((count) => count > sides[direction])
+}
+
+const doubt = 0.7
+
+/** The same direction with less confidence. */
+export const lessConfident = (prediction: NewPrediction): NewPrediction => ({
+  direction: prediction.direction,
+  confidence: rounded(prediction.confidence * doubt),
+  reasoning: `${prediction.reasoning ?? ""} More agents say otherwise, so less surely.`.trim(),
+  is_revision: true
+})

@@ -1,15 +1,12 @@
 /**
- * What the demonstration's agents answer to the registration challenge. They see the prompt alone, as any agent does, and
- * the real judge scores them; what was prepared beforehand is the analysis, as a trained model brings its knowledge.
+ * The demonstration agents' answers to the registration challenge. They see only the prompt, like any agent, and the
+ * real judge scores them; the analysis was prepared, as a trained model brings its knowledge.
  */
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
-import { crypto } from "./answers/crypto.ts"
-import { energy } from "./answers/energy.ts"
-import { markets } from "./answers/markets.ts"
-import { materials } from "./answers/materials.ts"
-import { monetary } from "./answers/monetary.ts"
+import { energy, materials } from "./answers/commodities.ts"
+import { crypto, markets } from "./answers/markets.ts"
+import { monetary, publicFinance } from "./answers/policy.ts"
 import type { Prepared } from "./answers/prepared.ts"
-import { publicFinance } from "./answers/publicFinance.ts"
 
 const all: ReadonlyArray<Prepared> = [
   ...monetary,
@@ -20,7 +17,7 @@ const all: ReadonlyArray<Prepared> = [
   ...crypto
 ]
 
-/** Words by which an unknown event names what it moves, most telling first. */
+/** Words that tell which asset an unknown event moves, most specific first. */
 const namedAssets: ReadonlyArray<readonly [key: string, name: string, words: RegExp]> = [
   ["ETH", "ether", /\bether(eum)?\b/i],
   ["BTC", "bitcoin", /\b(bitcoin|crypto)/i],
@@ -34,7 +31,7 @@ const namedAssets: ReadonlyArray<readonly [key: string, name: string, words: Reg
   ["DXY", "the dollar", /\bdollar\b/i]
 ]
 
-/** An honest attempt at an event that nobody prepared for: it may fail, and the judge says what was lacking. */
+/** An attempt at an event without a prepared answer; it may fail. */
 const improvised = (prompt: string): RegistrationAnswer => {
   const found = namedAssets.filter(([, , words]) => words.test(prompt)).slice(0, 2)
   const named = found.length === 0 ? namedAssets.slice(8, 9) : found
@@ -57,10 +54,8 @@ const improvised = (prompt: string): RegistrationAnswer => {
   }
 }
 
-/** What was prepared for the event of this prompt. */
 export const preparedFor = (prompt: string): ReadonlyArray<Prepared> =>
   all.filter(({ about }) => about.every((words) => prompt.includes(words)))
 
-/** An agent's answer to a registration prompt. */
 export const answerTo = (prompt: string): RegistrationAnswer =>
   preparedFor(prompt)[0]?.answer ?? improvised(prompt)

@@ -4,21 +4,18 @@ import { Command, Flag } from "effect/cli"
 import { Instant } from "../../src/services/text.ts"
 import { CommandFailed, administratorToken, tokenFlag, urlFlag } from "../client/connection.ts"
 import type { ApiClient } from "../client/connection.ts"
-import { clientOf, enrol } from "./agent.ts"
+import { clientOf, enrol, strategies } from "./agent.ts"
 import { macro } from "./macro.ts"
 import { ownServer } from "./ownServer.ts"
-import { play } from "./play.ts"
-import type { Game } from "./play.ts"
+import { fromFile, play, synthetic } from "./play.ts"
+import type { Game, Tape } from "./play.ts"
 import { conclude, heading, roundLine } from "./report.ts"
 import { season } from "./season/command.ts"
-import { strategies } from "./strategies.ts"
-import { fromFile, synthetic } from "./tape.ts"
-import type { Tape } from "./tape.ts"
 
-/** Settlement is a job of the server, which by default runs every 15 seconds. */
-const patience = Duration.seconds(90)
+/** The settlement job runs every 15 seconds by default. */
+const settlementTimeout = Duration.seconds(90)
 
-/** Pages of predictions and results hold as many. */
+/** The maximum of a page. */
 const maxRounds = 200
 
 const between = (minimum: number, maximum: number) =>
@@ -67,7 +64,7 @@ const flags = {
 
 type Input = Command.Command.Config.Infer<typeof flags>
 
-/** The asset must be there to play on, and prices that are played would settle what somebody else has open on it. */
+/** Requires an active asset without open challenges, which the played prices would settle. */
 const playable = Effect.fnUntraced(function* (anyone: ApiClient, asset: string) {
   const catalog = yield* anyone.public.targets()
   const target = catalog.categories.flatMap(({ targets }) => targets).find(({ key }) => key === asset)
@@ -89,8 +86,7 @@ const playable = Effect.fnUntraced(function* (anyone: ApiClient, asset: string) 
   }
 })
 
-/** The server to play on, and the administrator of it. */
-const theServer = Effect.fnUntraced(function* (input: Input) {
+const serverFor = Effect.fnUntraced(function* (input: Input) {
   if (Option.isSome(input.url)) {
     const token = yield* administratorToken(input.token)
     return { url: input.url.value, administrator: yield* clientOf(input.url.value, token) }
@@ -99,7 +95,7 @@ const theServer = Effect.fnUntraced(function* (input: Input) {
   const { adminToken, url } = yield* ownServer
   yield* Console.log(`It serves at ${url}.`)
   const administrator = yield* clientOf(url, adminToken)
-  // Some targets are paused from the start; here nobody minds.
+  // Some targets are paused initially.
   yield* Effect.ignore(
     administrator.admin.changeTarget({ params: { key: input.asset }, payload: { paused: false } })
   )
@@ -139,7 +135,7 @@ const run = Effect.fn("demo")(function* (input: Input) {
   const wanted = tape.hours.length
   const origin = Option.getOrElse(input.prices, () => "a made-up random walk (no --prices given)")
   yield* Console.log(introduction(input, wanted, origin))
-  const { administrator, url } = yield* theServer(input)
+  const { administrator, url } = yield* serverFor(input)
   const anyone = yield* clientOf(url)
   yield* playable(anyone, input.asset)
   const agents = yield* enrolled(url, input.asset, tape)
@@ -160,7 +156,7 @@ const run = Effect.fn("demo")(function* (input: Input) {
     tape,
     rounds,
     pace: 60_000 / input.speed,
-    patience
+    settlementTimeout
   }
   const started = yield* DateTime.now
   yield* Console.log(

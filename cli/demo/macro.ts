@@ -1,11 +1,10 @@
 /** `npm run demo -- macro`: years of a real series, forecast month by month, settled, scored and calibrated. */
-import { Console, DateTime, Duration, Effect, Schema } from "effect"
+import { Console, DateTime, Duration, Effect, FileSystem, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import type { NewForecast } from "../../src/services/domain/Prediction.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { clientOf, register } from "./agent.ts"
-import { forecastOf, forecasters } from "./forecasters.ts"
 import { ownServer } from "./ownServer.ts"
-import { seriesOf } from "./series.ts"
 
 const flags = {
   series: Flag.String("series").pipe(
@@ -19,10 +18,10 @@ const flags = {
   )
 }
 
-/** Long enough for every forecast, since the months share one deadline. */
+/** Time for all forecasts: the months share one deadline. */
 const forecasting = Duration.seconds(20)
 
-/** Months before the first that is forecast: the server scales by their surprises, the agents learn from them. */
+/** Months before the first forecast: the server's scale and the agents' errors come from them. */
 const minHistory = 32
 const maxHistory = 61
 
@@ -138,3 +137,114 @@ export const macro = Command.make("macro", flags, run).pipe(
     "Agents forecast the months of a real price index as numbers with an uncertainty; scores and calibration tell them apart."
   )
 )
+
+interface Forecaster {
+  readonly name: string
+  readonly bio: string
+  /** The expected print of the month at `position`. */
+  readonly expect: (series: Series, position: number) => number
+  /** The factor of its standard deviation. */
+  readonly boldness: number
+}
+
+/** Past errors that a forecaster's uncertainty is computed from. */
+const remembered = 24
+
+const lastPrint = ({ months }: Series, position: number): number => months[position - 1]?.value ?? 0
+
+/** The mean rise of the index in this month of earlier years. */
+const usualRise = ({ index }: Series, position: number): number => {
+  const rises: Array<number> = []
+  for (let at = position; at > 0; at -= 12) {
+    rises.push((index[at]?.index ?? 1) / (index[at - 1]?.index ?? 1))
+  }
+  return rises.length === 0 ? 1 : rises.reduce((sum, rise) => sum + rise, 0) / rises.length
+}
+
+/** The last index with its usual rise, over the known index a year before. */
+const baseEffect = (series: Series, position: number): number => {
+  const last = series.index[position + 11]?.index ?? 1
+  const yearBefore = series.index[position]?.index ?? 1
+  return ((last * usualRise(series, position)) / yearBefore - 1) * 100
+}
+
+export const forecasters: ReadonlyArray<Forecaster> = [
+  { name: "naive", bio: "Expects the last print again.", expect: lastPrint, boldness: 1 },
+  {
+    name: "base effect",
+    bio: "Knows what falls out of the year, and expects the month to rise as it did in the years before.",
+    expect: baseEffect,
+    boldness: 1
+  },
+  {
+    name: "boastful",
+    bio: "Expects the same, and claims to know it five times as well.",
+    expect: baseEffect,
+    boldness: 0.2
+  }
+]
+
+/** The standard deviation is that of the same rule's errors in earlier months. */
+export const forecastOf = (
+  { boldness, expect }: Forecaster,
+  series: Series,
+  position: number
+): NewForecast => {
+  const errors = Array.from({ length: remembered }, (_, back) => position - 1 - back)
+    .filter((past) => past >= 7)
+    .map((past) => (series.months[past]?.value ?? 0) - expect(series, past))
+  const variance = errors.reduce((sum, error) => sum + error * error, 0) / errors.length
+  return {
+    predicted_value: Number(expect(series, position).toFixed(3)),
+    predicted_std: Number(Math.max(0.01, Math.sqrt(variance) * boldness).toFixed(3))
+  }
+}
+
+/** The change of the index over a year in percent, with the published one decimal. */
+interface Month {
+  readonly month: string
+  readonly value: number
+}
+
+interface Series {
+  readonly index: ReadonlyArray<{ readonly month: string; readonly index: number }>
+  readonly months: ReadonlyArray<Month>
+}
+
+const line = /^(\d{4}-(?:0[1-9]|1[0-2])),(\d+(?:\.\d+)?)$/
+
+const oneDecimal = (value: number): number => Math.round(value * 10) / 10
+
+const following = (month: string): string => {
+  const [year = 0, number = 0] = month.split("-").map(Number)
+  return number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, "0")}`
+}
+
+/** CSV with the header `month,index` and one line for each consecutive month. */
+export const seriesOf = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* fs
+    .readFileString(file)
+    .pipe(Effect.mapError(() => new CommandFailed({ message: `${file} cannot be read.` })))
+  const [header = "", ...lines] = text.trim().split(/\r?\n/)
+  if (header.trim() !== "month,index") {
+    return yield* new CommandFailed({ message: `${file} does not begin with the line month,index.` })
+  }
+  const index: Array<{ readonly month: string; readonly index: number }> = []
+  for (const [position, each] of lines.entries()) {
+    const [, month, level] = line.exec(each.trim()) ?? []
+    const previous = index.at(-1)
+    const isNext = previous === undefined || month === following(previous.month)
+    if (month === undefined || level === undefined || Number(level) <= 0 || !isNext) {
+      return yield* new CommandFailed({
+        message: `${file}, line ${position + 2}: expected ${previous === undefined ? "a month" : following(previous.month)} and an index above 0, such as 2020-01,257.971.`
+      })
+    }
+    index.push({ month, index: Number(level) })
+  }
+  const months = index.flatMap(({ index: level, month }, position): ReadonlyArray<Month> => {
+    const before = index[position - 12]
+    return before === undefined ? [] : [{ month, value: oneDecimal((level / before.index - 1) * 100) }]
+  })
+  return { index, months }
+})

@@ -1,4 +1,4 @@
-/** A server for the demonstration alone: a process of its own with an empty database, gone when the scope closes. */
+/** A server for the demonstration: its own process with an empty database, removed when the scope closes. */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
@@ -21,7 +21,7 @@ import { CommandFailed, anonymousClient } from "../client/connection.ts"
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const movedClock = new URL("season/movedClock.ts", import.meta.url).href
 
-/** Nothing of the operator's settings reaches it, a DATABASE_URL least of all; only what any program needs. */
+/** Passes only what any program needs, so that none of the operator's settings, such as DATABASE_URL, applies. */
 const inherited = ["PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT"]
 
 const environment = Effect.gen(function* () {
@@ -42,7 +42,7 @@ const settings = (port: number, dataDir: string, adminToken: string) => ({
   AUSPEX_DATA_DIR: dataDir,
   AUSPEX_ADMIN_TOKEN: adminToken,
   AUSPEX_JOB_INTERVAL: "1 second",
-  // Agents that think again look at what the others say, within seconds.
+  // Agents that revise read the others' counts within seconds.
   AUSPEX_COUNTS_EVERY: "off",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_LIMIT_READS: roomy,
@@ -66,26 +66,25 @@ const freePort = Effect.callback<number, CommandFailed>((resume) => {
   })
 })
 
-/** For root another account runs PostgreSQL, and has to get in. */
+/** Under root another account runs PostgreSQL and needs access. */
 const enterable = 0o711
 
-const keptLines = 20
+const maxOutputLines = 20
 
 const startTimeout = Duration.minutes(2)
-/** The server drains for at most 20 seconds, then its database stops. */
+/** The server drains for at most 20 seconds before its database stops. */
 const stopTimeout = Duration.seconds(40)
 
 interface Started {
-  /** Of the operator, over those of the demonstration. */
+  /** Override those of the demonstration. */
   readonly settings: Readonly<Record<string, string>>
-  /** What the program is started with before its own name. */
+  /** Options of Node before the program's path. */
   readonly preloaded: ReadonlyArray<string>
   readonly input: "ignore" | Stream.Stream<Uint8Array>
-  /** Whether its clock is that of its database, without which it never says that it is ready. */
+  /** Whether its clock agrees with its database's; otherwise it never reports ready. */
   readonly keepsTime: boolean
 }
 
-/** Starts the server and waits until it is ready. */
 const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settings: wanted }: Started) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -99,14 +98,14 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
     stdin: input,
     forceKillAfter: stopTimeout
   })
-  const told: Array<string> = []
+  const output: Array<string> = []
   yield* child.all.pipe(
     Stream.decodeText(),
     Stream.splitLines,
     Stream.runForEach((line) =>
       Effect.sync(() => {
-        told.push(line)
-        told.splice(0, told.length - keptLines)
+        output.push(line)
+        output.splice(0, output.length - maxOutputLines)
       })
     ),
     Effect.ignore,
@@ -124,15 +123,17 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
   )
   const ended = Effect.as(Effect.exit(child.exitCode), Option.none())
   if (Option.isNone(yield* Effect.raceFirst(ready, ended))) {
-    return yield* new CommandFailed({ message: ["The server did not start. It said:", ...told].join("\n  ") })
+    return yield* new CommandFailed({
+      message: ["The server did not start. It said:", ...output].join("\n  ")
+    })
   }
-  return { url, adminToken: Redacted.make(adminToken), told }
+  return { url, adminToken: Redacted.make(adminToken), output }
 })
 
 /** A server with an empty database. */
 export const ownServer = start({ settings: {}, preloaded: [], input: "ignore", keepsTime: true })
 
-/** One whose clock begins at `from`, and stands wherever it is moved to. */
+/** A server whose clock starts at `from` and can be moved. */
 export const movedServer = Effect.fnUntraced(function* (
   from: DateTime.Utc,
   wanted: Readonly<Record<string, string>>

@@ -1,15 +1,15 @@
 /**
- * Playing the tape. The boundary between two hours is one quote: the closing price of the hour that ends is the open
- * price of the hour that begins. So while one hour waits for its settlement the next is predicted, and nobody sees a
- * price before the platform has it.
+ * Plays a tape of hourly prices. The boundary of two hours is one quote: the close of one hour is the open of the
+ * next. So the next hour is predicted while one waits for its settlement, and nobody sees a price before the platform
+ * has it.
  */
-import { Clock, DateTime, Duration, Effect, Fiber, Option, Schedule } from "effect"
+import { Clock, DateTime, Duration, Effect, Fiber, Option, Random, Schedule } from "effect"
 import type { Results } from "../../src/services/Arenas.ts"
 import type { ChallengeId } from "../../src/services/identifiers.ts"
-import type { ApiClient } from "../client/connection.ts"
 import { CommandFailed } from "../client/connection.ts"
+import type { ApiClient } from "../client/connection.ts"
+import { readPrices } from "../client/priceFile.ts"
 import type { Agent, Sent } from "./agent.ts"
-import type { Hour, Tape } from "./tape.ts"
 
 export interface Game {
   readonly anyone: ApiClient
@@ -18,31 +18,30 @@ export interface Game {
   readonly asset: string
   readonly tape: Tape
   readonly rounds: number
-  /** Milliseconds that an hour of the tape takes. */
+  /** Milliseconds an hour of the tape. */
   readonly pace: number
-  /** How long a settlement is waited for. */
-  readonly patience: Duration.Duration
+  readonly settlementTimeout: Duration.Duration
 }
 
-export interface Round {
+interface Round {
   readonly hour: Hour
   readonly challengeId: ChallengeId
   readonly deadline: DateTime.Utc
-  /** What each agent sent last, with the server's answer; none for one that came too late. */
+  /** Each agent's last prediction with the server's response; none that came too late. */
   readonly sent: ReadonlyMap<string, Sent>
 }
 
-/** A round with its public results; none when it was not settled in time. */
+/** None when not settled in time. */
 export interface Settled extends Round {
   readonly results: Option.Option<Results>
 }
 
-/** The first price at or after this counts; a little after the deadline, so that the two are told apart. */
+/** The first price from then on decides. It lies after the deadline to keep the two apart. */
 const settlesAfter = Duration.millis(50)
 
-const often = Schedule.spaced("300 millis")
-/** An hour is never stretched beyond this for agents that come too late. */
-const slowest = 20_000
+const pollEvery = Schedule.spaced("300 millis")
+/** The maximum length of an hour when agents are too late. */
+const maxPace = 20_000
 
 const quote = (game: Game, time: DateTime.Utc, price: number) =>
   game.administrator.admin.importPrices({ payload: { asset: game.asset, quotes: [{ time, price }] } })
@@ -66,8 +65,8 @@ const open = Effect.fnUntraced(function* (game: Game, hour: Hour, price: number,
   })
 })
 
-/** All agents at once; then each may think again. */
-const predicted = Effect.fnUntraced(function* (game: Game, challengeId: ChallengeId) {
+/** All agents at once; then each may revise. */
+const predictAll = Effect.fnUntraced(function* (game: Game, challengeId: ChallengeId) {
   const first = yield* Effect.forEach(game.agents, (agent) => agent.act(challengeId), {
     concurrency: "unbounded"
   })
@@ -83,14 +82,14 @@ const predicted = Effect.fnUntraced(function* (game: Game, challengeId: Challeng
   return sent
 })
 
-/** Polls the public results until the settlement job has done its work. */
-const settled = Effect.fnUntraced(function* (game: Game, round: Round) {
-  const until = DateTime.toEpochMillis(DateTime.addDuration(round.deadline, game.patience))
+/** Polls the public results until they are settled. */
+const awaitSettlement = Effect.fnUntraced(function* (game: Game, round: Round) {
+  const until = DateTime.toEpochMillis(DateTime.addDuration(round.deadline, game.settlementTimeout))
   const results = yield* game.anyone.public
     .results({ params: { challenge_id: round.challengeId }, query: { limit: 200 } })
     .pipe(
       Effect.repeat({
-        schedule: often,
+        schedule: pollEvery,
         until: ({ status }) =>
           status === "resolved" || status === "cancelled"
             ? Effect.succeed(true)
@@ -109,7 +108,7 @@ const sleepUntil = Effect.fnUntraced(function* (time: DateTime.Utc) {
   if (left > 0) yield* Effect.sleep(Duration.millis(left))
 })
 
-/** Leaves nothing open on a server that goes on. */
+/** Leaves no open challenge on a server that keeps running. */
 const cancelAll = (game: Game, challenges: Iterable<ChallengeId>) =>
   Effect.forEach(challenges, (challenge_id) =>
     Effect.ignore(
@@ -120,14 +119,14 @@ const cancelAll = (game: Game, challenges: Iterable<ChallengeId>) =>
     )
   )
 
-/** Plays every round, tells each as it is settled, in order, and answers all of them. */
+/** Plays every round and reports each in order once it is settled. */
 export const play = Effect.fn("demo.play")(function* <E>(
   game: Game,
   tell: (round: Settled) => Effect.Effect<void, E>
 ) {
   const unsettled = new Set<ChallengeId>()
 
-  /** Not to be interrupted between the server's having it and our knowing so. */
+  /** Uninterruptible between the server's creation and our record of it. */
   const opened = (hour: Hour, price: number, pace: number) =>
     open(game, hour, price, pace).pipe(
       Effect.tap(({ id }) => Effect.sync(() => unsettled.add(id))),
@@ -139,7 +138,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
     before: Fiber.Fiber<unknown, unknown> | undefined
   ) {
     if (before !== undefined) yield* Fiber.await(before)
-    const done = yield* settled(game, round)
+    const done = yield* awaitSettlement(game, round)
     unsettled.delete(round.challengeId)
     yield* tell(done)
     return done
@@ -153,8 +152,8 @@ export const play = Effect.fn("demo.play")(function* <E>(
     for (const hour of game.tape.hours.slice(0, game.rounds)) {
       yield* quote(game, boundary, price)
       const { deadline, id } = yield* opened(hour, price, pace)
-      const sent = yield* predicted(game, id)
-      if (sent.size < game.agents.length) pace = Math.min(slowest, pace * 2)
+      const sent = yield* predictAll(game, id)
+      if (sent.size < game.agents.length) pace = Math.min(maxPace, pace * 2)
       waiting.push(yield* Effect.forkChild(follow({ hour, challengeId: id, deadline, sent }, waiting.at(-1))))
       boundary = DateTime.addDuration(deadline, settlesAfter)
       price = hour.close
@@ -166,3 +165,84 @@ export const play = Effect.fn("demo.play")(function* <E>(
 
   return yield* Effect.onError(rounds, () => cancelAll(game, unsettled))
 })
+
+interface Hour {
+  /** As in the file. */
+  readonly label: string
+  readonly open: number
+  readonly close: number
+}
+
+export interface Tape {
+  readonly hours: ReadonlyArray<Hour>
+  /** Earlier prices, oldest first, which the agents know from the start. */
+  readonly history: ReadonlyArray<number>
+  /** In percent; a third of the hours move less. */
+  readonly deadZone: number
+}
+
+const minDeadZone = 0.01
+const maxHistory = 24
+
+/** Makes neutral about as likely as the other two outcomes. */
+const tercileOf = (hours: ReadonlyArray<Hour>): number => {
+  const moves = hours.map(({ close, open }) => Math.abs(close / open - 1) * 100).sort((a, b) => a - b)
+  const third = moves[Math.floor(moves.length / 3)] ?? 0
+  return Math.max(minDeadZone, Math.round(third * 100) / 100)
+}
+
+const labelOf = (time: DateTime.Utc): string => DateTime.formatIso(time).slice(0, 16).replace("T", " ")
+
+/** Splits the hours at `start`, or leaves up to a day of history. */
+const cut = (hours: ReadonlyArray<Hour>, rounds: number, start: number | undefined): Tape => {
+  const first = start ?? Math.max(0, Math.min(maxHistory, hours.length - rounds))
+  return {
+    hours: hours.slice(first, first + rounds),
+    history: hours.slice(Math.max(0, first - maxHistory), first).map(({ open }) => open),
+    deadZone: tercileOf(hours)
+  }
+}
+
+/** Hours of a file of candles, starting at `from` when given. */
+export const fromFile = Effect.fnUntraced(function* (
+  file: string,
+  rounds: number,
+  from: DateTime.Utc | undefined
+) {
+  const read = yield* readPrices(file)
+  if ("quotes" in read) {
+    return yield* new CommandFailed({
+      message: `${file}: the demonstration plays candles; expected the columns time,open,high,low,close.`
+    })
+  }
+  const hours = read.candles.map(({ close, open, time }) => ({ open, close, label: labelOf(time) }))
+  if (hours.some(({ open, close }) => open <= 0 || close <= 0)) {
+    return yield* new CommandFailed({ message: `${file}: prices that are played must be above 0.` })
+  }
+  if (from === undefined) return cut(hours, rounds, undefined)
+  const start = read.candles.findIndex(({ time }) => DateTime.isGreaterThanOrEqualTo(time, from))
+  if (start !== -1) return cut(hours, rounds, start)
+  return yield* new CommandFailed({ message: `${file} has no hour at or after ${DateTime.formatIso(from)}.` })
+})
+
+const firstPrice = 1000
+/** Standard deviation of an hourly move, in percent. */
+const hourlyMove = 0.4
+
+const normal = Effect.map(
+  Effect.all([Random.next, Random.next]),
+  ([radius, angle]) => Math.sqrt(-2 * Math.log(1 - radius)) * Math.cos(2 * Math.PI * angle)
+)
+
+/** A random walk: nobody can foresee it, so calibrated agents end near 50. */
+export const synthetic = (rounds: number, seed: number): Effect.Effect<Tape> =>
+  Effect.gen(function* () {
+    const hours: Array<Hour> = []
+    let open = firstPrice
+    for (let number = 1 - maxHistory; number <= rounds; number++) {
+      const close = Math.round(open * (1 + ((yield* normal) * hourlyMove) / 100) * 100) / 100
+      hours.push({ label: `hour ${number}, made up`, open, close })
+      open = close
+    }
+    return cut(hours, rounds, undefined)
+  }).pipe(Random.withSeed(seed))

@@ -1,10 +1,10 @@
-/** What the demonstration tells: a line a round, then the standing, and the receipts checked. */
-import { Console, Effect, Option } from "effect"
-import { standingColumns } from "../client/standings.ts"
-import { decimals, table } from "../client/table.ts"
+/** The demonstration's output: a line a round, then the leaderboard and the checked receipts. */
+import { createHash } from "node:crypto"
+import { Console, Effect, Option, Schema } from "effect"
+import type { Receipt } from "../../src/services/domain/Prediction.ts"
+import { decimals, leaderboardColumns, table } from "../client/table.ts"
 import type { Agent, Sent } from "./agent.ts"
 import type { Game, Settled } from "./play.ts"
-import { commitOf, faultOf } from "./receipts.ts"
 
 const labelWidth = 16
 const priceWidth = 8
@@ -27,7 +27,7 @@ export const heading = (agents: ReadonlyArray<Agent>): string =>
 
 const verdicts = { right: "✓", wrong: "✗" }
 
-/** One agent's prediction, as the public results show it. */
+/** An agent's prediction in the public results. */
 const said = (agent: Agent, round: Settled): string => {
   const found = Option.getOrUndefined(round.results)?.predictions.find(
     ({ agent_id }) => agent_id === agent.id
@@ -52,18 +52,18 @@ export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string 
   ].join("  ")
 }
 
-/** How many standings are shown that are not the demonstration's own. */
+/** Leaderboard rows of agents other than the demonstration's. */
 const shownOthers = 10
 
 const showStanding = Effect.fnUntraced(function* (game: Game) {
   const ours = new Set<string>(game.agents.map(({ id }) => id))
   const board = yield* game.anyone.public.leaderboard({ query: { limit: 200 } })
-  const shown = board.items.filter(({ agent_id }, index) => index < shownOthers || ours.has(agent_id))
-  const columns = standingColumns.filter(({ title }) => title !== "agent_id")
+  const rows = board.items.filter(({ agent_id }, index) => index < shownOthers || ours.has(agent_id))
+  const columns = leaderboardColumns.filter(({ title }) => title !== "agent_id")
   yield* Console.log(
     `\nLeaderboard (${board.total} agents; a rank needs an operator's claim and ${board.min_count} scored predictions):\n`
   )
-  yield* Console.log(table(shown, columns))
+  yield* Console.log(table(rows, columns))
   yield* Console.log("")
   for (const agent of game.agents) {
     const card = yield* game.anyone.public.scorecard({ params: { agent_id: agent.id }, query: { limit: 1 } })
@@ -74,7 +74,7 @@ const showStanding = Effect.fnUntraced(function* (game: Game) {
   }
 })
 
-/** Recomputes every receipt, and compares it with what the server says of the prediction now. */
+/** Recomputes every receipt and compares it with the server's record. */
 const receiptFaults = Effect.fnUntraced(function* (agent: Agent, rounds: ReadonlyArray<Settled>) {
   const { items } = yield* agent.predictions(200)
   const now = new Map<string, string>(
@@ -104,7 +104,7 @@ const showReceipt = Effect.fnUntraced(function* (agent: Agent, answer: Sent) {
   )
 })
 
-/** A settlement that is not what was played. */
+/** Settlements that differ from what was played. */
 const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string> =>
   rounds.flatMap(({ hour, results }) => {
     if (Option.isNone(results)) return [`${hour.label}: not settled`]
@@ -114,7 +114,7 @@ const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string>
       : [`${hour.label}: settled on ${close_price}, played was ${hour.close}`]
   })
 
-/** Tells how it ended, and answers everything that is not as it must be. */
+/** Prints the end of the demonstration and returns everything that is wrong. */
 export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds: ReadonlyArray<Settled>) {
   yield* showStanding(game)
   const [first] = game.agents
@@ -128,3 +128,46 @@ export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds
   )
   return [...settlementFaults(rounds), ...ofReceipts]
 })
+
+/** SHA-256("auspex/commit/v1" 0x00 salt body), in hex. */
+export const commitOf = ({ body, salt }: typeof Receipt.Type): string =>
+  createHash("sha256")
+    .update("auspex/commit/v1\0", "utf8")
+    .update(Buffer.from(salt, "hex"))
+    .update(body, "utf8")
+    .digest("hex")
+
+const Committed = Schema.fromJsonString(
+  Schema.Struct({
+    agent_id: Schema.String,
+    challenge_id: Schema.String,
+    received_at: Schema.String,
+    values: Schema.Struct({ direction: Schema.String, confidence: Schema.Finite })
+  })
+)
+
+const decodeBody = Schema.decodeUnknownOption(Committed)
+
+interface Stated {
+  readonly agent_id: string
+  readonly challenge_id: string
+  readonly direction: string
+  readonly confidence: number
+  readonly created_at: string
+}
+
+/** What is wrong with a receipt; undefined when it holds. */
+export const faultOf = (receipt: typeof Receipt.Type | null, stated: Stated): string | undefined => {
+  if (receipt === null) return "there is no receipt"
+  if (commitOf(receipt) !== receipt.commit) return "the commit is not the hash of the body"
+  const body = decodeBody(receipt.body)
+  if (Option.isNone(body)) return "the body is not what it should be"
+  const { agent_id, challenge_id, received_at, values } = body.value
+  const same =
+    agent_id === stated.agent_id &&
+    challenge_id === stated.challenge_id &&
+    received_at === stated.created_at &&
+    values.direction === stated.direction &&
+    values.confidence === stated.confidence
+  return same ? undefined : "the body says something else than what was sent"
+}

@@ -2,10 +2,11 @@
 import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { verify as verifyProof } from "../../src/scoring/verifier/verify.ts"
+import type { Check, Verification } from "../../src/scoring/verifier/verify.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { report } from "./report.ts"
+import { printable, record } from "../client/table.ts"
 
-/** No proof is as large; what is piped in by mistake must not fill the memory. */
+/** Larger than any proof; bounds the memory for input piped by mistake. */
 const maxInput = 1_000_000
 
 const fromStandardInput = Effect.gen(function* () {
@@ -21,7 +22,7 @@ const fromStandardInput = Effect.gen(function* () {
   )
 })
 
-/** The bytes of a file, or of what is piped in for `-`. */
+/** The bytes of a file, or of standard input for `-`. */
 const contentOf = (file: string) =>
   file === "-"
     ? fromStandardInput
@@ -90,3 +91,29 @@ export const verify = Command.make(
     }
   ])
 )
+
+const words: Readonly<Record<Check["outcome"], string>> = {
+  passed: "passed",
+  failed: "FAILED",
+  not_made: "not made"
+}
+
+const widest = Math.max(...Object.values(words).map((word) => word.length))
+
+const indented = (text: string, depth: number): string => `${" ".repeat(depth)}${text}`
+
+const checkLines = ({ outcome, says, title }: Check): string =>
+  [`${words[outcome].padEnd(widest)}  ${title}`, indented(printable(says), widest + 2)].join("\n")
+
+const report = ({ checks, holds, statement }: Verification): string => {
+  const made = checks.map(checkLines).join("\n")
+  if (!holds || statement === null) return `${made}\n\nThis proves nothing.`
+  return [
+    `${made}\n`,
+    `The proof holds. ${statement.title}:`,
+    ...record(statement.facts)
+      .split("\n")
+      .map((line) => indented(line, 2)),
+    ...statement.limits.map((limit) => `\n${limit}`)
+  ].join("\n")
+}

@@ -6,15 +6,12 @@ import { afterAll, assert, describe, it as plainIt, layer } from "@effect/vitest
 import { DateTime, Duration, Effect, Fiber, Layer, Option, References, Schedule, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
-import { clientOf, enrol } from "../../cli/demo/agent.ts"
+import { clientOf, enrol, isAlone, lessConfident, predict, strategies } from "../../cli/demo/agent.ts"
 import { answerTo, preparedFor } from "../../cli/demo/answers.ts"
 import { demo } from "../../cli/demo/command.ts"
-import { play } from "../../cli/demo/play.ts"
+import { fromFile, play, synthetic } from "../../cli/demo/play.ts"
 import type { Game } from "../../cli/demo/play.ts"
-import { commitOf, faultOf } from "../../cli/demo/receipts.ts"
-import { conclude } from "../../cli/demo/report.ts"
-import { doubted, isAlone, predict, strategies } from "../../cli/demo/strategies.ts"
-import { fromFile, synthetic } from "../../cli/demo/tape.ts"
+import { commitOf, conclude, faultOf } from "../../cli/demo/report.ts"
 import * as Jobs from "../../src/jobs/Jobs.ts"
 import { bank } from "../../src/layers/registration/bank.ts"
 import { judge, passScore } from "../../src/scoring/registration.ts"
@@ -72,7 +69,7 @@ describe("the agents' strategies", () => {
       const prediction = predict(strategy, prices.slice(0, seen), 0.3)
       assert.isTrue(Schema.is(NewPrediction)(prediction))
       assert.isTrue(prediction.confidence > 0 && prediction.confidence < 1)
-      assert.isTrue(Schema.is(NewPrediction)(doubted(prediction)))
+      assert.isTrue(Schema.is(NewPrediction)(lessConfident(prediction)))
     }
   })
 
@@ -94,7 +91,11 @@ describe("the agents' strategies", () => {
     assert.isTrue(isAlone("bullish", counts))
     assert.isFalse(isAlone("neutral", counts))
     const prediction = { direction: "bullish" as const, confidence: 0.5, reasoning: "Because." }
-    assert.deepInclude(doubted(prediction), { direction: "bullish", confidence: 0.35, is_revision: true })
+    assert.deepInclude(lessConfident(prediction), {
+      direction: "bullish",
+      confidence: 0.35,
+      is_revision: true
+    })
   })
 })
 
@@ -237,7 +238,7 @@ const unsettledGame = Effect.fnUntraced(function* (url: string, asset: string, r
     tape,
     rounds,
     pace: 1000,
-    patience: Duration.millis(500)
+    settlementTimeout: Duration.millis(500)
   }
   return game
 })

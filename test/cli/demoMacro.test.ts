@@ -2,8 +2,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { forecastOf, forecasters } from "../../cli/demo/forecasters.ts"
-import { seriesOf } from "../../cli/demo/series.ts"
+import { forecastOf, forecasters, seriesOf } from "../../cli/demo/macro.ts"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 
 const file = "test/support/cpi-2012-2019.csv"

@@ -1,15 +1,15 @@
 /** `npm run demo -- season`: a server that is left alone makes a quarter of challenges, closes and settles them. */
 import { Clock, Console, DateTime, Effect, Option, Random, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed } from "../../client/connection.ts"
-import { microCredits } from "../../../src/services/Credits.ts"
+import { creditsOf, microCredits } from "../../../src/services/Credits.ts"
 import { Instant } from "../../../src/services/text.ts"
+import { CommandFailed } from "../../client/connection.ts"
+import type { ApiClient } from "../../client/connection.ts"
+import { leaderboardColumns, table } from "../../client/table.ts"
+import type { Column } from "../../client/table.ts"
 import { clientOf, register } from "../agent.ts"
 import { movedServer } from "../ownServer.ts"
-import { Memory, players } from "./players.ts"
-import { playSeason } from "./play.ts"
-import { assets, madeUp } from "./prices.ts"
-import { reportSeason } from "./report.ts"
+import { Memory, assets, madeUp, playSeason, players } from "./play.ts"
 
 const week = 7
 
@@ -35,15 +35,15 @@ const flags = {
 
 type Input = Command.Command.Config.Infer<typeof flags>
 
-/** What the scales of closes and levels are computed from lies before the first week. */
+/** History before the first week, from which scales of closes and levels are computed. */
 const historyWeeks = 10
-/** Days within which the releases of three months lie. */
+/** Days that hold the releases of three months. */
 const releaseDays = [8, 37, 65]
 const rewardPool = 300
 const stake = 100
 const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
 
-/** One look a day has to find every challenge open, nothing that is for days may end in a minute, and jobs are quick. */
+/** Leads are long enough for one poll a day to find every challenge open; jobs run often. */
 const settings = (directory: string) => ({
   AUSPEX_SESSION_LEAD: "14 hours",
   AUSPEX_PRICE_SOURCE: "replay",
@@ -56,7 +56,7 @@ const settings = (directory: string) => ({
   AUSPEX_LIMIT_STAKES: "1000000/minute"
 })
 
-/** Consumer prices over a year: each print is a few tenths from the one before. */
+/** Consumer prices over a year: each print differs by a few tenths. */
 const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: number) {
   let print = 3
   const releases = []
@@ -146,3 +146,94 @@ export const season = Command.make("season", flags, run).pipe(
     "A quarter in about a minute: schedules make challenges of every type, agents predict them, and they settle, on a server whose clock is moved."
   )
 )
+
+interface Counted {
+  readonly what: string
+  readonly made: number
+  readonly settled: number
+  readonly ended: number
+  readonly predictions: number
+}
+
+interface Listed {
+  readonly status: string
+  readonly prediction_count: number
+}
+
+const columns: ReadonlyArray<Column<Counted>> = [
+  { title: "challenges", of: ({ what }) => what },
+  { title: "made", of: ({ made }) => made },
+  { title: "settled", of: ({ settled }) => settled },
+  { title: "cancelled or void", of: ({ ended }) => ended },
+  { title: "still to come", of: ({ ended, made, settled }) => made - settled - ended },
+  { title: "predictions", of: ({ predictions }) => predictions }
+]
+
+const counted = (what: string, listed: ReadonlyArray<Listed>): Counted => ({
+  what,
+  made: listed.length,
+  settled: listed.filter(({ status }) => status === "resolved").length,
+  ended: listed.filter(({ status }) => status === "cancelled" || status === "void").length,
+  predictions: listed.reduce((sum, { prediction_count }) => sum + prediction_count, 0)
+})
+
+interface Asked {
+  readonly limit: number
+  readonly cursor?: string
+}
+
+const everyPage = Effect.fnUntraced(function* <Item, E>(
+  read: (
+    page: Asked
+  ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next_cursor: string | null }, E>
+) {
+  const all: Array<Item> = []
+  let page: Asked | undefined = { limit: 200 }
+  while (page !== undefined) {
+    const { items, next_cursor }: { items: ReadonlyArray<Item>; next_cursor: string | null } =
+      yield* read(page)
+    all.push(...items)
+    page = next_cursor === null ? undefined : { limit: 200, cursor: next_cursor }
+  }
+  return all
+})
+
+/** The challenges by kind. */
+const countsOf = Effect.fnUntraced(function* (anyone: ApiClient) {
+  const directional = yield* everyPage((query) => anyone.public.challenges({ query }))
+  const events = yield* everyPage((page) => anyone.public.priceEvents({ query: { ...page, status: "all" } }))
+  const macro = yield* everyPage((page) =>
+    Effect.map(
+      anyone.public.macroChallenges({ query: { ...page, status: "all" } }),
+      ({ challenges, next_cursor }) => ({ items: challenges, next_cursor })
+    )
+  )
+  const ofKind = (kind: string) => [...directional, ...events].filter((each) => each.kind === kind)
+  const kinds = ["session", "flash", "numeric_close", "count_days", "threshold", "barrier"]
+  return [...kinds.map((kind) => counted(kind, ofKind(kind))), counted("macro", macro)]
+})
+
+/** What is wrong in the ledger, the statistics or the public log. */
+const checked = Effect.fnUntraced(function* (administrator: ApiClient) {
+  const ledger = yield* administrator.admin.checkLedger()
+  const figures = yield* administrator.admin.checkFigures()
+  const log = yield* administrator.admin.auditLog()
+  yield* Console.log(
+    [
+      `Ledger:  ${ledger.transfers} transfers of ${ledger.accounts} accounts; ${ledger.pools_settled} pools settled, ${creditsOf(ledger.rewards)} credits of rewards paid; ${ledger.differences.length} differences.`,
+      `Figures: those of ${figures.agents} agents equal a recomputation from their scores; ${figures.differences.length} differences.`,
+      `Log:     ${log.entries} entries, ${log.challenges} challenges, ${log.predictions} predictions and ${log.settlements} settlements compared; ${log.difference_count} differences.`
+    ].join("\n")
+  )
+  return [...ledger.differences, ...figures.differences, ...log.differences]
+})
+
+const reportSeason = Effect.fn("demo.season.report")(function* (anyone: ApiClient, administrator: ApiClient) {
+  yield* Console.log(`\n${table(yield* countsOf(anyone), columns)}`)
+  const board = yield* anyone.public.leaderboard({ query: {} })
+  const shown = leaderboardColumns.filter(({ title }) => title !== "agent_id")
+  yield* Console.log(
+    `\nLeaderboard (a rank needs an operator's claim and ${board.min_count} scored predictions):\n\n${table(board.items, shown)}\n`
+  )
+  return yield* checked(administrator)
+})

@@ -1,4 +1,4 @@
-/** Waiting until the jobs of a server have done what a moved clock made due, told by the runs that it counts. */
+/** Waits until a server's jobs have done what a moved clock made due, by its metric of finished runs. */
 import { DateTime, Effect } from "effect"
 import { HttpClient } from "effect/http"
 
@@ -18,13 +18,13 @@ const runsOf = Effect.fnUntraced(function* (url: string) {
 })
 
 /**
- * The run that was under way does not count. Of prices there are two: what was read is read again. Then there is a run of
- * what needs them.
+ * The run in progress does not count. Prices take two runs, because the first may have read before the move; then a
+ * run of the jobs that need them.
  */
 export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: Server, now: DateTime.Utc) {
   let time = now
 
-  /** What is told is up to a second old by the server's clock, which is moved on for each look. */
+  /** Metrics are cached for a second by the server's clock, so each look moves it on. */
   const look = Effect.gen(function* () {
     time = DateTime.add(time, { seconds: 2 })
     yield* moveTo(time)
@@ -32,7 +32,7 @@ export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: 
     return yield* runsOf(operationsUrl)
   })
 
-  /** Waits until each of these jobs has finished so many more runs. */
+  /** Waits until each job has finished that many more runs. */
   const moreRuns = Effect.fnUntraced(function* (wanted: Readonly<Record<string, number>>) {
     const before = yield* look
     yield* Effect.repeat(look, {

@@ -1,7 +1,7 @@
 /**
- * Loaded before a server's own program (`node --import`), whose clock it moves: to where AUSPEX_DEMO_NOW says at the start,
- * and then to each time that comes as a line of standard input. From there it goes on at its usual pace, as the clock of a
- * machine does that was set; timers are not touched. So the server is the one that everybody runs.
+ * Moves the clock of an unmodified server; loaded before its program (`node --import`). The clock starts at
+ * AUSPEX_DEMO_NOW and jumps to each time that arrives as a line of standard input; in between it runs at its usual
+ * pace. Timers are not touched.
  */
 // @effect-diagnostics globalDate:off processEnv:off -- it is what Clock and Config stand on
 const RealDate = globalThis.Date

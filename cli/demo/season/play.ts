@@ -1,24 +1,30 @@
-/** A season, day by day: the clock is moved to each morning, and whoever finds an open challenge predicts it. */
-import { Console, DateTime, Effect } from "effect"
-import type { ApiClient } from "../../client/connection.ts"
+/**
+ * A season, day by day: the clock moves to each morning, and agents predict the open challenges. Also its made-up
+ * prices and its four players.
+ */
+import { Console, DateTime, Effect, FileSystem, Path, Random } from "effect"
 import { microCredits } from "../../../src/services/Credits.ts"
+import type { Challenge, MacroChallenge, PriceEvent } from "../../../src/services/domain/Challenge.ts"
+import type {
+  NewForecast,
+  NewPrediction,
+  NewPriceEventPrediction
+} from "../../../src/services/domain/Prediction.ts"
 import { EventId } from "../../../src/services/identifiers.ts"
 import type { AgentId } from "../../../src/services/identifiers.ts"
+import type { ApiClient } from "../../client/connection.ts"
 import { jobsDone } from "./jobs.ts"
-import { answerOf, forecastOf, Memory, predictionOf } from "./players.ts"
-import type { Player } from "./players.ts"
 
-export interface Contestant {
+interface Contestant {
   readonly id: AgentId
   readonly player: Player
   readonly client: ApiClient
   readonly memory: Memory
-  /** The challenges that it has predicted. */
   readonly done: Set<string>
 }
 
-export interface Season {
-  /** Where the server tells its metrics. */
+interface Season {
+  /** Of the server's metrics. */
   readonly operationsUrl: string
   readonly anyone: ApiClient
   readonly administrator: ApiClient
@@ -31,7 +37,10 @@ export interface Season {
   readonly stake: number
 }
 
-/** Sessions of futures can be predicted then, in winter and in summer, and so can the next UTC day and, on Sundays, week. */
+/**
+ * An hour at which futures sessions, in winter and summer, the next UTC day and on Sundays the next week can be
+ * predicted.
+ */
 const morning = { hours: 11, minutes: 5 }
 
 const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
@@ -40,7 +49,7 @@ const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
   return { open: yield* count("open"), resolved: yield* count("resolved") }
 })
 
-/** Everything that is open and that it has not predicted yet. */
+/** All open challenges that it has not predicted. */
 const predictAll = Effect.fnUntraced(function* ({ client, done, memory, player }: Contestant, stake: number) {
   const isNew = ({ id }: { readonly id: string }) => !done.has(id)
   const { items } = yield* client.arena.active({ query: { limit: 200 } })
@@ -69,7 +78,7 @@ const predictAll = Effect.fnUntraced(function* ({ client, done, memory, player }
   }
 })
 
-/** What a statistical office would do. */
+/** Publishes first prints, as a statistical office does. */
 const publish = Effect.fnUntraced(function* ({ administrator, anyone, prints }: Season, now: DateTime.Utc) {
   const { challenges } = yield* anyone.public.macroChallenges({ query: { status: "closed", limit: 200 } })
   for (const { id, period, release_at } of challenges) {
@@ -82,7 +91,7 @@ const publish = Effect.fnUntraced(function* ({ administrator, anyone, prints }: 
   }
 })
 
-/** News come on some mornings, and name what they are about. */
+/** Imports news on some mornings. */
 const newsOf = (day: number): ReadonlyArray<string> =>
   [["CL", "NG"], [], ["GC", "DXY", "ETH"], [], ["ES"]][day % 5] ?? []
 
@@ -102,7 +111,7 @@ const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number
   })
 })
 
-/** Plays every day, and tells what has happened after each week. */
+/** Plays every day and reports each week. */
 export const playSeason = Effect.fn("demo.season.play")(function* (season: Season) {
   const { anyone, contestants, from, moveTo, stake, weeks } = season
   const everybodyPredicts = Effect.forEach(contestants, (each) => predictAll(each, stake), {
@@ -124,9 +133,191 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
       `week ${String((day + 1) / 7).padStart(2)}, until ${DateTime.formatIsoDateUtc(date)}:  ${String(resolved).padStart(4)} directional challenges settled, ${String(open).padStart(2)} open, ${String(predictions).padStart(5)} predictions of all types`
     )
   }
-  // The last sessions close, and the last week.
+  // For the last sessions and the last week to close.
   const end = DateTime.add(from, { days: weeks * 7 + 1, hours: 1 })
   yield* moveTo(end)
   yield* jobsDone(season, end)
   yield* publish(season, end)
 })
+
+interface Walk {
+  readonly asset: string
+  readonly first: number
+  readonly decimals: number
+  /** Standard deviation of a daily move, in percent, about the market's. */
+  readonly daily: number
+  readonly interval: "1d" | "1h"
+}
+
+const walk = (
+  asset: string,
+  first: number,
+  decimals: number,
+  daily: number,
+  interval: Walk["interval"] = "1d"
+): Walk => ({ asset, first, decimals, daily, interval })
+
+const walks: ReadonlyArray<Walk> = [
+  walk("GC", 2650, 1, 0.9),
+  walk("ES", 5900, 2, 1),
+  walk("CL", 71, 2, 2),
+  walk("ZN", 109, 3, 0.35),
+  walk("HG", 4.2, 3, 1.4),
+  walk("NG", 3.4, 3, 3.5),
+  walk("ZS", 1010, 2, 1.2),
+  walk("DXY", 106, 3, 0.4),
+  walk("BTC", 95_000, 2, 2.2, "1h"),
+  walk("ETH", 3300, 2, 3, "1h")
+]
+
+export const assets = walks.map(({ asset }) => asset)
+
+const hour = 3_600_000
+const day = 24 * hour
+
+/** 1970-01-01 was a Thursday. */
+const isWeekend = (time: number): boolean => (Math.floor(time / day) + 3) % 7 > 4
+
+const normal = Effect.map(
+  Effect.all([Random.next, Random.next]),
+  ([radius, angle]) => Math.sqrt(-2 * Math.log(1 - radius)) * Math.cos(2 * Math.PI * angle)
+)
+
+const times = (from: number, weeks: number, step: number): ReadonlyArray<DateTime.Utc> =>
+  Array.from({ length: (weeks * 7 * day) / step }, (_, index) => DateTime.makeUnsafe(from + index * step))
+
+const closes = Effect.fnUntraced(function* (walk: Walk, from: number, weeks: number) {
+  const lines = ["date,close"]
+  let price = walk.first
+  for (const time of times(from, weeks, day)) {
+    if (isWeekend(DateTime.toEpochMillis(time))) continue
+    price *= 1 + ((yield* normal) * walk.daily) / 100
+    lines.push(`${DateTime.formatIsoDateUtc(time)},${price.toFixed(walk.decimals)}`)
+  }
+  return lines
+})
+
+const hours = Effect.fnUntraced(function* (walk: Walk, from: number, weeks: number) {
+  const lines = ["time,open,high,low,close"]
+  const deviation = walk.daily / 100 / Math.sqrt(24)
+  const rounded = (price: number) => Number(price.toFixed(walk.decimals))
+  let open = walk.first
+  for (const time of times(from, weeks, hour)) {
+    const close = rounded(open * (1 + (yield* normal) * deviation))
+    const reach = Math.abs(yield* normal) * deviation * 0.5
+    const high = rounded(Math.max(open, close) * (1 + reach))
+    const low = rounded(Math.min(open, close) * (1 - reach))
+    lines.push(`${DateTime.formatIso(time)},${open},${high},${low},${close}`)
+    open = close
+  }
+  return lines
+})
+
+/** Writes whole weeks of prices from a seed to a folder that is removed when the scope closes. */
+export const madeUp = Effect.fn("demo.season.prices")(function* (
+  from: DateTime.Utc,
+  weeks: number,
+  seed: number
+) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-season-" })
+  for (const [index, walk] of walks.entries()) {
+    const made = walk.interval === "1d" ? closes : hours
+    const lines = yield* made(walk, DateTime.toEpochMillis(from), weeks).pipe(Random.withSeed(seed + index))
+    const file = path.join(directory, `${walk.asset}-${walk.interval}-made-up.csv`)
+    yield* fs.writeFileString(file, `${lines.join("\n")}\n`)
+  }
+  return directory
+})
+
+interface Player {
+  readonly name: string
+  readonly bio: string
+  /** Its reaction to the last move of an asset: 1 follows it, -1 bets against it. */
+  readonly call: (move: number) => Pick<NewPrediction, "direction" | "confidence">
+  /** The factor of its standard deviations. */
+  readonly boldness: number
+}
+
+const follow = (move: number, confidence: number): ReturnType<Player["call"]> => {
+  if (move === 0) return { direction: "neutral", confidence: 0 }
+  return { direction: move > 0 ? "bullish" : "bearish", confidence }
+}
+
+export const players: ReadonlyArray<Player> = [
+  {
+    name: "momentum",
+    bio: "Expects the last move to go on, a little.",
+    call: (move) => follow(move, 0.1),
+    boldness: 1
+  },
+  {
+    name: "contrarian",
+    bio: "Expects the last move to be taken back, a little.",
+    call: (move) => follow(-move, 0.1),
+    boldness: 1.5
+  },
+  {
+    name: "quiet",
+    bio: "Expects nothing to happen, half surely.",
+    call: () => ({ direction: "neutral", confidence: 0.5 }),
+    boldness: 1
+  },
+  {
+    name: "boastful",
+    bio: "Follows the last move, and is sure of everything.",
+    call: (move) => follow(move, 1),
+    boldness: 0.25
+  }
+]
+
+/** The last open price of each asset, and the move before it. */
+export class Memory {
+  readonly #seen = new Map<string, { readonly price: number; readonly move: number }>()
+
+  readonly see = (asset: string, price: number): void => {
+    const before = this.#seen.get(asset)
+    if (before?.price === price) return
+    this.#seen.set(asset, { price, move: before === undefined ? 0 : Math.sign(price - before.price) })
+  }
+  readonly moveOf = (asset: string): number => this.#seen.get(asset)?.move ?? 0
+  readonly priceOf = (asset: string): number | undefined => this.#seen.get(asset)?.price
+}
+
+const predictionOf = (player: Player, memory: Memory, { asset, open_price }: Challenge): NewPrediction => {
+  memory.see(asset, open_price)
+  return player.call(memory.moveOf(asset))
+}
+
+/**
+ * The answer in the form of the question's kind. A week is centred on the level of its threshold, which lies at the
+ * price.
+ */
+const answerOf = (
+  player: Player,
+  memory: Memory,
+  { asset, kind, reference_scale }: PriceEvent,
+  week: ReadonlyArray<PriceEvent>
+): NewPriceEventPrediction => {
+  const scale = (reference_scale ?? 1) * player.boldness
+  if (kind === "count_days") return { predicted_value: 3.5, predicted_std: scale }
+  if (kind === "numeric_close") {
+    const threshold = week.find((each) => each.asset === asset && each.kind === "threshold")
+    return { predicted_value: threshold?.level ?? memory.priceOf(asset) ?? 1, predicted_std: scale }
+  }
+  const { confidence, direction } = player.call(memory.moveOf(asset))
+  return { direction: direction === "bullish" ? "bullish" : "bearish", confidence }
+}
+
+/** Repeats the last print, which is the middle of the bins. */
+const forecastOf = (player: Player, { bins, reference_scale }: MacroChallenge): NewForecast => {
+  const edges = bins.flatMap(({ low }) => (low === null ? [] : [low]))
+  const middle = ((edges[0] ?? 0) + (edges.at(-1) ?? 0)) / 2
+  const tilt = player.call(1).direction === "bullish" ? 0.4 : -0.4
+  const scale = reference_scale ?? 1
+  return {
+    predicted_value: Number((middle + tilt * scale).toFixed(4)),
+    predicted_std: Number((scale * player.boldness).toFixed(4))
+  }
+}

@@ -1,14 +1,13 @@
-/** Targets, the leaderboard, and the records that let an operator check them. */
+/** Targets, the leaderboard, and the records to check them by. */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../../src/services/AdminAudit.ts"
 import { Category } from "../../src/services/Targets.ts"
 import type { Target } from "../../src/services/Targets.ts"
 import { CommandFailed } from "../client/connection.ts"
-import { standingColumns } from "../client/standings.ts"
-import { counted, moment } from "../client/table.ts"
+import { counted, leaderboardColumns, moment } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
-import { pageFlags, pageQueryOf, Session } from "./session.ts"
+import { Session, pageFlags, pageQueryOf } from "./session.ts"
 
 const targetColumns: ReadonlyArray<Column<Target>> = [
   { title: "key", of: ({ key }) => key },
@@ -82,11 +81,10 @@ export const leaderboard = Command.make(
     const board = yield* session.anyone.public.leaderboard({
       query: { ...pageQueryOf(page), category: Option.getOrUndefined(category) }
     })
-    yield* session.showPage(board, standingColumns, "Nobody has been scored yet.")
+    yield* session.showPage(board, leaderboardColumns, "Nobody has been scored yet.")
   })
 ).pipe(Command.withDescription("Agents by average score, over all or in a category"))
 
-/** An import may be long; --json shows all that is kept. */
 const maxBody = 200
 
 const shownBody = (body: unknown): string =>
