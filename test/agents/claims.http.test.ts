@@ -6,7 +6,7 @@ import { ClaimLink } from "../../src/services/Claims.ts"
 import { askForToken, issue, onboard, pass, register } from "../support/agents.ts"
 import { ecPair, onboardWithKey } from "../support/assertions.ts"
 import { anOperator, claimWithCode, newMails, tokenOf } from "../support/claims.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
@@ -214,10 +214,10 @@ layer(
   )
 })
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("Claims and logs", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Claims and logs", (it) => {
   it.effect("no link, code, secret or address is logged or traced", () =>
     Effect.gen(function* () {
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const { agentId, secret } = yield* onboard({ operator_contact: "quiet@example.org" })
       const [mail] = yield* newMails
       const answer = yield* refresh(agentId, secret)

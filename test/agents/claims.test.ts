@@ -7,7 +7,7 @@ import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
   anOperator,
   claimable,
@@ -135,7 +135,9 @@ layer(testServices())("A claim", (it) => {
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
-      const results = yield* atOnce(times(50, () => claimWithCode(ada.token, wrongCode(ada.code), operator)))
+      const results = yield* concurrently(
+        times(50, () => claimWithCode(ada.token, wrongCode(ada.code), operator))
+      )
       const codes = codesOf(results)
       assert.strictEqual(codes.filter((code) => code === "wrong_pairing_code").length, 4)
       assert.strictEqual(codes.filter((code) => code === "claim_locked").length, 46)
@@ -152,7 +154,7 @@ layer(testServices())("A claim", (it) => {
       for (const place of [0, 4, 49]) {
         const ada = yield* claimable()
         const codes = times(50, (index) => (index === place ? ada.code : wrongCode(ada.code)))
-        const results = yield* atOnce(codes.map((code) => claimWithCode(ada.token, code, operator)))
+        const results = yield* concurrently(codes.map((code) => claimWithCode(ada.token, code, operator)))
         const evaluated = codesOf(results).filter((code) => code === "wrong_pairing_code").length
         assert.isAtMost(evaluated, 5)
         const owner = member(yield* standing(ada.agentId), "owner_id")
@@ -168,7 +170,7 @@ layer(testServices())("A claim", (it) => {
         const ada = yield* claimable()
         const somebody = yield* anOperator
         const operators = [somebody, yield* anOperator, yield* anOperator, yield* anOperator]
-        const results = yield* atOnce(
+        const results = yield* concurrently(
           times(20, (index) => claimWithCode(ada.token, ada.code, operators[index % 4] ?? somebody))
         )
         assert.strictEqual(results.filter(Result.isSuccess).length, 1)
@@ -230,7 +232,7 @@ layer(testServices())("A claim", (it) => {
           update agents set claimed_at = created_at, owner_id = ${operator}::uuid, prediction_limit = null
            where id = ${agentId}::uuid`
       }
-      const results = yield* atOnce(
+      const results = yield* concurrently(
         agents.slice(49).map(({ token, code }) => claimWithCode(token, code, operator))
       )
       assert.deepStrictEqual(codesOf(results), ["agent_limit"])
@@ -413,7 +415,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
   it.effect("of ten at once leaves one live link, the last", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
-      const fresh = yield* atOnce(times(5, () => refresh(ada)))
+      const fresh = yield* concurrently(times(5, () => refresh(ada)))
       const states = yield* Effect.forEach(fresh.filter(Result.isSuccess), ({ success }) =>
         stateOf(tokenOf(success.claim_url))
       )

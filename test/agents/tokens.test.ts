@@ -6,7 +6,7 @@ import { Registry } from "../../src/services/Registry.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { passingAnswer } from "../support/responses.ts"
 import { claim } from "../support/agents.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 
@@ -28,7 +28,7 @@ const replica = (environment: Readonly<Record<string, string>> = {}) =>
     (context) => Context.get(context, Tokens)
   )
 
-layer(testServices().pipe(Layer.provideMerge(observed)))("Tokens", (it) => {
+layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it) => {
   it.effect("issued by one replica are good at another, and are ended at both within 5 s", () =>
     Effect.gen(function* () {
       const here = yield* Tokens
@@ -114,7 +114,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Tokens", (it) => {
   it.effect("are checked without asking the database at every request", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
-      const { spans } = yield* Observed
+      const { spans } = yield* TelemetryRecorder
       const { access_token } = yield* tokens.issue(yield* agent)
       const statements = () => spans.filter(({ kind }) => kind === "client").length
       const before = statements()

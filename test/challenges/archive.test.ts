@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { atOnce, times } from "../support/concurrently.ts"
+import { concurrently, times } from "../support/concurrently.ts"
 import { countOf, foreignCursors, freshWeek } from "../support/builders.ts"
 import { onboard } from "../support/agents.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
@@ -123,7 +123,7 @@ layer(testServer())("The archive", (it) => {
   it.effect("lets one of several different imports of a slug in, and all of it", () =>
     Effect.gen(function* () {
       yield* freshWeek
-      const answers = yield* atOnce(
+      const answers = yield* concurrently(
         times(8, (index) => imported(tournament({ slug: "raced", title: `${index}`, matches: index + 1 })))
       )
       const won = answers.flatMap((each) =>

@@ -5,7 +5,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
   claimedAgent,
   claimedAgents,
@@ -64,7 +64,7 @@ inBatches("submissions at once", (it) => {
       yield* freshWeek
       const challenge = yield* newChallenge()
       for (const agent of [yield* claimedAgent(), yield* provisionalAgent()]) {
-        const results = yield* atOnce(times(50, () => predict(agent, challenge)))
+        const results = yield* concurrently(times(50, () => predict(agent, challenge)))
         assert.strictEqual(results.filter(Result.isSuccess).length, 1)
         assert.deepStrictEqual(
           codesOf(results),
@@ -84,7 +84,7 @@ inBatches("submissions at once", (it) => {
         const challenge = yield* newChallenge()
         const agent = yield* provisionalAgent()
         const sent = times(50, (index): Sent => ({ direction: directionAt(index), is_revision: true }))
-        const results = yield* atOnce(sent.map((each) => predict(agent, challenge, each)))
+        const results = yield* concurrently(sent.map((each) => predict(agent, challenge, each)))
         assert.deepStrictEqual(codesOf(results), [])
         const revisions = results.filter(Result.isSuccess).map(({ success }) => success.answer.revision_count)
         assert.deepStrictEqual(
@@ -107,7 +107,7 @@ inBatches("submissions at once", (it) => {
           predict(agent, challenge, { direction: directionAt(turn + index), is_revision: turn > 1 })
         )
       ).flat()
-      yield* atOnce(submissions)
+      yield* concurrently(submissions)
       const { kept, latest } = yield* countsOf(challenge)
       assert.deepStrictEqual(kept, latest)
       assert.strictEqual(
@@ -123,7 +123,7 @@ inBatches("submissions at once", (it) => {
       const challenge = yield* newChallenge()
       const agent = yield* provisionalAgent()
       yield* moveTo(deadline)
-      const results = yield* atOnce(times(20, () => predict(agent, challenge)))
+      const results = yield* concurrently(times(20, () => predict(agent, challenge)))
       assert.strictEqual(results.filter(Result.isSuccess).length, 1)
       assert.deepStrictEqual(
         codesOf(results),
@@ -146,9 +146,9 @@ inBatches("submissions at once", (it) => {
       const cancelled = arenas.directional.cancel(challenge.id, "A test.")
       const results = yield* Effect.all(
         [
-          atOnce(early.map((agent) => predict(agent, challenge))),
+          concurrently(early.map((agent) => predict(agent, challenge))),
           Effect.as(cancelled, []),
-          atOnce(late.map((agent) => predict(agent, challenge)))
+          concurrently(late.map((agent) => predict(agent, challenge)))
         ],
         { concurrency: "unbounded" }
       )
@@ -170,7 +170,7 @@ inBatches("the cap of a provisional agent", (it) => {
       yield* freshWeek
       const agent = yield* provisionalAgent()
       const challenges = yield* Effect.replicateEffect(newChallenge(), 40)
-      const results = yield* atOnce(challenges.map((challenge) => predict(agent, challenge)))
+      const results = yield* concurrently(challenges.map((challenge) => predict(agent, challenge)))
       assert.strictEqual(results.filter(Result.isSuccess).length, 10)
       assert.deepStrictEqual(
         codesOf(results),
@@ -222,7 +222,7 @@ inBatches("the cap of a provisional agent", (it) => {
       yield* freshWeek
       const agent = yield* claimedAgent()
       const challenges = yield* Effect.replicateEffect(newChallenge(), 12)
-      const results = yield* atOnce(challenges.map((challenge) => predict(agent, challenge)))
+      const results = yield* concurrently(challenges.map((challenge) => predict(agent, challenge)))
       assert.deepStrictEqual(codesOf(results), [])
     })
   )

@@ -5,7 +5,7 @@ import { settings } from "../../src/config.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
 import { Pools } from "../../src/services/Pools.ts"
-import { atOnce, times } from "../support/concurrently.ts"
+import { concurrently, times } from "../support/concurrently.ts"
 import {
   claimedAgents,
   freshWeek,
@@ -159,7 +159,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
         const late = yield* meeting(publishCounts)
         yield* stepping.commit
         yield* Fiber.join(late)
-        yield* atOnce(times(8, () => publishCounts))
+        yield* concurrently(times(8, () => publishCounts))
         const asOf = DateTime.formatIso(at(minutes(15 * quarter)))
         assert.deepStrictEqual(yield* shownOf(challenge), [...counts, 20 * quarter, asOf])
       }
@@ -277,7 +277,7 @@ layer(services)("The odds of an open pool", (it) => {
         yield* publishOdds
         assert.deepStrictEqual(yield* shown, first)
         yield* moveTo(plus(monday, "75 minutes"))
-        yield* atOnce(times(8, () => publishOdds))
+        yield* concurrently(times(8, () => publishOdds))
         const second = (yield* shown).slice(0, 2)
         assert.deepStrictEqual(second, [credits(1000), 20])
         yield* put(20, 21)

@@ -17,7 +17,7 @@ import { revealAll, sequenceAll } from "../support/loggedFixture.ts"
 import { get, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { tournament } from "../support/tournaments.ts"
-import { tilesOf, walk } from "../support/crawl.ts"
+import { crawl, tilesOf } from "../support/crawl.ts"
 import type { Known, Read } from "../support/crawl.ts"
 
 const Sealed = Schema.Struct({
@@ -231,7 +231,7 @@ layer(server)("an open prediction", (it) => {
           ...sealed,
           confidence: sealed.confidence === "0.97" ? `"confidence":0.97` : sealed.confidence
         }))
-        const reads = [...(yield* walk(known, undefined)), ...(yield* walk(known, spy.token))]
+        const reads = [...(yield* crawl(known, undefined)), ...(yield* crawl(known, spy.token))]
         assert.deepStrictEqual(leaksIn(reads, unusual), [])
         assert.deepStrictEqual(
           reads.filter(({ status }) => status >= 500),
@@ -244,7 +244,7 @@ layer(server)("an open prediction", (it) => {
           nothingToRead
         )
 
-        // The walk sees what there is to see: each commit in the log, and how many predictions there are.
+        // The crawl sees what there is to see: each commit in the log, and how many predictions there are.
         const seen = hashesIn(reads)
         for (const { commit } of theirs) assert.isTrue(seen.has(commit))
         const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
@@ -265,7 +265,7 @@ layer(server)("an open prediction", (it) => {
         }
         assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
 
-        // From the deadline on all of it is public, and the same walk finds it.
+        // From the deadline on all of it is public, and the same crawl finds it.
         yield* moveTo(plus(deadline, "1 minute"))
         yield* post("/api/v1/admin/settle", { token: testAdminToken })
         assert.include(
@@ -277,7 +277,7 @@ layer(server)("an open prediction", (it) => {
           '"total":100,"stakers":2'
         )
         yield* revealAll
-        const later = leaksIn(yield* walk(known, undefined), unusual)
+        const later = leaksIn(yield* crawl(known, undefined), unusual)
         for (const what of [
           "the salt",
           "the body",
@@ -351,8 +351,9 @@ layer(server)("Polling everything that is public around a single prediction", (i
           slug: ["world-cup"],
           model: ["swift-1"]
         }
-        const everything = Effect.map(Effect.all([walk(known, undefined), walk(known, spy.token)]), (walks) =>
-          bytesOf(walks.flat())
+        const everything = Effect.map(
+          Effect.all([crawl(known, undefined), crawl(known, spy.token)]),
+          (walks) => bytesOf(walks.flat())
         )
         /** But for how many predictions there are. */
         const poll = Effect.forEach(
@@ -412,7 +413,7 @@ layer(server)("Polling everything that is public around a single prediction", (i
   )
 })
 
-layer(testServer())("the walk", (it) => {
+layer(testServer())("the crawl", (it) => {
   it.effect("reads a log of any size: full tiles, partial ones, and all levels", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(tilesOf(0), [])

@@ -8,7 +8,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { atOnce } from "../support/concurrently.ts"
+import { concurrently } from "../support/concurrently.ts"
 import {
   allPages,
   claimedAgent,
@@ -251,7 +251,7 @@ layer(testServices())("the virtual position of a paper-trade signal", (it) => {
   it.effect("is one, when twenty signals come at once", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* closedChallenge()
-      yield* atOnce(Array.from({ length: 20 }, () => predict(agent, challenge)))
+      yield* concurrently(Array.from({ length: 20 }, () => predict(agent, challenge)))
       assert.deepStrictEqual(yield* shortened(agent, challenge), [["open", 0.5, 100, null, null]])
     })
   )

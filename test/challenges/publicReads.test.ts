@@ -8,7 +8,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
 import { millisBefore, moveTo, plus } from "../support/builders.ts"
 import { get, send, testServer } from "../support/server.ts"
-import { openWorld } from "../support/settledFixture.ts"
+import { openFixture } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 const leaderboard = "/api/v1/eval/leaderboard"
@@ -186,7 +186,7 @@ layer(keeping)("Public answers", (it) => {
 
   it.effect("of results are made once for every spelling, and show deadline and end within that time", () =>
     Effect.gen(function* () {
-      const { challenge: terms, deadline, settle } = yield* openWorld()
+      const { challenge: terms, deadline, settle } = yield* openFixture()
       const challenge: string = terms.id
       const results = (id: string, query = "") => get(`/api/v1/eval/challenges/${id}/results${query}`)
       yield* moveTo(millisBefore(deadline, 1000))

@@ -6,7 +6,7 @@ import { Events } from "../../src/services/Events.ts"
 import { AgentId, EventId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
 import { breadth } from "../support/breadth.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
   allPages,
   claimedAgent,
@@ -112,7 +112,7 @@ layer(testServices())("posting", (it) => {
       const [event, other] = [yield* newEvent(), yield* newEvent()]
       const parent = yield* comment(ada, event)
       const answer = yield* reply(ada, parent)
-      const refused = yield* atOnce([
+      const refused = yield* concurrently([
         reply(ada, answer),
         comment(ada, event, { parent_comment_id: answer.comment_id }),
         comment(ada, other, { parent_comment_id: answer.comment_id }),
@@ -226,7 +226,7 @@ layer(testServices())("reading", (it) => {
       ]
       for (const cursor of forged) {
         const page = { limit: 1, cursor }
-        const refused = yield* atOnce([
+        const refused = yield* concurrently([
           Effect.asVoid(commentsOn(event, page)),
           Effect.asVoid(repliesTo(event, parent, page))
         ])
@@ -234,7 +234,7 @@ layer(testServices())("reading", (it) => {
       }
       const other = yield* newEvent()
       const answer = yield* reply(ada, parent)
-      const unknowns = yield* atOnce([
+      const unknowns = yield* concurrently([
         Effect.asVoid(commentsOn({ event_id: "nowhere" })),
         Effect.asVoid(commentsOn({ event_id: "no id" })),
         Effect.asVoid(commentsOn({ event_id: "\0" })),
@@ -279,7 +279,7 @@ layer(testServices())("liking", (it) => {
         const event = yield* newEvent()
         const parent = yield* comment(ada, event)
         const answer = yield* reply(ada, parent)
-        const refused = yield* atOnce([
+        const refused = yield* concurrently([
           like(bob, parent, "reply"),
           like(bob, answer, "comment"),
           like(bob, { comment_id: unknown }),
@@ -301,7 +301,7 @@ layer(testServices())("liking", (it) => {
       const event = yield* newEvent()
       const [one, many] = [yield* comment(ada, event), yield* comment(ada, event)]
       const [fan = ada] = fans
-      const results = yield* atOnce([
+      const results = yield* concurrently([
         ...times(50, () => like(fan, one)),
         ...fans.map((each) => like(each, many))
       ])
@@ -310,7 +310,7 @@ layer(testServices())("liking", (it) => {
         (yield* commentsOn(event)).comments.map(({ comment_id, like_count }) => [comment_id, like_count])
       )
       assert.deepStrictEqual([counts.get(one.comment_id), counts.get(many.comment_id)], [1, 50])
-      yield* atOnce([...times(50, () => unlike(fan, one)), ...fans.map((each) => unlike(each, many))])
+      yield* concurrently([...times(50, () => unlike(fan, one)), ...fans.map((each) => unlike(each, many))])
       const left = (yield* commentsOn(event)).comments.map(({ like_count }) => like_count)
       assert.deepStrictEqual(left, [0, 0])
     })
@@ -444,7 +444,7 @@ layer(testServices())("figures", (it) => {
           comment(author, index === 2 ? events[1] : events[0])
         )
         const answers = yield* Effect.forEach(parents, (parent) => reply(author, parent))
-        const results = yield* atOnce(
+        const results = yield* concurrently(
           steps.map(
             ({ agent, post, what }): Effect.Effect<unknown, { readonly code: string }, Discussion> => {
               const who = agents[agent] ?? author

@@ -5,10 +5,10 @@ import { Registry } from "../../src/services/Registry.ts"
 import { Social } from "../../src/services/Social.ts"
 import { AgentId } from "../../src/services/identifiers.ts"
 import type { Page } from "../../src/services/paging.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import { allPages, claimedAgent, claimedAgents, countOf, firstPage, rowsOf } from "../support/builders.ts"
 import { held, meeting } from "../support/locking.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 import { follow, nextOf, tamperedCursors, unfollow } from "../support/social.ts"
 
@@ -35,7 +35,7 @@ const differing = rowsOf(
      where coalesce(f.counted, 0) <> coalesce(n.count, 0)`
 )
 
-layer(testServices().pipe(Layer.provideMerge(observed)))("Follows", (it) => {
+layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it) => {
   it.effect("following is idempotent, and lists show the latest follow first", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* Effect.forEach(["ada", "bob", "cem"] as const, (name) =>
@@ -98,10 +98,10 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Follows", (it) => {
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
-      assert.deepStrictEqual(codesOf(yield* atOnce(times(50, () => follow(ada, bob)))), [])
+      assert.deepStrictEqual(codesOf(yield* concurrently(times(50, () => follow(ada, bob)))), [])
       assert.deepInclude(yield* profileOf(ada, bob), { follower_count: 1 })
       assert.deepStrictEqual(
-        (yield* atOnce(times(50, () => unfollow(ada, bob)))).filter(Result.isFailure),
+        (yield* concurrently(times(50, () => unfollow(ada, bob)))).filter(Result.isFailure),
         []
       )
       assert.deepInclude(yield* profileOf(ada, bob), { follower_count: 0 })
@@ -115,10 +115,10 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Follows", (it) => {
         agents.filter((other) => other !== one).map((other) => [one, other] as const)
       )
       for (let round = 0; round < 3; round++) {
-        const made = yield* atOnce(pairs.map(([one, other]) => follow(one, other)))
+        const made = yield* concurrently(pairs.map(([one, other]) => follow(one, other)))
         assert.deepStrictEqual(made.filter(Result.isFailure), [])
         assert.deepStrictEqual(yield* differing, [])
-        const ended = yield* atOnce(pairs.map(([one, other]) => unfollow(one, other)))
+        const ended = yield* concurrently(pairs.map(([one, other]) => unfollow(one, other)))
         assert.deepStrictEqual(ended.filter(Result.isFailure), [])
       }
       assert.strictEqual(
@@ -141,7 +141,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Follows", (it) => {
           const [one, other] = index % 2 === 0 ? [ada, bob] : [bob, ada]
           return Effect.exit(index % 4 < 2 ? follow(one, other) : unfollow(one, other))
         })
-        const { lines } = yield* Observed
+        const { lines } = yield* TelemetryRecorder
         const before = lines.length
         const ended = yield* Effect.all(work, { concurrency: "unbounded" })
         assert.deepStrictEqual(ended.filter(Exit.isFailure), [])
@@ -236,7 +236,7 @@ layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The most that an agent m
     Effect.gen(function* () {
       const [ada, ...others] = yield* claimedAgents(13)
       assert(ada !== undefined)
-      const results = yield* atOnce(times(48, (index) => follow(ada, others[index % 12] ?? nobody)))
+      const results = yield* concurrently(times(48, (index) => follow(ada, others[index % 12] ?? nobody)))
       assert.strictEqual((yield* following(ada)).items.length, 5)
       assert.deepStrictEqual([...new Set(codesOf(results))], ["follow_limit"])
       const [first] = idsOf(yield* following(ada))

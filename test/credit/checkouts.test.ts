@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import * as CheckoutJob from "../../src/jobs/checkouts.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Payments } from "../../src/services/Payments.ts"
-import { atOnce, times } from "../support/concurrently.ts"
+import { concurrently, times } from "../support/concurrently.ts"
 import { countOf, moveTo, plus } from "../support/builders.ts"
 import { credits, creditFindings, stateOf } from "../support/ledger.ts"
 import { anotherOperator } from "../support/operators.ts"
@@ -96,7 +96,7 @@ layer(shop)("A checkout that no message told of", (it) => {
       yield* TestClock.adjust("10 minutes")
       const event = stripeEvent("checkout.session.completed", session)
       const replicas = [yield* Payments, yield* paymentsReplica]
-      const done = yield* atOnce(
+      const done = yield* concurrently(
         times(20, (index) => {
           const replica = replicas[index % 2]
           return index % 4 < 2 ? deliver(event, replica) : (replica?.followUp ?? Effect.void)
@@ -121,7 +121,7 @@ layer(shop)("A checkout that no message told of", (it) => {
       )
       yield* TestClock.adjust("10 minutes")
       const replicas = [yield* Payments, yield* paymentsReplica]
-      yield* atOnce(times(4, (index) => replicas[index % 2]?.followUp ?? Effect.void))
+      yield* concurrently(times(4, (index) => replicas[index % 2]?.followUp ?? Effect.void))
       assert.deepStrictEqual(server.lookedUp.slice(since).toSorted(), ids.toSorted())
     })
   )

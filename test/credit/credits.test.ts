@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Credits } from "../../src/services/Credits.ts"
 import type { Holder, NewGrant } from "../../src/services/Credits.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
   allPages,
   claimedAgent,
@@ -87,7 +87,9 @@ layer(testServices())("The claim grant", (it) => {
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operators = yield* Effect.replicateEffect(anOperator, 12)
-      const claims = yield* atOnce(operators.map((operator) => claimWithCode(ada.token, ada.code, operator)))
+      const claims = yield* concurrently(
+        operators.map((operator) => claimWithCode(ada.token, ada.code, operator))
+      )
       assert.lengthOf(claims.filter(Result.isSuccess), 1)
       assert.strictEqual((yield* balanceOf(ada.agentId)).available_balance, credits(500))
       assert.deepStrictEqual(yield* differences, [])
@@ -194,7 +196,7 @@ layer(testServices())("A grant", (it) => {
     Effect.gen(function* () {
       const [one, many] = yield* claimedAgents(2)
       assert(one !== undefined && many !== undefined)
-      const same = yield* atOnce(times(60, () => grant({ kind: "agent", id: one })))
+      const same = yield* concurrently(times(60, () => grant({ kind: "agent", id: one })))
       assert.lengthOf(
         new Set(same.filter(Result.isSuccess).map(({ success }) => JSON.stringify(success.created_at))),
         1
@@ -204,7 +206,7 @@ layer(testServices())("A grant", (it) => {
       const different = times(60, (index) =>
         grant({ kind: "agent", id: many }, { idempotency_key: `k${index}` })
       )
-      assert.deepStrictEqual(codesOf(yield* atOnce(different)), [])
+      assert.deepStrictEqual(codesOf(yield* concurrently(different)), [])
       assert.strictEqual((yield* balanceOf(many)).available_balance, credits(60 * 25))
       assert.deepStrictEqual(yield* differences, [])
     })

@@ -9,7 +9,14 @@ import { breadth } from "../support/breadth.ts"
 import { times } from "../support/concurrently.ts"
 import { countOf } from "../support/builders.ts"
 import { credits, fundedAccounts, ledgerFindings, record, ruleOf, stateOf } from "../support/ledger.ts"
-import { end, play, refusals, revenue, sampledWhile, transfer } from "../support/ledgerWorkload.ts"
+import {
+  end,
+  refusals,
+  revenue,
+  runLedgerWorkload,
+  sampledWhile,
+  transfer
+} from "../support/ledgerWorkload.ts"
 import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -227,7 +234,7 @@ layer(testServices())("Any writers at once", (it) => {
     "keep every invariant at every moment (seed %i)",
     (seed) =>
       Effect.gen(function* () {
-        const played = yield* play({
+        const played = yield* runLedgerWorkload({
           seed,
           ...breadth({ players: 24, turns: 25 }, { players: 48, turns: 50 })
         })

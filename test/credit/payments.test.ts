@@ -6,9 +6,9 @@ import { Credits } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Payments } from "../../src/services/Payments.ts"
-import { atOnce, times } from "../support/concurrently.ts"
+import { concurrently, times } from "../support/concurrently.ts"
 import { countOf, firstPage, moveTo } from "../support/builders.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { credits, creditFindings, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { held, meeting } from "../support/locking.ts"
@@ -101,7 +101,7 @@ layer(shop())("A purchase", (it) => {
       const owner = yield* anotherOperator
       const { operator } = yield* Operators.use((operators) => operators.account(owner))
       const replicas = [yield* Payments, yield* paymentsReplica]
-      const done = yield* atOnce(
+      const done = yield* concurrently(
         times(10, (index) => replicas[index % 2]?.begin(operator, { package: small ?? "", key: "k" })).filter(
           (each) => each !== undefined
         )
@@ -150,7 +150,7 @@ layer(shop({ AUSPEX_LIMIT_PURCHASES: "3/hour" }))("Purchases", (it) => {
   )
 })
 
-layer(shop().pipe(Layer.provideMerge(observed)))("When Stripe is away, or refuses us", (it) => {
+layer(shop().pipe(Layer.provideMerge(telemetryRecorder)))("When Stripe is away, or refuses us", (it) => {
   it.effect("nothing is bought (503), the same form works later, and no log or trace has a secret", () =>
     Effect.gen(function* () {
       const { behave } = yield* StripeServer
@@ -164,7 +164,7 @@ layer(shop().pipe(Layer.provideMerge(observed)))("When Stripe is away, or refuse
       const { payAt } = yield* buying(owner, small, "key-fails")
       assert.match(payAt ?? "", /^http:\/\/localhost:\d+\/c\/pay\/cs_test_/)
       yield* Effect.flip(Payments.use((payments) => payments.receive({ body: "{}", signature: "t=1,v1=00" })))
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const failed = lines.filter((line) => line.includes("did not begin a checkout"))
       assert.isAtLeast(failed.length, 2)
       for (const line of failed) assert.notInclude(line, "undefined")
@@ -214,7 +214,7 @@ layer(shop())("A payment", (it) => {
         ]
         const replicas = [yield* Payments, yield* paymentsReplica]
         const { done, findings } = yield* sampledWhile(
-          atOnce(times(30, (index) => deliver(bodies[index % 3] ?? "", replicas[index % 2])))
+          concurrently(times(30, (index) => deliver(bodies[index % 3] ?? "", replicas[index % 2])))
         )
         assert.lengthOf(done.filter(Result.isSuccess), 30)
         assert.deepStrictEqual(findings, [])

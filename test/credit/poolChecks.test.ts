@@ -14,7 +14,7 @@ import { asOwner } from "../support/database.ts"
 const tables = ["stakes", "pool_bins", "pool_settlements", "pool_rewards", "transfers", "accounts"] as const
 
 /** A pool that is paid, one that is void with its challenge, and one that is open, with the same stakes on each. */
-const world = Effect.gen(function* () {
+const fixture = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
   const agents = yield* agentsApart(3)
   yield* creditFor(agents)
@@ -40,7 +40,7 @@ const world = Effect.gen(function* () {
   yield* Scoring.use((scoring) => scoring.voidMacro(voided.id, "never published"))
   return { paid: paid.id, voided: voided.id, open: open.id, first, second, third }
 })
-type World = Effect.Success<typeof world>
+type Fixture = Effect.Success<typeof fixture>
 
 /** Differences that are not about the guards, which are all taken away here. */
 const differences = Effect.map(
@@ -54,7 +54,7 @@ const copied = (table: string, where: string, changes: string) => `
 
 /** What is changed, in which table, and what of it is said. */
 const tampered: ReadonlyArray<
-  readonly [what: string, table: (typeof tables)[number], change: (of: World) => string, said: string]
+  readonly [what: string, table: (typeof tables)[number], change: (of: Fixture) => string, said: string]
 > = [
   [
     "a stake's amount",
@@ -305,7 +305,7 @@ const tampered: ReadonlyArray<
 layer(testServices())("The check of the ledger", (it) => {
   it.effect("says how much is staked and was paid, and finds nothing where nothing was changed", () =>
     Effect.gen(function* () {
-      yield* world
+      yield* fixture
       const { open_stakes, pools_settled, rewards, stakes, ...checked } = yield* Credits.use(
         (service) => service.check
       )
@@ -331,7 +331,7 @@ layer(testServices())("The check of the ledger names", (it) => {
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const made = yield* world
+        const made = yield* fixture
         yield* unguarded(tables)
         assert.deepStrictEqual(yield* differences, [])
         const unnamed: Array<string> = []

@@ -9,7 +9,7 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { Plan } from "../../src/services/Owners.ts"
 import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
 import { credits, fund, ledgerFindings, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
@@ -251,7 +251,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       })
       assert.isTrue(shown.predictions.every(({ reward, score }) => reward === 0n && score === null))
       const hash = yield* rowHash
-      const refused = yield* atOnce([
+      const refused = yield* concurrently([
         resolve(challenge, 3.1),
         Scoring.use((scoring) => scoring.voidMacro(challenge.id, "again"))
       ])
@@ -333,11 +333,11 @@ layer(testServices())("The settlement of a pool", (it) => {
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
-      const done = yield* atOnce(times(3, () => resolve(challenge, 3.1)))
+      const done = yield* concurrently(times(3, () => resolve(challenge, 3.1)))
       assert.isTrue(done.every(Result.isSuccess))
       const hash = yield* rowHash
       yield* resolve(challenge, 3.1)
-      const refused = yield* atOnce([
+      const refused = yield* concurrently([
         resolve(challenge, 3.2),
         Scoring.use((scoring) => scoring.voidMacro(challenge.id, "late"))
       ])
@@ -352,7 +352,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
-      const done = yield* atOnce([
+      const done = yield* concurrently([
         resolve(challenge, 3.1),
         resolve(challenge, 2),
         Scoring.use((scoring) => scoring.voidMacro(challenge.id, "never published"))
@@ -428,7 +428,7 @@ layer(testServices())("The settlement of a pool", (it) => {
           : resolve(pool, [2.9, 3.1][index % 3] ?? 0)
       )
       const { done, findings, samples } = yield* sampledWhile(
-        Effect.all([atOnce(settling), atOnce(spending)], { concurrency: "unbounded" })
+        Effect.all([concurrently(settling), concurrently(spending)], { concurrency: "unbounded" })
       )
       const [ended, spent] = done
       assert.isTrue(ended.every(Result.isSuccess) && spent.every(Result.isSuccess))

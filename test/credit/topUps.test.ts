@@ -6,7 +6,7 @@ import { Credits } from "../../src/services/Credits.ts"
 import type { NewTopUp } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators } from "../../src/services/Operators.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import { claimedAgent, firstPage, provisionalAgent } from "../support/builders.ts"
 import { credits, creditFindings, fund, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
@@ -166,7 +166,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
       const asked = times(50, (index) =>
         topUp(owner, agents[index % 5] ?? "", { amount: credits(1), idempotency_key: `k${index}` })
       )
-      const { done, findings } = yield* sampledWhile(atOnce(asked))
+      const { done, findings } = yield* sampledWhile(concurrently(asked))
       assert.deepStrictEqual(findings, [])
       assert.lengthOf(done.filter(Result.isSuccess), 20)
       assert.deepStrictEqual(
@@ -188,7 +188,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
           idempotency_key: `r${index}`
         })
       ).filter((each) => each !== undefined)
-      const done = yield* atOnce(asked)
+      const done = yield* concurrently(asked)
       assert.lengthOf(done.filter(Result.isSuccess), 20)
       yield* has(`owner:${owner}`, 0n)
       assert.deepStrictEqual(yield* differences, [])
@@ -201,7 +201,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
       const [agent = ""] = agents
       const other = yield* creditsReplica
       const request = { amount: credits(1), idempotency_key: "one" }
-      const done = yield* atOnce(
+      const done = yield* concurrently(
         times(50, (index) =>
           index % 2 === 0 ? topUp(owner, agent, request) : other.topUp(owner, agent, request)
         )

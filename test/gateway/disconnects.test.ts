@@ -6,7 +6,7 @@ import { Credits } from "../../src/services/Credits.ts"
 import { canary, chat, chatPath, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/ledger.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, post, TestServer } from "../support/server.ts"
 import { until } from "../support/upstream.ts"
 
@@ -46,109 +46,112 @@ const leaveAfter = Effect.fnUntraced(function* (key: string, model: string, byte
   })
 })
 
-layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(observed)))("A client that leaves", (it) => {
-  const listed = Effect.fnUntraced(function* (key: string) {
-    let items: unknown
-    do items = (yield* get("/api/v1/llm/usage", { token: key })).json["items"]
-    while (!Array.isArray(items) || items.length === 0)
-    return items[0]
-  })
+layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecorder)))(
+  "A client that leaves",
+  (it) => {
+    const listed = Effect.fnUntraced(function* (key: string) {
+      let items: unknown
+      do items = (yield* get("/api/v1/llm/usage", { token: key })).json["items"]
+      while (!Array.isArray(items) || items.length === 0)
+      return items[0]
+    })
 
-  /** Attempts that clients left, as operations staff see them. */
-  const attemptsLeft = (model: string) =>
-    Effect.map(metrics, (text) =>
-      Number(
-        new RegExp(
-          `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
-          "m"
-        ).exec(text)?.[1] ?? 0
+    /** Attempts that clients left, as operations staff see them. */
+    const attemptsLeft = (model: string) =>
+      Effect.map(metrics, (text) =>
+        Number(
+          new RegExp(
+            `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
+            "m"
+          ).exec(text)?.[1] ?? 0
+        )
       )
+
+    it.effect.each([
+      ["before anything has come", "slow", 0, false],
+      ["after the first byte of a stream", "paced", 1, true],
+      ["after a part of a stream", "paced", 900, true],
+      ["before the last chunk", "paced", 1800, true]
+    ] as const)("%s pays for what was generated, and its provider is cancelled", ([, model, bytes, stream]) =>
+      Effect.gen(function* () {
+        const { agentId, key } = yield* spender()
+        const { north } = yield* Providers
+        const before = north.aborted
+        const counted = yield* attemptsLeft(model)
+        yield* leaveAfter(key, model, bytes, stream)
+        const item = yield* listed(key)
+        assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
+        assert.isAbove(Number(member(item, "prompt_tokens")), 0)
+        if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
+        const cost = Math.round(Number(member(item, "cost")) * 1e6)
+        assert.isAbove(cost, 0)
+        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
+          posted: 100_000_000n - BigInt(cost),
+          held: 0n
+        })
+        yield* until(() => north.aborted > before)
+        assert.strictEqual(yield* attemptsLeft(model), counted + 1)
+        assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
+      })
     )
 
-  it.effect.each([
-    ["before anything has come", "slow", 0, false],
-    ["after the first byte of a stream", "paced", 1, true],
-    ["after a part of a stream", "paced", 900, true],
-    ["before the last chunk", "paced", 1800, true]
-  ] as const)("%s pays for what was generated, and its provider is cancelled", ([, model, bytes, stream]) =>
-    Effect.gen(function* () {
-      const { agentId, key } = yield* spender()
-      const { north } = yield* Providers
-      const before = north.aborted
-      const counted = yield* attemptsLeft(model)
-      yield* leaveAfter(key, model, bytes, stream)
-      const item = yield* listed(key)
-      assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: true })
-      assert.isAbove(Number(member(item, "prompt_tokens")), 0)
-      if (bytes > 500) assert.isAbove(Number(member(item, "completion_tokens")), 0)
-      const cost = Math.round(Number(member(item, "cost")) * 1e6)
-      assert.isAbove(cost, 0)
-      assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), {
-        posted: 100_000_000n - BigInt(cost),
-        held: 0n
+    it.effect("sends what no gateway takes: too much, nothing, n of two models, tokens below nothing", () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        const big = { model: "plain", messages: [{ role: "user", content: "x".repeat(10 * 1024 * 1024) }] }
+        const refused = [
+          [yield* post(chatPath, { token: key, json: big }), 413],
+          [
+            yield* post(chatPath, { token: key, body: "{", headers: { "content-type": "application/json" } }),
+            400
+          ],
+          [yield* post(chatPath, { token: key, body: "{}", headers: { "content-type": "text/plain" } }), 415],
+          [
+            yield* post(chatPath, {
+              token: key,
+              body: "{}",
+              headers: { "content-type": "application/json", "content-encoding": "gzip" }
+            }),
+            415
+          ],
+          [yield* chat(key, { model: "plain", max_tokens: -1 }), 400],
+          [yield* chat(key, { model: "plain", max_tokens: 101 }), 400],
+          [yield* chat(key, { model: "plain", n: 0 }), 400],
+          [yield* chat(key, { model: 5 }), 400]
+        ] as const
+        for (const [answer, status] of refused) {
+          assert.strictEqual(answer.status, status, answer.text.slice(0, 300))
+          assert.isString(member(answer.json, "error", "message"))
+          assert.isString(answer.json["detail"])
+        }
+        assert.strictEqual((yield* chat(key, { model: "plain", n: 3 })).status, 200)
       })
-      yield* until(() => north.aborted > before)
-      assert.strictEqual(yield* attemptsLeft(model), counted + 1)
-      assert.deepStrictEqual((yield* Credits.use(({ check }) => check)).differences, [])
-    })
-  )
+    )
 
-  it.effect("sends what no gateway takes: too much, nothing, n of two models, tokens below nothing", () =>
-    Effect.gen(function* () {
-      const { key } = yield* spender()
-      const big = { model: "plain", messages: [{ role: "user", content: "x".repeat(10 * 1024 * 1024) }] }
-      const refused = [
-        [yield* post(chatPath, { token: key, json: big }), 413],
-        [
-          yield* post(chatPath, { token: key, body: "{", headers: { "content-type": "application/json" } }),
-          400
-        ],
-        [yield* post(chatPath, { token: key, body: "{}", headers: { "content-type": "text/plain" } }), 415],
-        [
-          yield* post(chatPath, {
-            token: key,
-            body: "{}",
-            headers: { "content-type": "application/json", "content-encoding": "gzip" }
-          }),
-          415
-        ],
-        [yield* chat(key, { model: "plain", max_tokens: -1 }), 400],
-        [yield* chat(key, { model: "plain", max_tokens: 101 }), 400],
-        [yield* chat(key, { model: "plain", n: 0 }), 400],
-        [yield* chat(key, { model: 5 }), 400]
-      ] as const
-      for (const [answer, status] of refused) {
-        assert.strictEqual(answer.status, status, answer.text.slice(0, 300))
-        assert.isString(member(answer.json, "error", "message"))
-        assert.isString(answer.json["detail"])
-      }
-      assert.strictEqual((yield* chat(key, { model: "plain", n: 3 })).status, 200)
-    })
-  )
-
-  it.effect("finds no provider's key, prompt or answer in any response, log, metric or trace", () =>
-    Effect.gen(function* () {
-      const { key } = yield* spender()
-      const texts: Array<string> = []
-      const said = [{ role: "user", content: prompt }]
-      for (const model of ["plain", "down", "refusing", "paced"]) {
-        for (const stream of [false, true]) {
-          const asked = { model, stream, messages: said }
-          for (const answer of [yield* chat(key, asked), yield* message(key, asked)]) {
-            texts.push(JSON.stringify([...answer.headers]), answer.text)
+    it.effect("finds no provider's key, prompt or answer in any response, log, metric or trace", () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        const texts: Array<string> = []
+        const said = [{ role: "user", content: prompt }]
+        for (const model of ["plain", "down", "refusing", "paced"]) {
+          for (const stream of [false, true]) {
+            const asked = { model, stream, messages: said }
+            for (const answer of [yield* chat(key, asked), yield* message(key, asked)]) {
+              texts.push(JSON.stringify([...answer.headers]), answer.text)
+            }
           }
         }
-      }
-      texts.push(yield* metrics, (yield* get("/api/v1/llm/v1/models", { token: key })).text)
-      for (const text of texts) {
-        assert.notInclude(text, canary)
-        assert.notInclude(text, "127.0.0.1")
-      }
-      const { lines, spans } = yield* Observed
-      const kept = [...lines, ...spans.map(spanText)]
-      for (const text of [...kept, yield* metrics]) {
-        for (const secret of [canary, prompt, "quick ", key]) assert.notInclude(text, secret)
-      }
-    })
-  )
-})
+        texts.push(yield* metrics, (yield* get("/api/v1/llm/v1/models", { token: key })).text)
+        for (const text of texts) {
+          assert.notInclude(text, canary)
+          assert.notInclude(text, "127.0.0.1")
+        }
+        const { lines, spans } = yield* TelemetryRecorder
+        const kept = [...lines, ...spans.map(spanText)]
+        for (const text of [...kept, yield* metrics]) {
+          for (const secret of [canary, prompt, "quick ", key]) assert.notInclude(text, secret)
+        }
+      })
+    )
+  }
+)

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { breadth } from "../support/breadth.ts"
 import { chatPath, gatewayServer, Providers, spender } from "../support/gateway.ts"
 import { agreed } from "../support/gatewayAgreement.ts"
-import { play, playModels } from "../support/gatewayWorkload.ts"
+import { runGatewayWorkload, workloadModels } from "../support/gatewayWorkload.ts"
 import { TestServer } from "../support/server.ts"
 
 const calls = breadth(250, 10_000)
@@ -12,11 +12,11 @@ const calls = breadth(250, 10_000)
 /** Milliseconds; a busy machine takes many times the seconds that these take. */
 const patience = 120_000
 
-layer(gatewayServer(playModels, {}, "usual"))("usage and the ledger", (it) => {
+layer(gatewayServer(workloadModels, {}, "usual"))("usage and the ledger", (it) => {
   it.effect(
     "agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
-      const played = yield* play(calls)
+      const played = yield* runGatewayWorkload(calls)
       yield* agreed(played)
       const { items, statuses } = played
       const of = (model: string) => items.filter((item) => item.model === model)

@@ -21,7 +21,7 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth, oneIn } from "../support/breadth.ts"
 import { claimedAgents, freshWeek, moveTo, newChallenge, plus, predict } from "../support/builders.ts"
-import { loggedWorld, sequenceAll } from "../support/loggedFixture.ts"
+import { loggedFixture, sequenceAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 import {
   addAnother,
@@ -219,7 +219,7 @@ const cosigned = Effect.gen(function* () {
 
 /** The world is made once; each test changes it and puts it back. */
 const prepared = Effect.gen(function* () {
-  const world = yield* loggedWorld
+  const world = yield* loggedFixture
   // It waits for its place, as that of the other challenge does not.
   yield* Amendments.use((amendments) =>
     amendments.amend(world.macro.id, { actual_value: 3, reason: "the office corrected it" })

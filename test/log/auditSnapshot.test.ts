@@ -6,7 +6,7 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import { isFull } from "../support/breadth.ts"
 import { claimedAgent, countOf, freshWeek, instant, newChallenge, predict } from "../support/builders.ts"
 import { completeLog, logState } from "../support/logbook.ts"
-import { loggedWorld } from "../support/loggedFixture.ts"
+import { loggedFixture } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 import { withoutTriggers } from "../support/tampering.ts"
@@ -30,7 +30,7 @@ layer(testServices())("An audit of the public log", (it) => {
   it.effect("does not clear a fault that was found after its snapshot", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* loggedWorld
+      yield* loggedFixture
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const elsewhere = yield* Effect.forkChild(
         asOwner(

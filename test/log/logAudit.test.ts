@@ -9,7 +9,7 @@ import type { LogAuditReport } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { countOf, newChallenge } from "../support/builders.ts"
 import { runCommand } from "../support/commands.ts"
-import { loggedWorld } from "../support/loggedFixture.ts"
+import { loggedFixture } from "../support/loggedFixture.ts"
 import { TestServer, get, member, metrics, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { asOwner } from "../support/database.ts"
@@ -37,7 +37,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
-      const { agents, settled } = yield* loggedWorld
+      const { agents, settled } = yield* loggedFixture
       const clean = yield* run("log", "audit")
       assert.isTrue(clean.ok, clean.err)
       assert.match(clean.out, /^challenges +12$/m)

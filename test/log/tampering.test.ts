@@ -25,7 +25,7 @@ import {
   provisionalAgent
 } from "../support/builders.ts"
 import { asOwner } from "../support/database.ts"
-import { loggedWorld, revealAll } from "../support/loggedFixture.ts"
+import { loggedFixture, revealAll } from "../support/loggedFixture.ts"
 import { checkpoints } from "../support/logbook.ts"
 import { agentsOf, ownersOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
@@ -837,7 +837,7 @@ const called = Effect.fnUntraced(function* (path: string) {
  */
 const world = Effect.gen(function* () {
   const registry = yield* Registry
-  yield* loggedWorld
+  yield* loggedFixture
   const monday = yield* freshWeek
   const unclaimed = yield* provisionalAgent("unclaimed")
   yield* agentsOf(yield* ownersOn(["pro"]))

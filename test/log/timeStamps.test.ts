@@ -15,7 +15,7 @@ import type { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { makeEntries, publish } from "../support/log/syntheticLog.ts"
 import { hasOpenssl, makeTimeStampAuthority } from "../support/log/timeStampAuthority.ts"
 import type { TimeStampAuthority } from "../support/log/timeStampAuthority.ts"
-import { observed, Observed } from "../support/telemetryRecorder.ts"
+import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, TestServer, testServer, wrongFields } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
@@ -34,7 +34,7 @@ const world = Layer.unwrap(
       Layer.provideMerge(testServer({ environment: { AUSPEX_TSA_URL: `${authority.url}/tsr?policy=1` } }))
     )
   })
-).pipe(Layer.provideMerge(observed))
+).pipe(Layer.provideMerge(telemetryRecorder))
 
 /** As if nothing had been stamped or published yet. */
 const afresh = Effect.gen(function* () {
@@ -44,7 +44,7 @@ const afresh = Effect.gen(function* () {
   authority.forget()
   yield* asOwner(sql`delete from log_checkpoints`)
   yield* asOwner(sql`delete from log_witnesses`)
-  const { lines } = yield* Observed
+  const { lines } = yield* TelemetryRecorder
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
   return { authority, logged, tree }

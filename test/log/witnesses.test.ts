@@ -11,13 +11,13 @@ import { addCheckpoint } from "../../src/layers/witness/cosignature.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { rowsOf } from "../support/builders.ts"
-import { outsider } from "../support/log/fakeServer.ts"
+import { fakeServer } from "../support/log/fakeServer.ts"
 import type { Behaviour } from "../support/log/fakeServer.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { makeEntries, publish, signedHead, syntheticKey } from "../support/log/syntheticLog.ts"
 import { isCosignedBy, makeWitness } from "../support/log/witness.ts"
 import type { Witness } from "../support/log/witness.ts"
-import { observed, Observed } from "../support/telemetryRecorder.ts"
+import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 import { asOwner } from "../support/database.ts"
@@ -40,7 +40,7 @@ const world = Layer.unwrap(
       Layer.provideMerge(Layer.succeed(Replica, replica))
     )
   })
-).pipe(Layer.provideMerge(observed))
+).pipe(Layer.provideMerge(telemetryRecorder))
 
 /** Another instance that shares the database. */
 class Replica extends Context.Service<
@@ -59,7 +59,7 @@ const afresh = Effect.gen(function* () {
   }
   yield* asOwner(sql`delete from log_checkpoints`)
   yield* asOwner(sql`delete from log_witnesses`)
-  const { lines } = yield* Observed
+  const { lines } = yield* TelemetryRecorder
   const before = lines.length
   const logged = () => lines.slice(before).filter((line) => line.includes("attest"))
   return { first, second, tree, logged }
@@ -382,7 +382,7 @@ layer(world)("Witnesses of the log", (it) => {
     it.effect("sends us elsewhere: nobody is asked there", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
-        const elsewhere = yield* outsider(() => Promise.resolve({ status: 200 }))
+        const elsewhere = yield* fakeServer(() => Promise.resolve({ status: 200 }))
         yield* publish(tree, 10)
         for (const status of [301, 302, 303, 307, 308]) {
           first.behave(answering(status, "", { location: `${elsewhere.url}/add-checkpoint` }))

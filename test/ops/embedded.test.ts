@@ -11,7 +11,7 @@ import type { PlatformError, Scope } from "effect"
 import { inject } from "vitest"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 
 const isRoot = process.getuid?.() === 0
 
@@ -75,14 +75,14 @@ describe("the embedded PostgreSQL", () => {
   rule(
     "says its password in no trace and no log",
     Effect.gen(function* () {
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const { ownerUrl, url } = yield* start({ dataDir: join(yield* temporary, "data"), settings })
       assert.isAbove(spans.length, 0)
       for (const { password } of [url, ownerUrl].map((each) => new URL(Redacted.value(each)))) {
         assert.isAbove(password.length, 20)
         for (const text of [...lines, ...spans.map(spanText)]) assert.notInclude(text, password)
       }
-    }).pipe(Effect.scoped, Effect.provide(observed))
+    }).pipe(Effect.scoped, Effect.provide(telemetryRecorder))
   )
 
   rule(

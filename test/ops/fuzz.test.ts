@@ -21,8 +21,8 @@ import { server } from "../support/fuzz/server.ts"
 import { makeSession } from "../support/fuzz/session.ts"
 import type { Session } from "../support/fuzz/session.ts"
 import { faultsOf, servedDocuments, servedOperations, shapeOf } from "../support/fuzz/structure.ts"
-import { makeWorld } from "../support/fuzz/world.ts"
-import type { World } from "../support/fuzz/world.ts"
+import { makeFixture } from "../support/fuzz/fixture.ts"
+import type { Fixture } from "../support/fuzz/fixture.ts"
 
 /** Of each list of cases, from 0 to 1; the seed chooses them. */
 const share = breadth(0.05, 1)
@@ -32,7 +32,7 @@ class Fuzzing extends Context.Service<
   Fuzzing,
   {
     readonly session: Session
-    readonly world: World
+    readonly fixture: Fixture
     readonly operations: readonly [Operation, ...ReadonlyArray<Operation>]
     /** The cursors that each list handed out. */
     readonly cursors: Map<string, ReadonlyArray<string>>
@@ -49,10 +49,10 @@ const fuzzing = Layer.effect(
     const document = yield* parseDocument(published.text)
     const [first, ...others] = operationsOf(document)
     if (first === undefined) return yield* Effect.die(new Error("the document has no operations"))
-    const world = yield* makeWorld(send)
-    const session = makeSession({ document, secrets: world.secrets, send, seed, share })
+    const fixture = yield* makeFixture(send)
+    const session = makeSession({ document, secrets: fixture.secrets, send, seed, share })
     const cursors = new Map<string, ReadonlyArray<string>>()
-    return { session, world, operations: [first, ...others] as const, cursors }
+    return { session, fixture, operations: [first, ...others] as const, cursors }
   })
 ).pipe(Layer.provide(server))
 
@@ -83,19 +83,19 @@ layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAP
     )
 
   const ofEach =
-    (check: (session: Session, world: World, operation: Operation) => Effect.Effect<void, unknown>) =>
-    ({ operations, session, world }: Fuzzing["Service"]) =>
-      Effect.forEach(operations, (operation) => check(session, world, operation), { discard: true })
+    (check: (session: Session, fixture: Fixture, operation: Operation) => Effect.Effect<void, unknown>) =>
+    ({ operations, session, fixture }: Fuzzing["Service"]) =>
+      Effect.forEach(operations, (operation) => check(session, fixture, operation), { discard: true })
 
-  holds("what it allows is accepted, and answered as it says", ({ cursors, operations, session, world }) =>
+  holds("what it allows is accepted, and answered as it says", ({ cursors, operations, session, fixture }) =>
     Effect.forEach(
       operations,
       (operation) =>
         operation.requestBody === undefined
-          ? Effect.map(rightReads(session, world, operation), (own) =>
+          ? Effect.map(rightReads(session, fixture, operation), (own) =>
               cursors.set(operation.operationId, own)
             )
-          : rightBodies(session, world, operation),
+          : rightBodies(session, fixture, operation),
       { discard: true }
     )
   )
@@ -113,8 +113,8 @@ layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAP
 
   holds(
     "a query parameter that is wrong is refused by name, and a cursor that is none of ours",
-    ({ cursors, operations, session, world }) =>
-      Effect.forEach(operations, (operation) => wrongQueries(session, world, operation, cursors), {
+    ({ cursors, operations, session, fixture }) =>
+      Effect.forEach(operations, (operation) => wrongQueries(session, fixture, operation, cursors), {
         discard: true
       })
   )
@@ -125,8 +125,8 @@ layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAP
 
   holds("a header that means nothing here changes nothing", ofEach(methods.otherHeaders))
 
-  holds("a path takes the documented methods and no other", ({ operations, session, world }) =>
-    methods.otherMethods(session, world, operations)
+  holds("a path takes the documented methods and no other", ({ operations, session, fixture }) =>
+    methods.otherMethods(session, fixture, operations)
   )
 
   holds("nothing else is served", ({ session }) => methods.noSuchPaths(session))
@@ -135,12 +135,12 @@ layer(fuzzing, { excludeTestServices: true, timeout: "60 seconds" })("the OpenAP
 
   holds(
     "no request is answered with a fault",
-    ({ operations, session, world }) =>
+    ({ operations, session, fixture }) =>
       Effect.gen(function* () {
         const requests = yield* Config.Int("FUZZ_REQUESTS").pipe(Config.withDefault(randomRequests))
         yield* Effect.forEach(
           Array.from({ length: requests }, (_, index) => index),
-          (index) => randomRequest(session, world, operations, { seed: session.seed, index }),
+          (index) => randomRequest(session, fixture, operations, { seed: session.seed, index }),
           { concurrency: 8, discard: true }
         )
       }),

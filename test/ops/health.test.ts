@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Health } from "../../src/services/Health.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
@@ -89,10 +89,10 @@ layer(testServer())("A draining instance", (it) => {
   )
 })
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("Health that many ask for", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Health that many ask for", (it) => {
   it.effect("costs the database one set of statements a second, and being live none", () =>
     Effect.gen(function* () {
-      const { spans } = yield* Observed
+      const { spans } = yield* TelemetryRecorder
       const statements = () => spans.filter((span) => span.attributes.has("db.query.text")).length
       const costOf = Effect.fnUntraced(function* (path: string) {
         const before = statements()

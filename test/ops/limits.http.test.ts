@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { rateLimits } from "../../src/config.ts"
 import { tokenPath } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, pass, register } from "../support/agents.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { adminRoutes, agentRoutes, everyPath, pathOf } from "../support/routes.ts"
 import { get, member, post, raw, send, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -397,12 +397,12 @@ layer(testServer({ environment: { ...few, AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } 
   }
 )
 
-layer(testServer({ environment: few }).pipe(Layer.provideMerge(observed)))(
+layer(testServer({ environment: few }).pipe(Layer.provideMerge(telemetryRecorder)))(
   "Behind a proxy that is not trusted",
   (it) => {
     it.effect("the log says so, once", () =>
       Effect.gen(function* () {
-        const { lines } = yield* Observed
+        const { lines } = yield* TelemetryRecorder
         const told = () => lines.filter((line) => line.includes("AUSPEX_TRUSTED_PROXIES"))
         yield* get("/health/live")
         assert.lengthOf(told(), 0)

@@ -11,7 +11,7 @@ import { files, smtp } from "../../src/layers/mail/MailTransport.ts"
 import { claimText, printableName, signInText } from "../../src/layers/mail/texts.ts"
 import { MailTransport } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { address } from "../support/operators.ts"
 import { read, smtpServer } from "../support/smtpServer.ts"
 
@@ -192,11 +192,11 @@ describe("Mail as files", () => {
     Effect.gen(function* () {
       const outbox = join(yield* directory, "outbox")
       yield* Effect.provide(deliver(message()), intoFolder(outbox))
-      const lines = (yield* Observed).lines.join("\n")
+      const lines = (yield* TelemetryRecorder).lines.join("\n")
       assert.include(lines, `${message().id}.eml`)
       assert.notInclude(lines, "aus_si_")
       assert.notInclude(lines, "ada@example.org")
-    }).pipe(Effect.provide(observed))
+    }).pipe(Effect.provide(telemetryRecorder))
   )
 
   it.live("that cannot be written is tried again", () =>

@@ -1,15 +1,15 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { issue, onboard, register } from "../support/agents.ts"
-import { Cable, cable, cabledServices } from "../support/tcpProxy.ts"
-import { observed } from "../support/telemetryRecorder.ts"
+import { TcpProxy, tcpProxy, proxiedServices } from "../support/tcpProxy.ts"
+import { telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { often } from "../support/process.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import { get, member, send, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
-const server = testServer({ services: cabledServices }).pipe(
-  Layer.provideMerge(Layer.mergeAll(cable, observed))
+const server = testServer({ services: proxiedServices }).pipe(
+  Layer.provideMerge(Layer.mergeAll(tcpProxy, telemetryRecorder))
 )
 
 /** Well-formed for what asks the database before anything else is known to be wrong. */
@@ -32,7 +32,7 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
 
   it.effect("what needs it is 503 unavailable with Retry-After, and nothing of the cause", () =>
     Effect.gen(function* () {
-      const { whileCut } = yield* Cable
+      const { whileCut } = yield* TcpProxy
       const { token } = yield* onboard()
       const credentials = { agent: { token }, administrator: { token: testAdminToken }, anybody: {} }
       const needing = routes.filter(({ template }) => !template.startsWith("/health/"))
@@ -66,7 +66,7 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
     "the instance is live and not ready, and is both within a second of the database being back",
     () =>
       Effect.gen(function* () {
-        const { whileCut } = yield* Cable
+        const { whileCut } = yield* TcpProxy
         assert.strictEqual(yield* readiness(200), null)
         assert.strictEqual(yield* whileCut(readiness(503)), "cannot be reached")
         assert.strictEqual((yield* whileCut(get("/health/live"))).status, 200)
@@ -76,7 +76,7 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
 
   it.effect("nothing is lost: once it is back everything goes on, with the tokens issued before", () =>
     Effect.gen(function* () {
-      const { whileCut } = yield* Cable
+      const { whileCut } = yield* TcpProxy
       const { agentId, secret, token } = yield* onboard()
       const profile = get("/api/v1/agent/profile/self", { token })
       for (let outage = 0; outage < 3; outage++) {

@@ -14,7 +14,7 @@ import {
   realTime,
   runnersUrl
 } from "../support/database.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 
 const Names = Schema.Struct({ name: Schema.String })
 
@@ -203,7 +203,7 @@ describe("A start", () => {
     "as the role that runs alone works where the owner has migrated, and says in a line where not",
     () =>
       Effect.gen(function* () {
-        const { lines } = yield* Observed
+        const { lines } = yield* TelemetryRecorder
         assert.strictEqual(yield* started(yield* freshDatabase, none), runs)
         assert.deepStrictEqual(
           lines.filter((line) => line.includes("switch off")),
@@ -235,14 +235,14 @@ describe("A start", () => {
             `^The database has migration 0, this program needs ${Database.latestMigration}, and the role "auspex_run"`
           )
         )
-      }).pipe(Effect.provide(observed))
+      }).pipe(Effect.provide(telemetryRecorder))
   )
 
   it.effect(
     "as the owner alone migrates as it always did, and warns in a line that its role can do too much",
     () =>
       Effect.gen(function* () {
-        const { lines } = yield* Observed
+        const { lines } = yield* TelemetryRecorder
         const owner = yield* emptyDatabase
         assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
         assert.strictEqual(
@@ -252,7 +252,7 @@ describe("A start", () => {
         // The same role twice is the same as once: nothing is taken from whom everything belongs to.
         assert.strictEqual(yield* started(owner, Option.some(owner)), `auspex,${Database.latestMigration}`)
         assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
-      }).pipe(Effect.provide(observed))
+      }).pipe(Effect.provide(telemetryRecorder))
   )
 
   it.effect(

@@ -1,7 +1,7 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, raw, TestServer, testServer } from "../support/server.ts"
 
 const start = "GET /health/live HTTP/1.1\r\n"
@@ -90,7 +90,9 @@ const closedByAddress = Effect.map(Metric.snapshot, (metrics) =>
 )
 
 layer(
-  testServer({ environment: { AUSPEX_MAX_CONNECTIONS_PER_ADDRESS: "3" } }).pipe(Layer.provideMerge(observed))
+  testServer({ environment: { AUSPEX_MAX_CONNECTIONS_PER_ADDRESS: "3" } }).pipe(
+    Layer.provideMerge(telemetryRecorder)
+  )
 )("Connections beyond those of an address", (it) => {
   it.effect("are closed at once, counted, and named in the log once", () =>
     Effect.gen(function* () {
@@ -104,7 +106,7 @@ layer(
       yield* Effect.all([open, open, open])
       for (let index = 0; index < 3; index++) assert.strictEqual(yield* raw(`${start}${host}\r\n`), "")
       assert.deepInclude((yield* closedByAddress)[0], { count: 3 })
-      const { lines } = yield* Observed
+      const { lines } = yield* TelemetryRecorder
       const told = lines.filter((line) => line.includes("closed for a limit"))
       assert.lengthOf(told, 1)
       assert.match(String(told[0]), /"why":"address","address":"127\.0\.0\.1"/)

@@ -25,7 +25,7 @@ import {
 import { comment, reply } from "../support/discussion.ts"
 import { completeLog } from "../support/logbook.ts"
 import { credits, fund, record } from "../support/ledger.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
@@ -165,7 +165,7 @@ class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("
 
 // The crowd has more of everything than an agent may have.
 const server = testServer({ environment: { AUSPEX_GATEWAY_KEYS_PER_AGENT: "1000" } }).pipe(
-  Layer.provideMerge(observed)
+  Layer.provideMerge(telemetryRecorder)
 )
 const crowd = Layer.effect(Crowd, makeCrowd).pipe(Layer.provideMerge(server))
 
@@ -646,7 +646,7 @@ const shortName = ({ name }: Route) => name.replace(" /api/v1/", " /")
 /** Statements of the request that has this id; `begin` and `commit` are not counted. */
 const sentWith = (id: string) =>
   Effect.map(
-    Observed,
+    TelemetryRecorder,
     ({ spans }) =>
       spans.filter(
         (span) =>

@@ -4,8 +4,8 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { askForToken, issue, onboard, openChallenge, pass, register, submit } from "../support/agents.ts"
 import { failingAnswer, passingAnswer } from "../support/responses.ts"
-import { Cable, cable, cabledServices } from "../support/tcpProxy.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TcpProxy, tcpProxy, proxiedServices } from "../support/tcpProxy.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, post, send, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { testAdminToken, testTokenSecret } from "../support/settings.ts"
@@ -15,10 +15,10 @@ const token = "/api/v1/agent/auth/token"
 const profile = "/api/v1/agent/profile/self"
 const scopes = "/api/v1/public/prediction-scopes"
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it) => {
   it.effect("a prediction is one trace of HTTP, service and SQL spans, each with the request id", () =>
     Effect.gen(function* () {
-      const { spans } = yield* Observed
+      const { spans } = yield* TelemetryRecorder
       const { id } = yield* openChallenge()
       const { token } = yield* onboard()
       yield* post(`/api/v1/eval/challenges/${id}/predict`, {
@@ -55,7 +55,7 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
 
   it.effect("every log line of a request has its id, and every request has one", () =>
     Effect.gen(function* () {
-      const { lines } = yield* Observed
+      const { lines } = yield* TelemetryRecorder
       const linesOf = (id: string) => lines.filter((line) => line.includes(`"request_id":"${id}"`))
       for (const [path, id] of [
         [scopes, "log-200"],
@@ -76,7 +76,7 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
     "a failure of ours is logged as an error with its cause and the request id, and answered without",
     () =>
       Effect.gen(function* () {
-        const { lines } = yield* Observed
+        const { lines } = yield* TelemetryRecorder
         const sql = yield* SqlClient.SqlClient
         yield* asOwner(sql`alter table registration_challenges rename to mislaid`)
         const answer = yield* post("/api/v1/agent/registry/register", {
@@ -97,7 +97,7 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("Telemetry", (it) => {
 
   it.effect("what a client sends cannot begin a log line of its own", () =>
     Effect.gen(function* () {
-      const { lines } = yield* Observed
+      const { lines } = yield* TelemetryRecorder
       yield* get(`/nothing%0a{"level":"ERROR"}%1b[31m?x=%0d%0a`, { headers: { "user-agent": "a\tb" } })
       for (const line of lines) assert.notMatch(line, /\p{Cc}/u)
     })
@@ -114,7 +114,7 @@ const parents: ReadonlyArray<Readonly<Record<string, string>>> = [
 
 /** The server's spans of requests that say which trace they are part of, in each of the ways. */
 const joined = Effect.gen(function* () {
-  const { spans } = yield* Observed
+  const { spans } = yield* TelemetryRecorder
   for (const [index, headers] of parents.entries()) {
     yield* get(scopes, { headers: { ...headers, "x-request-id": `parent-${index}` } })
   }
@@ -125,7 +125,7 @@ const joined = Effect.gen(function* () {
   )
 })
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("The trace that a request names", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The trace that a request names", (it) => {
   it.effect("is not joined on a stranger's word, nor is the request hidden", () =>
     Effect.gen(function* () {
       const spans = yield* joined
@@ -139,20 +139,23 @@ layer(testServer().pipe(Layer.provideMerge(observed)))("The trace that a request
 })
 
 const behindProxy = testServer({ environment: { AUSPEX_TRUSTED_PROXIES: "127.0.0.1" } })
-layer(behindProxy.pipe(Layer.provideMerge(observed)))("The trace that a trusted proxy names", (it) => {
-  it.effect("is joined, sampled or not", () =>
-    Effect.gen(function* () {
-      const spans = yield* joined
-      assert.deepStrictEqual(
-        spans.map((span) => [span?.traceId, span?.sampled]),
-        [true, false, true, false].map((isSampled) => [parent.traceId, isSampled])
-      )
-    })
-  )
-})
+layer(behindProxy.pipe(Layer.provideMerge(telemetryRecorder)))(
+  "The trace that a trusted proxy names",
+  (it) => {
+    it.effect("is joined, sampled or not", () =>
+      Effect.gen(function* () {
+        const spans = yield* joined
+        assert.deepStrictEqual(
+          spans.map((span) => [span?.traceId, span?.sampled]),
+          [true, false, true, false].map((isSampled) => [parent.traceId, isSampled])
+        )
+      })
+    )
+  }
+)
 
-const journey = testServer({ services: cabledServices }).pipe(
-  Layer.provideMerge(Layer.mergeAll(cable, observed))
+const journey = testServer({ services: proxiedServices }).pipe(
+  Layer.provideMerge(Layer.mergeAll(tcpProxy, telemetryRecorder))
 )
 
 layer(journey, { excludeTestServices: true })("Secrets", (it) => {
@@ -160,8 +163,8 @@ layer(journey, { excludeTestServices: true })("Secrets", (it) => {
     "stand in the answers that hand them out, and nowhere else: no other answer, no log line, no span",
     () =>
       Effect.gen(function* () {
-        const { lines, spans } = yield* Observed
-        const { whileCut } = yield* Cable
+        const { lines, spans } = yield* TelemetryRecorder
+        const { whileCut } = yield* TcpProxy
         const secrets: Array<string> = [testAdminToken, testTokenSecret]
         const answers: Array<Answer> = []
         const keep = (answer: Answer) => answers.push(answer)

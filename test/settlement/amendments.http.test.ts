@@ -5,7 +5,7 @@ import { verify } from "../../src/scoring/verifier/verify.ts"
 import { onboard } from "../support/agents.ts"
 import { completeLog } from "../support/logbook.ts"
 import { get, member, post, testServer } from "../support/server.ts"
-import { settledWorld } from "../support/settledFixture.ts"
+import { settledFixture } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { textOf } from "../support/visitor.ts"
 
@@ -16,7 +16,7 @@ const jsonType = { "content-type": "application/json" }
 layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
   it.effect("refuses what is no amendment by the name of the field", () =>
     Effect.gen(function* () {
-      const { challenge } = yield* settledWorld()
+      const { challenge } = yield* settledFixture()
       for (const [body, field] of [
         ['{"close_price":98}', "reason"],
         ['{"close_price":98,"reason":""}', "reason"],
@@ -41,7 +41,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
 
   it.effect("is for administrators, of challenges that are there and settled", () =>
     Effect.gen(function* () {
-      const { challenge } = yield* settledWorld()
+      const { challenge } = yield* settledFixture()
       const { token } = yield* onboard()
       const json = { close_price: 98, reason: "why" }
       assert.strictEqual((yield* post(pathOf(challenge.id), { json })).status, 401)
@@ -57,7 +57,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
     "answers the settlement with all its versions, and shows them, and their proofs, to everybody",
     () =>
       Effect.gen(function* () {
-        const { ada, challenge, keys } = yield* settledWorld()
+        const { ada, challenge, keys } = yield* settledFixture()
         const json = { close_price: 98, reason: "The exchange <corrected> it." }
         const answer = yield* post(pathOf(challenge.id), { ...admin, json })
         assert.strictEqual(answer.status, 200)

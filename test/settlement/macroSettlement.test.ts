@@ -20,7 +20,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { revealAll } from "../support/loggedFixture.ts"
-import { observed, Observed } from "../support/telemetryRecorder.ts"
+import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>
@@ -360,7 +360,7 @@ layer(testServices())("Calibration", (it) => {
   )
 })
 
-layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro challenge", (it) => {
+layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Operators of a macro challenge", (it) => {
   it.effect("find in the log that it was settled, or voided, once each", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -371,7 +371,7 @@ layer(testServices().pipe(Layer.provideMerge(observed)))("Operators of a macro c
       const end = Scoring.use((scoring) => scoring.voidMacro(ended.id, "never published"))
       yield* end
       yield* Effect.flip(end)
-      const { lines } = yield* Observed
+      const { lines } = yield* TelemetryRecorder
       const about = (message: string, { id }: { readonly id: string }) =>
         lines.filter((line) => line.includes(`"${message}"`) && line.includes(id)).length
       assert.strictEqual(about("a macro challenge was settled", settled), 1)

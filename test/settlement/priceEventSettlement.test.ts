@@ -21,7 +21,7 @@ import {
   plus
 } from "../support/builders.ts"
 import { revealAll } from "../support/loggedFixture.ts"
-import { settledByHand } from "../support/prices/referenceSettlement.ts"
+import { referenceSettlement } from "../support/prices/referenceSettlement.ts"
 import { walkOfPrices } from "../support/priceWalk.ts"
 import { testServices } from "../support/services.ts"
 
@@ -151,10 +151,13 @@ layer(testServices())("The settlement of a price event", (it) => {
         yield* settleDue
         for (const event of events) {
           const end = DateTime.toEpochMillis(terms.resolve_at)
-          const byHand = settledByHand({ kind: "barrier", level: event.level, from: begin, end }, known)
+          const reference = referenceSettlement(
+            { kind: "barrier", level: event.level, from: begin, end },
+            known
+          )
           assert.strictEqual(
             (yield* get(event)).result,
-            byHand?.outcome ?? null,
+            reference?.outcome ?? null,
             `${event.level} at ${passed}`
           )
         }
@@ -468,8 +471,8 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
         const report = yield* settleDue
         assert.deepStrictEqual(report.failed, [])
         const hours = new Map(known.map((candle) => [candle.time, candle]))
-        const byHand = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
-          settledByHand(
+        const reference = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
+          referenceSettlement(
             {
               kind,
               level,
@@ -478,7 +481,7 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
             },
             hours
           )?.outcome
-        const expected = new Map(made.map((event) => [event.id, byHand(event)]))
+        const expected = new Map(made.map((event) => [event.id, reference(event)]))
         const decided = made.filter(({ id }) => expected.get(id) !== undefined)
         assert.sameMembers(
           [...report.resolved],

@@ -1,7 +1,14 @@
 /** All of 2023 of BTC and ETH through the jobs as they run in production, whole and with hours missing. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { assets, endedByHand, played, questionsOf, withoutHours, year2023 } from "../support/prices/year.ts"
+import {
+  assets,
+  referenceEndings,
+  played,
+  questionsOf,
+  withoutHours,
+  year2023
+} from "../support/prices/year.ts"
 import { testServices } from "../support/services.ts"
 
 const from = Date.UTC(2023, 0, 1)
@@ -21,7 +28,7 @@ it.effect("a year settles in one run of the job, and every outcome is that of th
   Effect.gen(function* () {
     const { ended, overall, run } = yield* played(questions, year)
     assert.lengthOf(ended, asked)
-    assert.deepStrictEqual(ended, endedByHand(questions, year))
+    assert.deepStrictEqual(ended, referenceEndings(questions, year))
     assert.isTrue(ended.every(({ status }) => status === "resolved"))
     assert.strictEqual(overall.prediction_count, asked)
     yield* tell(
@@ -38,8 +45,8 @@ it.effect.each([[1], [2], [3]] as const)(
     Effect.gen(function* () {
       const known = withoutHours(year, seed, 20, from, days)
       const { ended } = yield* played(questions, known)
-      assert.deepStrictEqual(ended, endedByHand(questions, known))
-      const whole = endedByHand(questions, year)
+      assert.deepStrictEqual(ended, referenceEndings(questions, known))
+      const whole = referenceEndings(questions, year)
       const voided = ended.filter(({ status }) => status === "void")
       // An hour that is missing changes no outcome: it is the same, or there is none.
       const others = (all: typeof whole) => all.filter((_, index) => ended[index]?.status !== "void")

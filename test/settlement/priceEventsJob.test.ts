@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { breadth } from "../support/breadth.ts"
 import {
   assets,
-  endedByHand,
+  referenceEndings,
   part,
   played,
   questionsOf,
@@ -22,7 +22,7 @@ layer(testServices())("Weeks of BTC and ETH", (it) => {
   it.effect("settle in one run of the job as a computation from the file says", () =>
     Effect.gen(function* () {
       const { ended, overall } = yield* played(questions, year)
-      assert.deepStrictEqual(ended, endedByHand(questions, year))
+      assert.deepStrictEqual(ended, referenceEndings(questions, year))
       assert.lengthOf(ended, 2 * (days * 2 + (days / 7) * 2))
       assert.isTrue(ended.every(({ status }) => status === "resolved"))
       const yesOrNo = ended.filter(({ level }) => level !== null)
@@ -42,7 +42,7 @@ layer(testServices())("Without 20 random hours of them", (it) => {
     Effect.gen(function* () {
       const known = withoutHours(year, 7, 20, from, days)
       const { ended } = yield* played(questions, known)
-      assert.deepStrictEqual(ended, endedByHand(questions, known))
+      assert.deepStrictEqual(ended, referenceEndings(questions, known))
       const missing = (status: string) =>
         ended.filter((each) => each.status === status).map(({ kind }) => kind)
       assert.includeMembers(missing("void"), ["numeric_close", "threshold", "count_days", "barrier"])

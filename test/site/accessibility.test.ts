@@ -12,7 +12,7 @@ import { everything, lookAt, violations } from "../support/accessibility.ts"
 import { moveTo } from "../support/builders.ts"
 import * as chromium from "../support/chromium.ts"
 import { claimable, linksMailedTo, signInLink } from "../support/claimJourney.ts"
-import { publicWorld } from "../support/publicFixture.ts"
+import { publicFixture } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { tournament } from "../support/tournaments.ts"
 
@@ -23,7 +23,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const browser = yield* chromium.Chromium
-        const world = yield* publicWorld
+        const world = yield* publicFixture
         const complaints = yield* Effect.promise(() =>
           lookAt(browser, url, [
             pagePaths.leaderboard,
@@ -46,7 +46,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("
         )
         assert.deepStrictEqual(empty, [])
 
-        const world = yield* publicWorld
+        const world = yield* publicFixture
         const cup = yield* Schema.decodeEffect(TournamentImport)(tournament())
         yield* Archive.use((archive) => archive.import(cup))
         const open = yield* Effect.promise(() =>

@@ -7,7 +7,7 @@ import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
 import { Owners } from "../../src/services/Owners.ts"
 import { ownerVisitor } from "../support/claimJourney.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { agentOf, fundOwnerOf } from "../support/topUps.ts"
@@ -320,11 +320,11 @@ layer(testServer())("What keys were used for", (it) => {
   )
 })
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("The pages of keys", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The pages of keys", (it) => {
   it.effect("send as many statements for many keys as for one, and log no key", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const statements = Effect.fnUntraced(function* (id: string) {
         yield* visitor.ask("GET", page, { headers: { "x-request-id": id } })
         return spans.filter(

@@ -25,7 +25,7 @@ import type { Answer } from "../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
 import { stake, staker } from "../support/stakes.ts"
 import { completeLog } from "../support/logbook.ts"
-import { openWorld, settledWorld } from "../support/settledFixture.ts"
+import { openFixture, settledFixture } from "../support/settledFixture.ts"
 import { textOf, unescaped } from "../support/visitor.ts"
 
 const go = await buildGoVerifier()
@@ -37,7 +37,7 @@ const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
 layer(testServer())("The page of a challenge", (it) => {
   it.effect("before the deadline shows terms and counts, and nothing of a prediction", () =>
     Effect.gen(function* () {
-      const { ada, challenge, right, wrong } = yield* openWorld()
+      const { ada, challenge, right, wrong } = yield* openFixture()
       const page = yield* get(`/challenges/${challenge.id}`)
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
@@ -56,7 +56,7 @@ layer(testServer())("The page of a challenge", (it) => {
 
   it.effect("from the deadline on shows who said what, after settlement with score, proofs and result", () =>
     Effect.gen(function* () {
-      const world = yield* openWorld()
+      const world = yield* openFixture()
       yield* world.pass
       const path = `/challenges/${world.challenge.id}`
       const closed = textOf(yield* get(path))
@@ -114,7 +114,7 @@ layer(testServer())("The page of a challenge", (it) => {
     "says so when there is no such challenge, or the cursor is none of ours, and keeps no cookie",
     () =>
       Effect.gen(function* () {
-        const { challenge } = yield* openWorld()
+        const { challenge } = yield* openFixture()
         for (const path of [
           "/challenges/nothing",
           "/challenges/0190f000-0000-7000-8000-000000000000",
@@ -133,7 +133,7 @@ layer(testServer())("The page of a challenge", (it) => {
 })
 
 /** A macro challenge that Ada and Grace have forecast, and the means to go on. */
-const macroWorld = Effect.gen(function* () {
+const macroFixture = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
   const macro = yield* newMacro({
     deadline,
@@ -156,7 +156,7 @@ const macroWorld = Effect.gen(function* () {
 layer(testServer())("The page of a macro challenge", (it) => {
   it.effect("before the deadline shows terms, bins and the number of forecasts, and none of them", () =>
     Effect.gen(function* () {
-      const { ada, macro, path, receipt } = yield* macroWorld
+      const { ada, macro, path, receipt } = yield* macroFixture
       const page = yield* get(path)
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
@@ -182,7 +182,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
 
   it.effect("after it shows forecasts with their places, then value, bin, scores and proofs", () =>
     Effect.gen(function* () {
-      const { deadline, keys, macro, path, ada } = yield* macroWorld
+      const { deadline, keys, macro, path, ada } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.settleDue)
       const closed = textOf(yield* get(path))
@@ -274,7 +274,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
 
   it.effect("that is amended says so, shows every version, and proves the newest end", () =>
     Effect.gen(function* () {
-      const { ada, deadline, keys, macro, path } = yield* macroWorld
+      const { ada, deadline, keys, macro, path } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.resolveMacro(macro.id, 3.1))
       yield* completeLog
@@ -312,7 +312,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
 
   it.effect("that is void says why, and scores nobody", () =>
     Effect.gen(function* () {
-      const { deadline, macro, path } = yield* macroWorld
+      const { deadline, macro, path } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
       yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "the office was closed"))
       yield* completeLog
@@ -413,7 +413,7 @@ layer(testServer())("While the log has a fault", (it) => {
 layer(testServer())("The page of an agent", (it) => {
   it.effect("shows figures, and settled predictions with links to challenge and proof", () =>
     Effect.gen(function* () {
-      const { ada, challenge, right } = yield* settledWorld(["<b>Ada</b>", "Grace"])
+      const { ada, challenge, right } = yield* settledFixture(["<b>Ada</b>", "Grace"])
       const page = yield* get(`/agents/${ada}`)
       const shown = textOf(page)
       assert.include(shown, "<b>Ada</b>")
@@ -438,8 +438,8 @@ layer(testServer())("The page of an agent", (it) => {
 })
 
 /** Keys and proofs of a world that has come to its end. */
-const provenWorld = Effect.gen(function* () {
-  const { challenge, keys, right, wrong } = yield* settledWorld()
+const provenFixture = Effect.gen(function* () {
+  const { challenge, keys, right, wrong } = yield* settledFixture()
   const proofs = yield* Effect.forEach(
     [
       `/api/v1/log/proof/${right.commit}`,
@@ -455,7 +455,7 @@ const provenWorld = Effect.gen(function* () {
 layer(testServer())("What the server gives out", (it) => {
   it.effect("satisfies a verifier that others wrote: every proof", () =>
     Effect.gen(function* () {
-      const { key, proofs } = yield* provenWorld
+      const { key, proofs } = yield* provenFixture
       for (const proof of proofs) assert.doesNotThrow(() => checkWithSigstore(key, proof))
     })
   )
@@ -466,7 +466,7 @@ layer(testServer())("What the server gives out", (it) => {
       Effect.gen(function* () {
         assert("proof" in go)
         const { url } = yield* TestServer
-        const { key, proofs } = yield* provenWorld
+        const { key, proofs } = yield* provenFixture
         for (const proof of proofs) {
           assert.include(yield* Effect.promise(() => go.proof(key, proof)), "entry")
         }

@@ -8,7 +8,7 @@ import { topUpPage } from "../../src/http/site/paths.ts"
 import { times } from "../support/concurrently.ts"
 import { ownerVisitor } from "../support/claimJourney.ts"
 import { credits } from "../support/ledger.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -261,12 +261,12 @@ layer(shop)("Where credit is sold", (it) => {
   )
 })
 
-layer(shop.pipe(Layer.provideMerge(observed)))("Buying credit", (it) => {
+layer(shop.pipe(Layer.provideMerge(telemetryRecorder)))("Buying credit", (it) => {
   it.effect("sends few statements, however much was bought before, and tells no secret", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()
       const owner = OperatorId.make(yield* fundOwnerOf(agent.agentId, 1))
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const statements = (id: string) =>
         spans.filter(
           ({ attributes, kind }) =>

@@ -13,10 +13,10 @@ import {
   predict
 } from "../support/builders.ts"
 import { keptPosts } from "../support/hostilePosts.ts"
-import { hostileNames, maxSummary, publicWorld } from "../support/publicFixture.ts"
+import { hostileNames, maxSummary, publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { settledWorld } from "../support/settledFixture.ts"
+import { settledFixture } from "../support/settledFixture.ts"
 import { textOf, unescaped } from "../support/visitor.ts"
 
 const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
@@ -59,7 +59,7 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
 layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public site", (it) => {
   it.effect("begins with what is open and for how long, who is ahead, and what happened today", () =>
     Effect.gen(function* () {
-      yield* settledWorld()
+      yield* settledFixture()
       const now = yield* DateTime.now
       yield* newChallenge({ question: "Will gold shine?", deadline: plus(now, { hours: 50, minutes: 10 }) })
       yield* newMacro({ question: "What will CPI be?", deadline: plus(now, "5 minutes") })
@@ -97,7 +97,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
 
   it.effect("has a leaderboard for each category, and refuses what is none", () =>
     Effect.gen(function* () {
-      yield* settledWorld(["Edsger", "Barbara"])
+      yield* settledFixture(["Edsger", "Barbara"])
       const gold = yield* get("/leaderboard?category=commodities")
       assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Commodities"])
       assert.match(textOf(gold), /Edsger [0-9a-f]{8} 93\.8 no interval yet 100\.0 % 93\.8 – 1/)
@@ -160,7 +160,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
 
   it.effect("draws the price with what decides it, and what agents said once it is closed", () =>
     Effect.gen(function* () {
-      const world = yield* publicWorld
+      const world = yield* publicFixture
       const settled = yield* get(`/challenges/${world.settled.id}`)
       const [price = "", answers = ""] = drawingsOf(settled)
       assert.match(
@@ -314,7 +314,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
 
   it.effect("keeps names of any script apart from what stands beside them", () =>
     Effect.gen(function* () {
-      yield* settledWorld([hostileNames.rightToLeft, hostileNames.emoji])
+      yield* settledFixture([hostileNames.rightToLeft, hostileNames.emoji])
       const { text } = yield* get("/leaderboard")
       for (const name of [hostileNames.rightToLeft, hostileNames.emoji]) {
         assert.include(text, `<bdi>${name}</bdi>`)

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { claimable, linksMailedTo, signInFrom, signInLink } from "../support/claimJourney.ts"
-import { Observed, observed, spanText } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { asClient, layer as provider, OpenIdProvider, passThrough } from "../support/openIdProvider.ts"
 import { testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
@@ -12,12 +12,12 @@ const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_TRAC
 const everything = Layer.merge(
   testServer({ environment: traced, swap: asClient.pipe(Layer.provide(idp)) }),
   idp
-).pipe(Layer.provideMerge(observed))
+).pipe(Layer.provideMerge(telemetryRecorder))
 
 layer(everything)("Secrets of people", (it) => {
   it.effect("stand in no log line and no span, whichever way they sign in and claim", () =>
     Effect.gen(function* () {
-      const { lines, spans } = yield* Observed
+      const { lines, spans } = yield* TelemetryRecorder
       const { next } = yield* OpenIdProvider
       const secrets: Array<string> = []
       const lastPart = (path: string) => path.replace(/.*\//, "")

@@ -7,7 +7,7 @@ import { topUpPage } from "../../src/http/site/paths.ts"
 import { times } from "../support/concurrently.ts"
 import { firstPage } from "../support/builders.ts"
 import { ownerVisitor } from "../support/claimJourney.ts"
-import { Observed, observed } from "../support/telemetryRecorder.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, testServer } from "../support/server.ts"
 import { agentOf, fundOwnerOf } from "../support/topUps.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../support/visitor.ts"
@@ -197,7 +197,7 @@ layer(testServer())("The top-up page", (it) => {
 /** Statements of the request that has this id. */
 const statementsOf = (id: string) =>
   Effect.map(
-    Observed,
+    TelemetryRecorder,
     ({ spans }) =>
       spans.filter(
         ({ attributes, kind }) =>
@@ -205,7 +205,7 @@ const statementsOf = (id: string) =>
       ).length
   )
 
-layer(testServer().pipe(Layer.provideMerge(observed)))("An owner's page", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("An owner's page", (it) => {
   it.effect("sends as many statements for eight agents as for one", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()

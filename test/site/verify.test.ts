@@ -8,7 +8,7 @@ import * as chromium from "../support/chromium.ts"
 import { noteKey } from "../support/provenLog.ts"
 import { get, testServer, TestServer } from "../support/server.ts"
 import { completeLog } from "../support/logbook.ts"
-import { settledWorld } from "../support/settledFixture.ts"
+import { settledFixture } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
 
@@ -47,7 +47,7 @@ const changedAt = (text: string, at: number): string =>
 layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verify in a browser", (it) => {
   it.effect("a link to a proof of this site is checked by one click, and shows the prediction", () =>
     Effect.gen(function* () {
-      const { ada, challenge } = yield* settledWorld()
+      const { ada, challenge } = yield* settledFixture()
       const { does } = yield* reader()
       yield* does(async (page) => {
         await page.goto(`/challenges/${challenge.id}`)
@@ -63,7 +63,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("whoever comes back, or loads the page again, finds it as it was", () =>
     Effect.gen(function* () {
-      const { challenge } = yield* settledWorld()
+      const { challenge } = yield* settledFixture()
       const { does } = yield* reader()
       yield* does(async (page) => {
         for (const visit of breadth(["first"], ["first", "second", "third"])) {
@@ -83,7 +83,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
     "a proof that is pasted or chosen is checked; one changed character fails, and says which check",
     () =>
       Effect.gen(function* () {
-        const { right } = yield* settledWorld()
+        const { right } = yield* settledFixture()
         const { text } = yield* get(`/api/v1/log/proof/${right.commit}`)
         const { does } = yield* reader()
         const paste = async (page: Page, proof: string) => {
@@ -119,7 +119,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("the key can be replaced by one from elsewhere, and a receipt be held against the proof", () =>
     Effect.gen(function* () {
-      const { right, wrong, keys } = yield* settledWorld()
+      const { right, wrong, keys } = yield* settledFixture()
       const { does } = yield* reader()
       yield* does(async (page) => {
         await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}`)
@@ -231,7 +231,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
 
   it.effect("pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
-      const { ada, challenge, right } = yield* settledWorld(["W".repeat(80), "Grace"])
+      const { ada, challenge, right } = yield* settledFixture(["W".repeat(80), "Grace"])
       for (const colorScheme of ["light", "dark"] as const) {
         const { does } = yield* reader({ viewport: { width: 320, height: 640 }, colorScheme })
         yield* does(async (page) => {

@@ -5,7 +5,7 @@ export const times = <A>(count: number, make: (index: number) => A) =>
   Array.from({ length: count }, (_, index) => make(index))
 
 /** Each one's result, in order. */
-export const atOnce = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
+export const concurrently = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
   Effect.forEach(effects, Effect.result, { concurrency: "unbounded" })
 
 /** What was refused, by the code of the error. */

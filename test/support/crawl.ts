@@ -46,7 +46,7 @@ const filled = (template: string, known: Known): ReadonlyArray<string> => {
   if (parameter === null) return [template]
   const name = parameter[1] ?? parameter[2] ?? ""
   const values = known[name]
-  if (values === undefined) throw new Error(`say what the walk puts in for "${name}" of ${template}`)
+  if (values === undefined) throw new Error(`say what the crawl puts in for "${name}" of ${template}`)
   return values.flatMap((value) => filled(template.replace(parameter[0], encodeURIComponent(value)), known))
 }
 
@@ -90,7 +90,7 @@ const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /** Everything there is to read, as nobody or with a token. */
-export const walk = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
+export const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
   const { url } = yield* TestServer
   const reads: Array<Read> = []
   const asked = token === undefined ? {} : { token }

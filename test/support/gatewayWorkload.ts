@@ -27,7 +27,7 @@ const faults: ReadonlyArray<TestModel> = [
   { name: "left", routes: [{ provider: "west", model: "gap=300" }] }
 ]
 
-export const playModels: ReadonlyArray<TestModel> = [
+export const workloadModels: ReadonlyArray<TestModel> = [
   { name: "chat", routes: [{ provider: "north" as const, model: "plain" }] },
   { name: "messages", routes: [{ provider: "south" as const, model: "plain" }] },
   {
@@ -137,7 +137,7 @@ const usageOf = Effect.fnUntraced(function* (key: string) {
 })
 
 /** All calls, each agent's in turn with the others', and what came of them once every one is settled. */
-export const play = Effect.fnUntraced(function* (calls: number) {
+export const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
   const { url } = yield* TestServer
   const who = yield* spender(credit)
   const statuses: Record<number, number> = {}

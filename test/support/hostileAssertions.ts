@@ -4,7 +4,7 @@ import type { KeyObject } from "node:crypto"
 import { base64url, signatureOf, signed } from "./assertions.ts"
 import type { Changes, KeyPair } from "./assertions.ts"
 
-interface World {
+interface Fixture {
   readonly agentId: string
   /** Another agent. */
   readonly otherId: string
@@ -32,7 +32,7 @@ const wrongClaims = ({
   agentId,
   claims: { aud, iat },
   otherId
-}: World): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
+}: Fixture): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
   iss: [
     undefined,
     null,
@@ -145,7 +145,7 @@ const wrongClaims = ({
 const wrongHeaders = ({
   pair,
   stranger: { ES256, RS256 }
-}: World): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
+}: Fixture): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
   alg: [
     undefined,
     null,
@@ -272,7 +272,7 @@ const rawTexts = (right: string): Readonly<Record<string, string>> => {
 
 /** Signatures that are none of the registered key by the registered algorithm. */
 const wrongSignatures = (
-  { pair, stranger }: World,
+  { pair, stranger }: Fixture,
   header: string,
   payload: string
 ): ReadonlyArray<readonly [string, string]> => {
@@ -326,8 +326,8 @@ const wrongSignatures = (
 }
 
 /** A key of a small curve or size says nothing; what is signed with the right key is right but for one thing. */
-export const hostileAssertions = (world: World): ReadonlyArray<Hostile> => {
-  const { agentId, claims, otherId, pair } = world
+export const hostileAssertions = (fixture: Fixture): ReadonlyArray<Hostile> => {
+  const { agentId, claims, otherId, pair } = fixture
   const rightHeader = { alg: pair.alg, typ: "JWT" }
   const by = (header: Changes, payload: Changes) =>
     signed(
@@ -348,8 +348,8 @@ export const hostileAssertions = (world: World): ReadonlyArray<Hostile> => {
       }))
     )
   return [
-    ...many("claim", wrongClaims(world), (change) => by(rightHeader, { ...claims, ...change })),
-    ...many("header", wrongHeaders(world), (change) => by({ ...rightHeader, ...change }, claims)),
+    ...many("claim", wrongClaims(fixture), (change) => by(rightHeader, { ...claims, ...change })),
+    ...many("header", wrongHeaders(fixture), (change) => by({ ...rightHeader, ...change }, claims)),
     ...Object.entries(wrongTexts(json(claims))).map(([name, text]) => ({
       name: `payload: ${name}`,
       assertion: signed(pair, json(rightHeader), text)
@@ -367,7 +367,7 @@ export const hostileAssertions = (world: World): ReadonlyArray<Hostile> => {
       assertion: signed(pair, json(rightHeader), json(claims).replace(/"iat":\d+/, '"iat":-1e999'))
     },
     ...Object.entries(rawTexts(right)).map(([name, assertion]) => ({ name: `text: ${name}`, assertion })),
-    ...wrongSignatures(world, json(rightHeader), json(claims)).map(([name, assertion]) => ({
+    ...wrongSignatures(fixture, json(rightHeader), json(claims)).map(([name, assertion]) => ({
       name: `signature: ${name}`,
       assertion
     })),

@@ -97,7 +97,7 @@ const player = Effect.fnUntraced(function* (
 export const refusals = ["accounts_covered", "transfers_fit_pending", "transfers_resolved_once"] as const
 
 /** Plays to the end, and answers what was done and what was wrong at any moment or in the end. */
-export const play = Effect.fnUntraced(function* (options: {
+export const runLedgerWorkload = Effect.fnUntraced(function* (options: {
   readonly seed: number
   readonly players: number
   readonly turns: number

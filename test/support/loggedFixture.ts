@@ -54,7 +54,7 @@ const revised = (
  * that are settled, one that is void and one that is open, a settled and amended challenge
  * whose commits and reveals fill more than one tile, another settled one, one that was cancelled in time, one that is open, and one of which the log knows nothing yet.
  */
-export const loggedWorld = Effect.gen(function* () {
+export const loggedFixture = Effect.gen(function* () {
   const arenas = yield* Arenas
   const monday = yield* freshWeek
   const deadline = plus(monday, "1 hour")

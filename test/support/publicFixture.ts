@@ -55,7 +55,7 @@ export const hostileNames = {
   unbroken: "W".repeat(80)
 } as const
 
-export const publicWorld = Effect.gen(function* () {
+export const publicFixture = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const events = yield* Events
   const scoring = yield* Scoring

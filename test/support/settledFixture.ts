@@ -6,7 +6,7 @@ import { completeLog } from "./logbook.ts"
 import { claimedAgent, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
 
 /** An open challenge that Ada and Grace have predicted; `settle` ends it. */
-export const openWorld = Effect.fnUntraced(function* (names: readonly [string, string] = ["Ada", "Grace"]) {
+export const openFixture = Effect.fnUntraced(function* (names: readonly [string, string] = ["Ada", "Grace"]) {
   const deadline = plus(yield* freshWeek, "1 hour")
   const challenge = yield* newChallenge({ question: "Will gold rise?", deadline })
   const [ada, grace] = [yield* claimedAgent(names[0]), yield* claimedAgent(names[1])]
@@ -41,8 +41,8 @@ export const openWorld = Effect.fnUntraced(function* (names: readonly [string, s
   }
 })
 
-export const settledWorld = Effect.fnUntraced(function* (names?: readonly [string, string]) {
-  const world = yield* openWorld(names)
+export const settledFixture = Effect.fnUntraced(function* (names?: readonly [string, string]) {
+  const world = yield* openFixture(names)
   yield* world.pass
   yield* world.settle
   return world

@@ -3,7 +3,7 @@ import { Array as Arr, Context, Effect, Layer, Random, Result } from "effect"
 import * as PoolsOnPostgres from "../../src/layers/postgres/credit/Pools.ts"
 import { decideStakes } from "../../src/scoring/staking.ts"
 import { Pools } from "../../src/services/Pools.ts"
-import { atOnce, codesOf, times } from "./concurrently.ts"
+import { concurrently, codesOf, times } from "./concurrently.ts"
 import { forecast, freshWeek, newMacro } from "./builders.ts"
 import { sampledWhile } from "./ledgerWorkload.ts"
 import { settings } from "./settings.ts"
@@ -89,7 +89,7 @@ export const interleavings = Effect.fnUntraced(function* (
     yield* Effect.forEach([crowd, ...agents], (agent) => forecast(agent, challenge), { concurrency: 3 })
     if (held > 0) yield* stake(crowd, challenge, held)
     const here = yield* Pools
-    const results = yield* atOnce(
+    const results = yield* concurrently(
       Arr.zipWith(agents, pair, (agent, { amount, turns }) => ({ agent, amount, turns })).map(
         ({ agent, amount, turns }, place) =>
           after(

@@ -1,6 +1,6 @@
-/** The cable between the service and its database, for tests to cut: a proxy on a port of its own. */
+/** A stretch of network between a process and PostgreSQL, which can be cut, and which tells whose a connection is. */
 import { connect, createServer } from "node:net"
-import type { Server, Socket } from "node:net"
+import type { Socket } from "node:net"
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
@@ -10,70 +10,88 @@ import { mailbox } from "./mailbox.ts"
 import { gatewayOf } from "./services.ts"
 import { settings } from "./settings.ts"
 
-export class Cable extends Context.Service<
-  Cable,
+export class TcpProxy extends Context.Service<
+  TcpProxy,
   {
-    /** The proxied database. */
+    /** The same database, reached through here. */
     readonly url: Redacted.Redacted
+    /** Whether a connection that PostgreSQL sees from this port comes through here. */
+    readonly owns: (port: number) => boolean
+    /** Ends every connection at once, with what is on its way. */
+    readonly cut: Effect.Effect<void>
     /** Every connection breaks, and none comes about until the effect has ended. */
     readonly whileCut: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Passes on what is sent, and loses every answer for so long; then cuts. Commits happen that nobody hears of. */
+    readonly loseAnswers: (millis: number) => Effect.Effect<void>
   }
->()("auspex/test/Cable") {}
+>()("auspex/test/TcpProxy") {}
 
-const listen = (server: Server, port: number) =>
-  Effect.callback<number>((resume) => {
-    server.listen(port, "127.0.0.1", () => {
-      const address = server.address()
-      resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
-    })
-  })
-
-const make = Effect.gen(function* () {
-  const target = new URL(Redacted.value(yield* freshDatabase))
-  const open = new Set<Socket>()
+export const makeTcpProxy = Effect.fnUntraced(function* (database: Redacted.Redacted) {
+  const target = new URL(Redacted.value(database))
+  const pairs = new Set<readonly [near: Socket, far: Socket]>()
+  const state = { losing: false }
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
-    for (const [one, other] of [
-      [near, far],
-      [far, near]
-    ] as const) {
-      open.add(one)
-      one.on("error", () => other.destroy())
-      one.on("close", () => {
-        open.delete(one)
-        other.destroy()
-      })
-      one.pipe(other)
+    const pair = [near, far] as const
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      near.destroy()
+      far.destroy()
     }
+    for (const socket of pair) {
+      socket.setNoDelay(true)
+      socket.on("error", end)
+      socket.on("close", end)
+    }
+    near.on("data", (chunk) => far.write(chunk))
+    far.on("data", (chunk) => state.losing || near.write(chunk))
   })
-  const port = yield* listen(server, 0)
-  const cut = Effect.callback<void>((resume) => {
+  const listen = (port: number) =>
+    Effect.callback<number>((resume) => {
+      server.listen(port, "127.0.0.1", () => {
+        const address = server.address()
+        resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
+      })
+    })
+  const cut = Effect.sync(() => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
+  })
+  const shut = Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
-    for (const socket of open) socket.destroy()
+    for (const pair of pairs) for (const socket of pair) socket.destroy()
   })
-  yield* Effect.addFinalizer(() => cut)
-  const mend = listen(server, port)
+  const port = yield* Effect.acquireRelease(listen(0), () => shut)
   const url = new URL(target)
-  url.port = String(port)
-  return Cable.of({
+  url.host = `127.0.0.1:${port}`
+  return TcpProxy.of({
     url: Redacted.make(url.href),
+    owns: (port) => [...pairs].some(([, far]) => far.localPort === port),
+    cut,
     whileCut: (effect) =>
       Effect.acquireUseRelease(
-        cut,
+        shut,
         () => effect,
-        () => mend
-      )
+        () => listen(port)
+      ),
+    loseAnswers: (millis) =>
+      Effect.gen(function* () {
+        state.losing = true
+        yield* Effect.sleep(millis)
+        yield* cut
+        state.losing = false
+      })
   })
 })
 
-export const cable = Layer.effect(Cable, make)
+export const tcpProxy = Layer.effect(TcpProxy, Effect.flatMap(freshDatabase, makeTcpProxy))
 
-/** Every service, on the database at the end of the cable. */
-export const cabledServices = gatewayOf().pipe(
+/** Every service, on the database behind the proxy. */
+export const proxiedServices = gatewayOf().pipe(
   Layer.provideMerge(services),
   Layer.provideMerge(
     Layer.mergeAll(
-      Layer.unwrap(Effect.map(Cable, ({ url }) => Database.client(url))),
+      Layer.unwrap(Effect.map(TcpProxy, ({ url }) => Database.client(url))),
       settings(),
       mailbox,
       logSigner()

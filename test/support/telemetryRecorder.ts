@@ -1,14 +1,14 @@
 /** Everything a server logs and traces, kept for a test to look at. */
 import { Cause, Context, Effect, Layer, Logger, References, Tracer } from "effect"
 
-export class Observed extends Context.Service<
-  Observed,
+export class TelemetryRecorder extends Context.Service<
+  TelemetryRecorder,
   {
     /** Each line as operations staff would get it, the causes of failures included. */
     readonly lines: ReadonlyArray<string>
     readonly spans: ReadonlyArray<Tracer.NativeSpan>
   }
->()("auspex/test/Observed") {}
+>()("auspex/test/TelemetryRecorder") {}
 
 /** What a span says, its failure included. */
 export const spanText = (span: Tracer.NativeSpan): string =>
@@ -25,7 +25,7 @@ export const spanText = (span: Tracer.NativeSpan): string =>
     (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)
   )
 
-export const observed = Layer.unwrap(
+export const telemetryRecorder = Layer.unwrap(
   Effect.sync(() => {
     const lines: Array<string> = []
     const spans: Array<Tracer.NativeSpan> = []
@@ -40,7 +40,7 @@ export const observed = Layer.unwrap(
       }
     })
     return Layer.mergeAll(
-      Layer.succeed(Observed, { lines, spans }),
+      Layer.succeed(TelemetryRecorder, { lines, spans }),
       Logger.layer([logger]),
       Layer.succeed(References.MinimumLogLevel, "Trace"),
       Layer.succeed(Tracer.Tracer, tracer)

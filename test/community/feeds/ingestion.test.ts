@@ -10,7 +10,7 @@ import { FetchFailed } from "../../../src/layers/keys/fetchDocument.ts"
 import { make } from "../../../src/layers/postgres/community/FeedIngestion.ts"
 import { Events } from "../../../src/services/Events.ts"
 import type { FeedSource } from "../../../src/services/Events.ts"
-import { atOnce, times } from "../../support/concurrently.ts"
+import { concurrently, times } from "../../support/concurrently.ts"
 import { countOf, firstPage, freshWeek, plus, rowsOf } from "../../support/builders.ts"
 import { testServices } from "../../support/services.ts"
 
@@ -243,7 +243,7 @@ layer(testServices())("a feed", (it) => {
           fetch
         )
       )
-      yield* atOnce(replicas.map((feeds) => feeds.ingestDue))
+      yield* concurrently(replicas.map((feeds) => feeds.ingestDue))
       assert.lengthOf(asked, urls.length)
       const stored = yield* countOf(
         (sql) => sql`select count(*)::int as count from events where title like 'Shared %'`

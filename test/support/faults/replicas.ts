@@ -3,17 +3,17 @@ import { Clock, Console, Duration, Effect, Random } from "effect"
 import { emptyDatabase } from "../database.ts"
 import { freePort, replicaEnvironment, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
+import { makeTcpProxy } from "../tcpProxy.ts"
 import { fault } from "./campaign.ts"
 import { makeQuery } from "./database.ts"
 import { room, terminateBackend } from "./oneMachine.ts"
 import { keep } from "./processes.ts"
-import { makeProxy } from "./proxy.ts"
 import { wasUndone, withinSettlement } from "./settlement.ts"
 
 export const replicas = Effect.fnUntraced(function* (options: { readonly pause: Duration.Duration }) {
   const database = yield* emptyDatabase
   const instance = Effect.fnUntraced(function* (roles: string) {
-    const proxy = yield* makeProxy(database)
+    const proxy = yield* makeTcpProxy(database)
     const environment = replicaEnvironment(proxy.url, { ...room, AUSPEX_ROLES: roles })
     return { proxy, process: yield* keep({ environment, port: yield* freePort }) }
   })

@@ -6,7 +6,7 @@ import type { Operation } from "./document.ts"
 import { status } from "./negative.ts"
 import { base64url, outgoing, pathOf, rightRequest } from "./requests.ts"
 import type { Session } from "./session.ts"
-import type { World } from "./world.ts"
+import type { Fixture } from "./fixture.ts"
 
 const concurrency = 8
 
@@ -51,10 +51,14 @@ const strangeSegments = [
 ]
 
 /** Nothing has such an id: 404, or 204 where it is no error as long as it is a path. */
-export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
+export const wrongPaths = Effect.fnUntraced(function* (
+  session: Session,
+  fixture: Fixture,
+  operation: Operation
+) {
   const names = operation.parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)
   if (names.length === 0) return
-  const sample = yield* world.waysOf(operation)[0]
+  const sample = yield* fixture.waysOf(operation)[0]
   const right = rightRequest(session.document, operation, sample)
   for (const name of names) {
     yield* Effect.forEach(
@@ -64,7 +68,7 @@ export const wrongPaths = Effect.fnUntraced(function* (session: Session, world: 
         session.exchange(
           operation,
           `${name} = ${segment.slice(0, 40)}`,
-          outgoing(world, right, { path: pathOf(operation, sample.params, { [name]: segment }) }),
+          outgoing(fixture, right, { path: pathOf(operation, sample.params, { [name]: segment }) }),
           status(knowsIds(operation) ? [404] : [204, 404])
         ),
       { concurrency, discard: true }
@@ -83,10 +87,10 @@ const unsigned = (token: string): string => {
 /** Credentials that are none: 401 with a challenge, whatever else is sent. */
 export const wrongCredentials = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
-  const sample = yield* world.waysOf(operation)[0]
+  const sample = yield* fixture.waysOf(operation)[0]
   const right = rightRequest(session.document, operation, sample)
   const send = (
     label: string,
@@ -97,10 +101,10 @@ export const wrongCredentials = Effect.fnUntraced(function* (
     session.exchange(
       operation,
       label,
-      outgoing(world, right, { credential, ...(body !== undefined && { body }) }),
+      outgoing(fixture, right, { credential, ...(body !== undefined && { body }) }),
       expect
     )
-  const token = world.agentToken
+  const token = fixture.agentToken
   const signature = token.lastIndexOf(".") + 1
   const bad = [
     "",
@@ -117,14 +121,14 @@ export const wrongCredentials = Effect.fnUntraced(function* (
     `Bearer ${token}.x`,
     `Bearer ${"x".repeat(9000)}`,
     "Bearer \u00e4\u00ff",
-    `Bearer ${world.otherCredentialFor(operation)}`,
+    `Bearer ${fixture.otherCredentialFor(operation)}`,
     "Bearer null",
     "Bearer ' or 1=1 --"
   ]
   if (!operation.secured) {
     if (operation.operationId === "registration.issueToken") return
-    const fresh = rightRequest(session.document, operation, yield* world.waysOf(operation)[0])
-    const ignored = outgoing(world, fresh, { credential: [["authorization", "Bearer x"]] })
+    const fresh = rightRequest(session.document, operation, yield* fixture.waysOf(operation)[0])
+    const ignored = outgoing(fixture, fresh, { credential: [["authorization", "Bearer x"]] })
     yield* session.exchange(
       operation,
       "a bad token where none is asked for",

@@ -5,7 +5,7 @@ import type { Operation } from "./document.ts"
 import { status } from "./negative.ts"
 import { outgoing, pathOf, rightRequest } from "./requests.ts"
 import type { Session } from "./session.ts"
-import type { World } from "./world.ts"
+import type { Fixture } from "./fixture.ts"
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY"]
 
@@ -22,7 +22,7 @@ const allows = (wanted: ReadonlySet<string>, expected: number) => (answer: Answe
 /** 405 with the methods that the document has for the path; HEAD where GET is; OPTIONS says the same. */
 export const otherMethods = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operations: ReadonlyArray<Operation>
 ) {
   const byPath = Map.groupBy(operations, (operation) => operation.path)
@@ -31,7 +31,7 @@ export const otherMethods = Effect.fnUntraced(function* (
     if (operation === undefined) continue
     const taken = new Set(documented.map(({ method }) => method))
     if (taken.has("GET")) taken.add("HEAD")
-    const sample = yield* world.waysOf(operation)[0]
+    const sample = yield* fixture.waysOf(operation)[0]
     const target = pathOf(operation, sample.params)
     yield* Effect.forEach(
       session.sampled(methods.filter((method) => !taken.has(method))),
@@ -47,14 +47,19 @@ export const otherMethods = Effect.fnUntraced(function* (
     const reading = documented.find(({ method }) => method === "GET")
     if (reading === undefined) continue
     const right = rightRequest(session.document, reading, sample)
-    const got = yield* session.exchange(reading, "GET", outgoing(world, right))
+    const got = yield* session.exchange(reading, "GET", outgoing(fixture, right))
     const length = got?.headers["content-length"]
-    yield* session.exchange(reading, "HEAD", outgoing(world, right, { method: "HEAD" }), (answer) =>
+    yield* session.exchange(reading, "HEAD", outgoing(fixture, right, { method: "HEAD" }), (answer) =>
       answer.status === got?.status && answer.headers["content-type"] === got.headers["content-type"]
         ? undefined
         : `expected what GET answers, ${got?.status}, length ${length}`
     )
-    yield* session.exchange(reading, "GET with a body", outgoing(world, right, { body: "{" }), status([200]))
+    yield* session.exchange(
+      reading,
+      "GET with a body",
+      outgoing(fixture, right, { body: "{" }),
+      status([200])
+    )
   }
 })
 
@@ -124,17 +129,17 @@ export const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
 /** A header that means nothing here changes nothing. */
 export const otherHeaders = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
-  const [first] = world.waysOf(operation)
+  const [first] = fixture.waysOf(operation)
   yield* Effect.forEach(
     session.sampled(strangeHeaders),
     ([name, value]) =>
       Effect.gen(function* () {
         const right = rightRequest(session.document, operation, yield* first)
-        const credential = [...world.credentialFor(operation), [name, value] as const]
-        const sent = outgoing(world, right, { credential })
+        const credential = [...fixture.credentialFor(operation), [name, value] as const]
+        const sent = outgoing(fixture, right, { credential })
         const isCoded = name === "content-encoding" && right.body !== undefined
         const wanted = status(isCoded ? [415] : [200, 201, 204])
         yield* session.exchange(operation, `${name}: ${value}`, sent, wanted)
@@ -146,23 +151,23 @@ export const otherHeaders = Effect.fnUntraced(function* (
 /** Which agent one is stands in the token; X-Agent-Id may only repeat it. */
 export const agentHeader = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
   if (!operation.secured || operation.path.startsWith("/api/v1/admin/")) return
-  const [first] = world.waysOf(operation)
+  const [first] = fixture.waysOf(operation)
   const named = Effect.fnUntraced(function* (id: string, expect: (answer: Answer) => string | undefined) {
     const right = rightRequest(session.document, operation, yield* first)
-    const credential = [...world.credentialFor(operation), ["x-agent-id", id] as const]
+    const credential = [...fixture.credentialFor(operation), ["x-agent-id", id] as const]
     yield* session.exchange(
       operation,
       `x-agent-id: ${id.slice(0, 40)}`,
-      outgoing(world, right, { credential }),
+      outgoing(fixture, right, { credential }),
       expect
     )
   })
-  yield* named(world.agentId, status([200, 201, 204]))
-  yield* named(world.agentId.toUpperCase(), status([200, 201, 204]))
+  yield* named(fixture.agentId, status([200, 201, 204]))
+  yield* named(fixture.agentId.toUpperCase(), status([200, 201, 204]))
   for (const id of ["0190b0a0-0000-7000-8000-000000000000", "x", "%00", "a".repeat(5000)])
     yield* named(id, status([403]))
 })

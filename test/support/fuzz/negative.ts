@@ -7,7 +7,7 @@ import type { Mutation } from "./mutate.ts"
 import { bodyOf, bodySchemas, formType, jsonType, outgoing, rightRequest } from "./requests.ts"
 import type { Session } from "./session.ts"
 import { wrongFields } from "./session.ts"
-import type { World } from "./world.ts"
+import type { Fixture } from "./fixture.ts"
 
 const concurrency = 8
 
@@ -36,11 +36,11 @@ const maxBody = ({ path }: Operation): number => {
 /** Every field of the body wrong in every way; then bodies that are not JSON at all. */
 export const wrongBodies = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
   const { document } = session
-  const [first] = world.waysOf(operation)
+  const [first] = fixture.waysOf(operation)
   const schemas = bodySchemas(document, operation)
   for (const schema of schemas) {
     const sample = yield* first
@@ -60,7 +60,7 @@ export const wrongBodies = Effect.fnUntraced(function* (
       session.exchange(
         operation,
         mutation.label,
-        outgoing(world, { operation, sample, body: undefined }, { body: mutation.body }),
+        outgoing(fixture, { operation, sample, body: undefined }, { body: mutation.body }),
         expected(mutation)
       )
     yield* Effect.forEach(mutations, send, { concurrency, discard: true })
@@ -76,11 +76,11 @@ const padded = (body: string, bytes: number): string => {
 /** Types, sizes and framings of bodies. */
 export const wrongTransport = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
   const { document } = session
-  const [first] = world.waysOf(operation)
+  const [first] = fixture.waysOf(operation)
   const sample = yield* first
   const right = rightRequest(document, operation, sample)
   const { body } = right
@@ -105,7 +105,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
       session.exchange(
         operation,
         `as ${type}`,
-        outgoing(world, right, { headers: [["content-type", type]] }),
+        outgoing(fixture, right, { headers: [["content-type", type]] }),
         status([415])
       ),
     { concurrency, discard: true }
@@ -117,7 +117,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
     session.exchange(
       operation,
       label,
-      outgoing(world, right, { body: padded(body, bytes), headers }),
+      outgoing(fixture, right, { body: padded(body, bytes), headers }),
       status([413])
     )
   yield* Effect.all(
@@ -136,7 +136,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const fresh = rightRequest(document, operation, yield* first)
       const body = bytes === undefined ? fresh.body : padded(fresh.body ?? "", bytes)
-      const sent = outgoing(world, fresh, { headers, ...(body !== undefined && { body }) })
+      const sent = outgoing(fixture, fresh, { headers, ...(body !== undefined && { body }) })
       yield* session.exchange(operation, label, sent, status([200, 201, 204]))
     })
   yield* Effect.all(
@@ -155,9 +155,13 @@ export const wrongTransport = Effect.fnUntraced(function* (
 })
 
 /** A form has its own ways to be wrong. */
-export const wrongForms = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
+export const wrongForms = Effect.fnUntraced(function* (
+  session: Session,
+  fixture: Fixture,
+  operation: Operation
+) {
   if (operation.requestBody?.content[formType] === undefined) return
-  const sample = yield* world.waysOf(operation)[0]
+  const sample = yield* fixture.waysOf(operation)[0]
   const forms = [
     "",
     "=",
@@ -177,7 +181,7 @@ export const wrongForms = Effect.fnUntraced(function* (session: Session, world: 
         operation,
         `the form ${String(body).slice(0, 30)}`,
         outgoing(
-          world,
+          fixture,
           { operation, sample, body: undefined },
           { body, headers: [["content-type", formType]] }
         ),

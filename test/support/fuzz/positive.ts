@@ -16,7 +16,7 @@ import {
   rightRequest
 } from "./requests.ts"
 import type { Session } from "./session.ts"
-import type { Sample, World } from "./world.ts"
+import type { Sample, Fixture } from "./fixture.ts"
 
 /** What the document allows and the service refuses, each with its reason. */
 const refusedThough: Readonly<Record<string, string>> = {
@@ -53,11 +53,11 @@ const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
 /** Bodies at every limit of their schema, each with a sample of its own, since what is right once may not be again. */
 export const rightBodies = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation
 ) {
   const { document } = session
-  const [first, ...others] = world.waysOf(operation)
+  const [first, ...others] = fixture.waysOf(operation)
   const wanted = (label: string) =>
     `${operation.operationId}: ${label}` in refusedThough ? refused : accepted
   for (const schema of bodySchemas(document, operation)) {
@@ -70,7 +70,7 @@ export const rightBodies = Effect.fnUntraced(function* (
           const chosen = bodiesFor(document, schema, sample)[index]
           const { body, label } = chosen ?? { body: () => "", label: "none" }
           const right = { operation, sample, body: body() }
-          yield* session.exchange(operation, label, outgoing(world, right), wanted(label))
+          yield* session.exchange(operation, label, outgoing(fixture, right), wanted(label))
         }),
       { concurrency: 8, discard: true }
     )
@@ -80,7 +80,7 @@ export const rightBodies = Effect.fnUntraced(function* (
     yield* session.exchange(
       operation,
       "another way",
-      outgoing(world, rightRequest(document, operation, sample)),
+      outgoing(fixture, rightRequest(document, operation, sample)),
       accepted
     )
   }
@@ -89,7 +89,7 @@ export const rightBodies = Effect.fnUntraced(function* (
     const sample = yield* first
     const right = { operation, sample, body: formOf(bodyOf(document, form, sample)) }
     const headers = [["content-type", formType]] as const
-    yield* session.exchange(operation, "as a form", outgoing(world, right, { headers }), accepted)
+    yield* session.exchange(operation, "as a form", outgoing(fixture, right, { headers }), accepted)
   }
 })
 
@@ -113,13 +113,17 @@ const walk = Effect.fnUntraced(function* (
 })
 
 /** Operations without a body: every value of their query parameters. Answers the cursors that were handed out. */
-export const rightReads = Effect.fnUntraced(function* (session: Session, world: World, operation: Operation) {
+export const rightReads = Effect.fnUntraced(function* (
+  session: Session,
+  fixture: Fixture,
+  operation: Operation
+) {
   const { document } = session
-  const [first] = world.waysOf(operation)
+  const [first] = fixture.waysOf(operation)
   const sample = yield* first
   const right = rightRequest(document, operation, sample)
   const ask = (label: string, query: Readonly<Record<string, string>>) =>
-    session.exchange(operation, label, outgoing(world, right, { query: queryOf(query) }), accepted)
+    session.exchange(operation, label, outgoing(fixture, right, { query: queryOf(query) }), accepted)
   yield* ask("without parameters", {})
   const parameters = operation.parameters.filter((parameter) => parameter.in === "query")
   yield* ask("an unknown parameter", { unknown: "1" })

@@ -8,7 +8,7 @@ import { status } from "./negative.ts"
 import { base64url, outgoing, rightRequest } from "./requests.ts"
 import { wrongFields } from "./session.ts"
 import type { Session } from "./session.ts"
-import type { World } from "./world.ts"
+import type { Fixture } from "./fixture.ts"
 
 const concurrency = 8
 
@@ -121,15 +121,15 @@ const notCursors = [
 /** Query parameters wrong one at a time; cursors of this list and of others tampered with. */
 export const wrongQueries = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operation: Operation,
   cursors: ReadonlyMap<string, ReadonlyArray<string>>
 ) {
   const parameters = operation.parameters.filter((parameter) => parameter.in === "query")
-  const sample = yield* world.waysOf(operation)[0]
+  const sample = yield* fixture.waysOf(operation)[0]
   const right = rightRequest(session.document, operation, sample)
   const ask = (label: string, query: string, expect?: (answer: Answer) => string | undefined) =>
-    session.exchange(operation, label, outgoing(world, right, { query }), expect)
+    session.exchange(operation, label, outgoing(fixture, right, { query }), expect)
   const at = (name: string) => (answer: Answer) =>
     answer.status === 400 && wrongFields(answer).includes(name) ? undefined : `expected 400 about ${name}`
   const of = (name: string, value: string) => `?${name}=${encodeURIComponent(value)}`

@@ -9,7 +9,7 @@ import { makeRandom } from "./prng.ts"
 import type { Draw, Random } from "./prng.ts"
 import { bodyOf, bodySchemas, jsonType, outgoing, pathOf } from "./requests.ts"
 import type { Session } from "./session.ts"
-import type { World } from "./world.ts"
+import type { Fixture } from "./fixture.ts"
 
 type Json = Schema.Json
 
@@ -108,13 +108,13 @@ const scrambled = (random: Random, text: string): Uint8Array => {
 /** One request: a right one of some operation, spoiled here and there. */
 export const randomRequest = Effect.fnUntraced(function* (
   session: Session,
-  world: World,
+  fixture: Fixture,
   operations: readonly [Operation, ...ReadonlyArray<Operation>],
   draw: Draw
 ) {
   const random = makeRandom(draw)
   const operation = random.pick(operations)
-  const sample = yield* world.waysOf(operation)[0]
+  const sample = yield* fixture.waysOf(operation)[0]
   const schemas = bodySchemas(session.document, operation)
   const schema = schemas[random.below(Math.max(1, schemas.length))]
   let body: string | Uint8Array | undefined
@@ -156,7 +156,7 @@ export const randomRequest = Effect.fnUntraced(function* (
     ...Array.from({ length: random.below(3) }, () => random.pick(strangeHeaders))
   ]
   const sent = outgoing(
-    world,
+    fixture,
     { operation, sample, body: undefined },
     {
       path: pathOf(operation, sample.params, encoded),

@@ -19,7 +19,7 @@ export const unreached = (session: Session, operations: ReadonlyArray<Operation>
     } = session.tallies.get(operation.operationId) ?? {}
     const successes = Object.keys(operation.responses).filter((status) => status.startsWith("2"))
     return [
-      ...(accepted === 0 ? ["was never reached with a 2xx: world.ts says how each operation is"] : []),
+      ...(accepted === 0 ? ["was never reached with a 2xx: fixture.ts says how each operation is"] : []),
       ...(refused === 0 && takesAnything(operation) ? ["never refused anything"] : []),
       ...(sent < fewest ? [`was sent only ${sent} requests`] : []),
       ...successes

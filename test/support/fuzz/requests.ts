@@ -6,7 +6,7 @@ import type { Document, JsonSchema, Operation } from "./document.ts"
 import { alternatives, generate } from "./generate.ts"
 import type { Hints } from "./generate.ts"
 import { isRecord } from "./validate.ts"
-import type { Sample, World } from "./world.ts"
+import type { Sample, Fixture } from "./fixture.ts"
 
 type Json = Schema.Json
 
@@ -84,7 +84,7 @@ export const rightRequest = (document: Document, operation: Operation, sample: S
 
 /** As it goes out, with this or that replaced. */
 export const outgoing = (
-  world: World,
+  fixture: Fixture,
   { body, operation, sample }: Plain,
   replaced: {
     readonly path?: string
@@ -100,7 +100,7 @@ export const outgoing = (
     method: replaced.method ?? operation.method,
     target: `${replaced.path ?? pathOf(operation, sample.params)}${replaced.query ?? ""}`,
     headers: [
-      ...(replaced.credential ?? world.credentialFor(operation)),
+      ...(replaced.credential ?? fixture.credentialFor(operation)),
       ...(replaced.headers ?? (sent === undefined ? [] : [jsonType]))
     ],
     body: sent

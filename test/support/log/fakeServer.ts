@@ -18,7 +18,7 @@ export interface Reply {
 /** What it does instead of its work; `work` does that, with all that follows from it, as if asked so. */
 export type Behaviour = (asked: Asked, work: (asked?: Asked) => Promise<Reply>) => Promise<Reply>
 
-export interface Outsider {
+export interface FakeServer {
   readonly url: string
   /** What it was asked, oldest first. */
   readonly asked: ReadonlyArray<Asked>
@@ -30,9 +30,9 @@ export interface Outsider {
   readonly behave: (behaviour?: Behaviour) => void
 }
 
-export const outsider = (work: (asked: Asked) => Promise<Reply>) =>
+export const fakeServer = (work: (asked: Asked) => Promise<Reply>) =>
   Effect.acquireRelease(
-    Effect.callback<Outsider & { readonly close: Effect.Effect<void> }>((resume) => {
+    Effect.callback<FakeServer & { readonly close: Effect.Effect<void> }>((resume) => {
       const asked: Array<Asked> = []
       const waiting = new Set<() => void>()
       let behaviour: Behaviour | undefined

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Effect } from "effect"
-import { outsider } from "./fakeServer.ts"
-import type { Asked, Outsider, Reply } from "./fakeServer.ts"
+import { fakeServer } from "./fakeServer.ts"
+import type { Asked, FakeServer, Reply } from "./fakeServer.ts"
 
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 if (!hasOpenssl) process.emitWarning("openssl is missing: tests of RFC 3161 time stamps are skipped")
@@ -85,7 +85,7 @@ const makeFolder = Effect.fnUntraced(function* () {
   return folder
 })
 
-export interface TimeStampAuthority extends Outsider {
+export interface TimeStampAuthority extends FakeServer {
   /** What `openssl ts -verify` says of a reply and what it is thought to stamp. */
   readonly check: (reply: Uint8Array, stamped: string) => Effect.Effect<string>
 }
@@ -106,7 +106,7 @@ export const makeTimeStampAuthority = Effect.fnUntraced(function* () {
       body: await readFile(at("reply.tsr"))
     }
   }
-  const server = yield* outsider(work)
+  const server = yield* fakeServer(work)
   const check = (reply: Uint8Array, stamped: string) =>
     Effect.promise(async () => {
       await writeFile(at("checked.tsr"), reply)

@@ -5,8 +5,8 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Effect } from "effect"
-import { outsider } from "./fakeServer.ts"
-import type { Asked, Outsider, Reply } from "./fakeServer.ts"
+import { fakeServer } from "./fakeServer.ts"
+import type { Asked, FakeServer, Reply } from "./fakeServer.ts"
 import { rootsByConsistency } from "./rfc6962.ts"
 
 interface LogKey {
@@ -20,7 +20,7 @@ interface Head {
   readonly root: string
 }
 
-export interface Witness extends Outsider {
+export interface Witness extends FakeServer {
   readonly name: string
   readonly verifierKey: string
   /** As a setting has it. */
@@ -111,7 +111,7 @@ export const makeWitness = Effect.fnUntraced(function* (name: string, logKeys: R
     Promise.resolve(
       path === "/add-checkpoint" ? judge(body.toString("utf8"), { cosign, heads, logs }) : { status: 404 }
     )
-  const server = yield* outsider(work)
+  const server = yield* fakeServer(work)
   const witness: Witness = {
     ...server,
     name,

@@ -1,7 +1,7 @@
 /** FRED's observations on loopback: every value of a period since the day on which it was published. */
 import { Layer, Effect } from "effect"
 import { Outbound } from "../../../src/layers/prices/recorder.ts"
-import { outsider } from "../log/fakeServer.ts"
+import { fakeServer } from "../log/fakeServer.ts"
 import type { Reply } from "../log/fakeServer.ts"
 
 interface Vintage {
@@ -22,7 +22,7 @@ const json = (body: unknown, status = 200): Reply => ({
 
 export const fred = Effect.fnUntraced(function* () {
   const vintages: Array<Vintage> = []
-  const server = yield* outsider(async ({ path }) => {
+  const server = yield* fakeServer(async ({ path }) => {
     const query = new URL(path, "https://api.stlouisfed.org").searchParams
     const of = (name: string) => query.get(name) ?? ""
     if (of("api_key") !== fredKey) {

@@ -4,8 +4,8 @@
  */
 import { Effect, Layer } from "effect"
 import { Outbound } from "../../../src/layers/prices/recorder.ts"
-import { outsider } from "../log/fakeServer.ts"
-import type { Outsider, Reply } from "../log/fakeServer.ts"
+import { fakeServer } from "../log/fakeServer.ts"
+import type { FakeServer, Reply } from "../log/fakeServer.ts"
 
 type Ohlc = readonly [open: number, high: number, low: number, close: number]
 
@@ -40,7 +40,7 @@ export const bases: Readonly<Record<string, number>> = {
   "DX-Y.NYB": 104
 }
 
-export interface Markets extends Outsider {
+export interface Markets extends FakeServer {
   /** What a place says of an hour instead: other prices, or none. */
   readonly alter: (place: Place, symbol: string, time: number, to: Ohlc | null) => void
   /** Hours that a place shows a second time in the same answer, otherwise. */
@@ -243,7 +243,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
     })
   }
 
-  const server = yield* outsider(async ({ path }) => {
+  const server = yield* fakeServer(async ({ path }) => {
     const [, host = "", ...rest] = path.split("/")
     const url = new URL(`https://${host}/${rest.join("/")}`)
     const place = (["coinbase", "kraken", "yahoo"] as const).find((each) => hosts[each] === host)

@@ -61,7 +61,7 @@ const barrier = (level: number, from: number, end: number, hours: Hours): Settle
 }
 
 /** The outcome of a question by the hours that are there; undefined when they do not decide it. */
-export const settledByHand = ({ end, from, kind, level }: Asked, hours: Hours): Settled | undefined => {
+export const referenceSettlement = ({ end, from, kind, level }: Asked, hours: Hours): Settled | undefined => {
   const closeOf = (midnight: number) => hours.get(midnight - hour)?.close
   if (kind === "barrier") return barrier(level ?? 0, from ?? end, end, hours)
   if (kind === "count_days") {

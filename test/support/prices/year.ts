@@ -19,7 +19,7 @@ import {
   rowsOf
 } from "../builders.ts"
 import { revealAll } from "../loggedFixture.ts"
-import { day, hour, numbers, settledByHand } from "./referenceSettlement.ts"
+import { day, hour, numbers, referenceSettlement } from "./referenceSettlement.ts"
 import type { Asked, Hour, Hours } from "./referenceSettlement.ts"
 
 export const assets = ["BTC", "ETH"] as const
@@ -199,9 +199,9 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
 })
 
 /** What `played` has to answer, from the candles alone. */
-export const endedByHand = (questions: ReadonlyArray<Question>, known: Year): ReadonlyArray<Ended> =>
+export const referenceEndings = (questions: ReadonlyArray<Question>, known: Year): ReadonlyArray<Ended> =>
   questions.map((question) => {
-    const settled = settledByHand(question, known[question.asset])
+    const settled = referenceSettlement(question, known[question.asset])
     return settled === undefined
       ? { ...question, status: "void", outcome: null, observed: null }
       : { ...question, status: "resolved", ...settled }

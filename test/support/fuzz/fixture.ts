@@ -23,7 +23,7 @@ import type { Hints } from "./generate.ts"
 /** How an operation is reached: what the document cannot say. */
 export interface Sample {
   readonly params: Readonly<Record<string, string>>
-  /** Query parameters that need a value of this world. */
+  /** Query parameters that need a value of this fixture. */
   readonly query: Readonly<Record<string, string>>
   readonly hints: Hints
   /** Fields that do not go together with the others. */
@@ -54,7 +54,7 @@ const Archived = Schema.Struct({ slug: Schema.String })
 const json: Header = ["content-type", "application/json"]
 const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
 
-export const makeWorld = Effect.fnUntraced(function* (send: Send) {
+export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
   const { macro } = yield* Arenas
   const sql = yield* SqlClient.SqlClient
@@ -218,7 +218,7 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, waiting.id, hours)
   const report = yield* asAdmin(Schema.Struct({ resolved: Schema.Array(Schema.String) }), "settle", undefined)
   if (report.resolved.length !== settled.length)
-    return yield* Effect.die(new Error("the world was not settled"))
+    return yield* Effect.die(new Error("the fixture was not settled"))
   yield* completeLog
 
   for (const slug of ["world-cup", "league-1", "league-2"]) {
@@ -543,4 +543,4 @@ export const makeWorld = Effect.fnUntraced(function* (send: Send) {
   }
 })
 
-export type World = Effect.Success<ReturnType<typeof makeWorld>>
+export type Fixture = Effect.Success<ReturnType<typeof makeFixture>>

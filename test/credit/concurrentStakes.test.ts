@@ -5,7 +5,7 @@ import { Effect, Fiber, Random, Result } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { breadth } from "../support/breadth.ts"
-import { atOnce, codesOf, times } from "../support/concurrently.ts"
+import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import { countOf, forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
 import { credits, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
@@ -56,7 +56,7 @@ for (const largest of ["1", "500"]) {
           const challenges = yield* Effect.replicateEffect(newMacro(), 60, { concurrency: 8 })
           yield* Effect.forEach(challenges, (challenge) => forecast(agent, challenge), { concurrency: 8 })
           const { done, findings, samples } = yield* sampledWhile(
-            atOnce(challenges.map((challenge) => stake(agent, challenge, 50)))
+            concurrently(challenges.map((challenge) => stake(agent, challenge, 50)))
           )
           assert.deepStrictEqual(findings, [])
           assert.isAtLeast(samples, 1)
@@ -82,7 +82,9 @@ for (const largest of ["1", "500"]) {
           const challenge = yield* newMacro()
           const [agent] = yield* stakers(challenge, 1, 5000)
           assert(agent !== undefined)
-          const results = yield* atOnce(times(20, (index) => stake(agent, challenge, 50, 3 + index / 100)))
+          const results = yield* concurrently(
+            times(20, (index) => stake(agent, challenge, 50, 3 + index / 100))
+          )
           assert.strictEqual(takenOf(results), 1)
           assert.deepStrictEqual(
             codesOf(results),
@@ -100,7 +102,7 @@ for (const largest of ["1", "500"]) {
           const agents = yield* Effect.replicateEffect(staker(150), 20, { concurrency: 8 })
           const all = agents.flatMap((agent) => challenges.map((challenge) => ({ agent, challenge })))
           yield* Effect.forEach(all, ({ agent, challenge }) => forecast(agent, challenge), { concurrency: 8 })
-          const results = yield* atOnce(all.map(({ agent, challenge }) => stake(agent, challenge, 50)))
+          const results = yield* concurrently(all.map(({ agent, challenge }) => stake(agent, challenge, 50)))
           // Each of 20 agents has credit for three of five.
           assert.strictEqual(takenOf(results), 60)
           assert.deepStrictEqual(new Set(codesOf(results)), new Set(["insufficient_credit"]))
@@ -117,7 +119,7 @@ for (const largest of ["1", "500"]) {
           yield* moveTo(plus(deadline, "1 minute"))
           const stamp = millisBefore(deadline, 1)
           const staking = (from: number, to: number) =>
-            atOnce(agents.slice(from, to).map((agent) => stake(agent, challenge, 50, 3.1, stamp)))
+            concurrently(agents.slice(from, to).map((agent) => stake(agent, challenge, 50, 3.1, stamp)))
           const taken = countOf(
             (sql) => sql`select count(*)::int as count from stakes where challenge_id = ${challenge.id}::uuid`
           )
@@ -177,7 +179,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
       const [agent] = yield* stakers(challenge, 1, 5000)
       assert(agent !== undefined)
       const replicas = [yield* Pools, yield* replica()]
-      const results = yield* atOnce(
+      const results = yield* concurrently(
         replicas.flatMap((pools) =>
           times(10, () => Effect.provideService(stake(agent, challenge, 50), Pools, pools))
         )
@@ -197,7 +199,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
       yield* Effect.forEach(all, ({ agent, challenge }) => forecast(agent, challenge), { concurrency: 8 })
       const here = yield* Pools
       const replicas = [here, yield* replica(), yield* replica({ AUSPEX_LARGEST_BATCH: "3" })]
-      const results = yield* atOnce(
+      const results = yield* concurrently(
         all.map(({ agent, challenge }, index) =>
           Effect.provideService(stake(agent, challenge, 50 + (index % 7)), Pools, replicas[index % 3] ?? here)
         )
