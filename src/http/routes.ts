@@ -3,7 +3,7 @@ import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { pageMethods } from "./site/paths.ts"
-import { gatewayPaths } from "./gateway/paths.ts"
+import { gatewayPaths } from "./gateway/clients.ts"
 import { assets } from "./site/assets/assets.ts"
 import { parseTilePath } from "./tilePaths.ts"
 

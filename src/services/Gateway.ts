@@ -5,15 +5,9 @@
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
-import { Credit } from "./Credits.ts"
-import type { Holder } from "./Credits.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { InvalidRequest } from "./errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
-import { GatewayKeyId } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
-import type { Page } from "./paging.ts"
-import { Timestamp } from "./text.ts"
 
 /** How a model is called: chat completions as OpenAI has them, or messages as Anthropic has them. */
 export const Style = Schema.Literals(["openai", "anthropic"])
@@ -48,8 +42,8 @@ export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
 /** 502: no provider of the model answered. */
 export class UpstreamsFailed extends apiError("UpstreamsFailed", 502, "upstreams_failed") {}
 
-/** A provider's own refusal of the request (400, 413 or 422), without what names the provider. */
-export class RefusedUpstream extends apiErrorWith("RefusedUpstream", 400, {
+/** A provider's own rejection of the request (400, 413 or 422), without what names the provider. */
+export class RejectedUpstream extends apiErrorWith("RejectedUpstream", 400, {
   code: errorCode("invalid_request"),
   status: Schema.Literals([400, 413, 422]),
   param: Schema.NullOr(Schema.String)
@@ -65,7 +59,7 @@ export type CallError =
   | TooManyRequests
   | UpstreamsBusy
   | UpstreamsFailed
-  | RefusedUpstream
+  | RejectedUpstream
 
 /** One call as it arrived. */
 export interface Call {
@@ -81,63 +75,6 @@ export interface Call {
 export type Answer =
   | { readonly stream: false; readonly contentType: string; readonly body: Uint8Array }
   | { readonly stream: true; readonly contentType: string; readonly body: Stream.Stream<Uint8Array> }
-
-/** What a call is charged by. */
-export const CallRecord = Schema.Struct({
-  request_id: Schema.String,
-  key_id: GatewayKeyId,
-  model: Schema.String.annotate({ description: "as the client named it" }),
-  provider: Schema.NullOr(Schema.String).annotate({ description: "that served; null where none did" }),
-  style: Style,
-  stream: Schema.Boolean,
-  prompt_tokens: Schema.Int,
-  completion_tokens: Schema.Int,
-  cost: Credit,
-  status: Schema.Int.annotate({
-    description: "HTTP status that the call was answered with; 499: the client left"
-  }),
-  error: Schema.NullOr(Schema.String),
-  latency_ms: Schema.Int,
-  first_byte_ms: Schema.NullOr(Schema.Int),
-  attempts: Schema.Int,
-  estimated: Schema.Boolean.annotate({
-    description: "the provider reported no usage: tokens were counted here"
-  }),
-  created_at: Timestamp
-}).annotate({ identifier: "GatewayCall" })
-export type CallRecord = typeof CallRecord.Type
-
-export const UsageTotals = Schema.Struct({
-  calls: Schema.Int,
-  failed_calls: Schema.Int,
-  prompt_tokens: Schema.Int,
-  completion_tokens: Schema.Int,
-  cost: Credit
-}).annotate({ identifier: "GatewayUsageTotals" })
-
-export const UsagePage = Schema.Struct({
-  items: Schema.Array(CallRecord),
-  next_cursor: Schema.NullOr(Schema.String),
-  totals: UsageTotals.annotate({ description: "of the asked range, whatever the page" })
-}).annotate({ identifier: "GatewayUsage" })
-export type UsagePage = typeof UsagePage.Type
-
-/** A day of a key and a model, for charts. */
-export const UsageDay = Schema.Struct({
-  day: Schema.String.annotate({ description: "UTC, YYYY-MM-DD" }),
-  key_id: GatewayKeyId,
-  key_name: Schema.String,
-  key_prefix: Schema.String,
-  model: Schema.String,
-  ...UsageTotals.fields
-})
-export type UsageDay = typeof UsageDay.Type
-
-/** The asked range: `since` counts, `until` does not. */
-export interface UsageRange {
-  readonly since: DateTime.Utc | undefined
-  readonly until: DateTime.Utc | undefined
-}
 
 /** A model that clients may name. */
 export interface ModelOffer {
@@ -157,8 +94,8 @@ export interface ErrorAnswer {
   readonly body: string
 }
 
-/** A request that was refused before it was known to be a call, or for no fault of its own. */
-export interface RefusedRequest {
+/** A request that was rejected before it was known to be a call, or for no fault of its own. */
+export interface RejectedRequest {
   readonly status: number
   readonly code: string
   readonly detail: string
@@ -182,19 +119,8 @@ export class Gateway extends Context.Service<
     readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
     /** An error as clients of that style read it. */
-    readonly refusal: (style: Style, error: CallError, requestId: string) => ErrorAnswer
+    readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer
     /** The same of what is no call's error: nothing is at the path, or the instance cannot serve just now. */
-    readonly inStyle: (style: Style, refused: RefusedRequest, requestId: string) => ErrorAnswer
+    readonly inStyle: (style: Style, rejected: RejectedRequest, requestId: string) => ErrorAnswer
   }
 >()("auspex/services/Gateway") {}
-
-/** What was called and charged. */
-export class GatewayUsage extends Context.Service<
-  GatewayUsage,
-  {
-    /** Newest first, of an agent or of all agents of an owner. */
-    readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
-    /** By day, key and model, oldest day first; of whole days that the range touches. */
-    readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
-  }
->()("auspex/services/GatewayUsage") {}

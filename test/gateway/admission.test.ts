@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { admit, admitCount } from "../../src/layers/gateway/admitCall.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
-import type { Admitted, Refused } from "../../src/layers/gateway/types.ts"
+import type { Admitted, Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 
 const messages = [{ role: "user", content: "hi" }]
@@ -14,7 +14,7 @@ const parsed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
 const admitted = (style: Style, body: unknown): Admitted => Result.getOrThrow(admit(style, bytesOf(body)))
 
-const refusal = (style: Style, body: unknown): Refused =>
+const refusal = (style: Style, body: unknown): Rejected =>
   Result.match(admit(style, bytesOf(body)), {
     onSuccess: () => assert.fail("it was admitted"),
     onFailure: (refused) => refused

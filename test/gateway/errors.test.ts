@@ -1,6 +1,6 @@
 /** Errors as the clients of each style read them. */
 import { assert, describe, it } from "@effect/vitest"
-import { errorBody, providerRefusal, streamError } from "../../src/layers/gateway/errors.ts"
+import { errorBody, providerRejection, streamError } from "../../src/layers/gateway/errors.ts"
 import type { ShownError } from "../../src/layers/gateway/types.ts"
 
 const error = (status: number, param: string | null = null): ShownError => ({
@@ -71,7 +71,7 @@ describe("An error", () => {
 
 describe("What a provider says of a body that it refuses", () => {
   const said = (style: "openai" | "anthropic", body: unknown) =>
-    providerRefusal(style, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
+    providerRejection(style, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
 
   it("is its message and the field", () => {
     assert.deepStrictEqual(

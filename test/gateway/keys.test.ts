@@ -277,7 +277,7 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     Effect.gen(function* () {
       const { key } = yield* spender()
       for (let times = 0; times < 5; times++) {
-        // Refused ones count, too.
+        // Rejected ones count, too.
         assert.strictEqual((yield* chat(key, { model: "none" })).status, 400)
       }
       const limited = yield* chat(key, { model: "meta/plain" })

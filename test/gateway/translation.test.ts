@@ -4,7 +4,7 @@ import { Result, Schema } from "effect"
 import { admit } from "../../src/layers/gateway/admitCall.ts"
 import { isObject, textOf } from "../../src/layers/gateway/json.ts"
 import { readAnswer, requestBody } from "../../src/layers/gateway/relay.ts"
-import type { Refused } from "../../src/layers/gateway/types.ts"
+import type { Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 import {
   chatText,
@@ -24,7 +24,7 @@ import {
 
 const other = { openai: "anthropic", anthropic: "openai" } as const
 
-const translate = (style: Style, body: object): Result.Result<unknown, Refused> => {
+const translate = (style: Style, body: object): Result.Result<unknown, Rejected> => {
   const admitted = Result.getOrThrow(admit(style, Buffer.from(JSON.stringify(body))))
   const target = { style: other[style], model: "swift-1-0613", maxOutputTokens: 8192 }
   return Result.map(requestBody(admitted, target), (sent) =>

@@ -60,7 +60,7 @@ export const keptPosts: ReadonlyArray<string> = [
   "line one\nline two\n\n\nline six\tand a tab"
 ]
 
-/** Refused: what changes how other text is shown, or is no text. */
+/** Rejected: what changes how other text is shown, or is no text. */
 export const refusedPosts: ReadonlyArray<string> = [
   "gold\u202e dlog",
   "\u2066isolated\u2069",

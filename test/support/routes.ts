@@ -11,7 +11,7 @@ import {
 import { pageMethods } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { documents, logPaths, webhookPath } from "../../src/http/routes.ts"
-import { gatewayPaths } from "../../src/http/gateway/paths.ts"
+import { gatewayPaths } from "../../src/http/gateway/clients.ts"
 import type { Scope } from "../../src/services/Scopes.ts"
 
 const unknownId = "0190f000-0000-7000-8000-000000000000"

@@ -2,7 +2,7 @@
 import { Predicate } from "effect"
 import { tokenPath } from "../../services/Tokens.ts"
 import { defaultLimit, maximumLimit } from "../../services/paging.ts"
-import { gatewayPaths } from "../gateway/paths.ts"
+import { gatewayPaths } from "../gateway/clients.ts"
 
 /** The generator takes the encoded text, without its bounds. */
 const limit = { type: "integer", minimum: 1, maximum: maximumLimit, default: defaultLimit }

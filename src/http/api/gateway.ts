@@ -1,7 +1,7 @@
 /** Keys of the language-model gateway, and their usage. The calls themselves are documented in `document.ts`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { UsagePage } from "../../services/Gateway.ts"
+import { UsagePage } from "../../services/GatewayUsage.ts"
 import {
   CreatedGatewayKey,
   GatewayDisabled,

@@ -11,9 +11,7 @@ import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { untakenBody } from "../middleware/requestBody.ts"
-import { requiredCredential } from "./credential.ts"
-import { gatewayPaths } from "./paths.ts"
-import { errorsIn } from "./responses.ts"
+import { errorsIn, gatewayPaths, requiredCredential } from "./clients.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {

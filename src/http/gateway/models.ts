@@ -7,9 +7,14 @@ import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
-import { isGatewayKey, neitherDetail, requiredCredential } from "./credential.ts"
-import { gatewayPaths, styleSaid } from "./paths.ts"
-import { errorsIn } from "./responses.ts"
+import {
+  errorsIn,
+  gatewayPaths,
+  isGatewayKey,
+  neitherDetail,
+  requiredCredential,
+  styleSaid
+} from "./clients.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {

@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { GatewayUsage } from "../../services/Gateway.ts"
+import { GatewayUsage } from "../../services/GatewayUsage.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { pageOf } from "../../services/paging.ts"
 import { Api } from "../api/Api.ts"

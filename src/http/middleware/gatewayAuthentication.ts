@@ -4,7 +4,7 @@ import { HttpServerRequest } from "effect/http"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, Unauthorized } from "../api/errors.ts"
-import { gatewayCredential, isGatewayKey, neitherDetail } from "../gateway/credential.ts"
+import { gatewayCredential, isGatewayKey, neitherDetail } from "../gateway/clients.ts"
 import { CurrentAgent, GatewayReader } from "./definitions.ts"
 
 export const layer = Layer.effect(

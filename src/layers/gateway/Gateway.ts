@@ -21,7 +21,7 @@ import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { admitCount, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
-import { inStyle, refusal } from "./errors.ts"
+import { errorAnswer, inStyle } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
 import { modelNamed } from "./configuration.ts"
@@ -54,14 +54,14 @@ const make = Effect.gen(function* () {
   /** Open while there may be such calls: without any, nothing is asked and no time is counted. */
   const busy = yield* Latch.make(false)
 
-  const sayAlive = Effect.gen(function* () {
+  const renewReservations = Effect.gen(function* () {
     // In one step, so that no call begins in between.
     if (underWay.size === 0) return void busy.closeUnsafe()
     const now = yield* Clock.currentTimeMillis
     const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(busy.whenOpen(sayAlive), aliveInterval)))
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(busy.whenOpen(renewReservations), aliveInterval)))
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
@@ -162,7 +162,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  return Gateway.of({ call, checkCredit, countTokens, models, refusal, inStyle })
+  return Gateway.of({ call, checkCredit, countTokens, models, errorAnswer, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

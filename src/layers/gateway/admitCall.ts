@@ -11,7 +11,7 @@ import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting } from "./configuration.ts"
 import { bufferOf, isAbsent, isObject, members, objectsIn, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import type { Admitted, Refused } from "./types.ts"
+import type { Admitted, Rejected } from "./types.ts"
 
 export interface AdmittedCall {
   readonly admitted: Admitted
@@ -23,7 +23,7 @@ export interface AdmittedCall {
   readonly maxCost: bigint
 }
 
-export const badCall = ({ code, message, param }: Refused) =>
+export const badCall = ({ code, message, param }: Rejected) =>
   new BadCall({ detail: message, param, ...(code !== undefined && { code }) })
 
 const maxShown = 100
@@ -84,7 +84,7 @@ interface Problem {
   readonly message: string
 }
 
-type Admission = Result.Result<Admitted, Refused>
+type Admission = Result.Result<Admitted, Rejected>
 
 const maxModelLength = 256
 /** As many as the style allows. */
@@ -96,7 +96,7 @@ const whole = (message: string) => Result.fail({ message, param: null })
 const maxProblems = 100
 
 /** Problems are told all at once; `param` names the first. */
-const refused = (problems: ReadonlyArray<Problem>) => {
+const rejected = (problems: ReadonlyArray<Problem>) => {
   const [first] = problems
   const message = problems
     .slice(0, maxProblems)
@@ -124,7 +124,7 @@ const maxLocatedLength = 256 * 1024
 const faulty = (text: string, otherwise: string) => {
   const fault = text.length > maxLocatedLength ? undefined : jsonFault(text)
   if (fault === undefined) return whole(otherwise)
-  return fault.path === "" ? whole(fault.message) : refused([fault])
+  return fault.path === "" ? whole(fault.message) : rejected([fault])
 }
 
 /** Members of all objects within a value that is not too deep. */
@@ -174,7 +174,7 @@ const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <=
 const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
   const problems = problemsOf(body)
   const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
-  // messages have no default for it, and their own service refuses a call without
+  // messages have no default for it, and their own service rejects a call without
   if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
     problems.push({ path: "max_tokens", message: countExpected })
   }
@@ -261,7 +261,7 @@ const shapeOf = (bytes: Uint8Array): Shape => {
 }
 
 /** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
-const parse = (received: Uint8Array): Result.Result<Parsed, Refused> => {
+const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => {
   const bytes = bufferOf(received)
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
@@ -300,7 +300,7 @@ const admitWith = (
 ): Admission =>
   Result.flatMap(parse(bytes), (parsed) => {
     const problems = problemsIn(parsed.body)
-    return problems.length === 0 ? Result.succeed(admittedBody(style, parsed)) : refused(problems)
+    return problems.length === 0 ? Result.succeed(admittedBody(style, parsed)) : rejected(problems)
   })
 
 /** Reads the body of `POST chat/completions` or `POST v1/messages`. */

@@ -103,7 +103,7 @@ const isConnecting = (error: unknown): boolean =>
     String(error.code)
   )
 
-const isRefusal = (status: number): status is 400 | 413 | 422 =>
+const isRejection = (status: number): status is 400 | 413 | 422 =>
   status === 400 || status === 413 || status === 422
 
 /** RFC 9110 10.2.3: seconds, or a date. */
@@ -140,7 +140,7 @@ const bodyOf = (response: UpstreamResponse, maxBytes: number) =>
     )
   )
 
-/** The headers of the answer; fails unless it is one, or a refusal of the request. */
+/** The headers of the answer; fails unless it is one, or a rejection of the request. */
 const headersOf = Effect.fnUntraced(function* (
   { request, state, upstream }: Exchange,
   signal: AbortSignal
@@ -151,7 +151,7 @@ const headersOf = Effect.fnUntraced(function* (
     catch: (error) => failure(isConnecting(error) ? "connect" : "ended")
   })
   const { headers, status } = response
-  if (status < 300 || isRefusal(status)) return response
+  if (status < 300 || isRejection(status)) return response
   // What it says is of no use; its connection is, once it has been read.
   yield* Effect.ignore(within(errorBodyMillis)(bodyOf(response, maxErrorBytes)))
   const now = yield* Clock.currentTimeMillis
@@ -162,14 +162,14 @@ const headersOf = Effect.fnUntraced(function* (
   })
 })
 
-const refused = (response: UpstreamResponse, status: 400 | 413 | 422) =>
+const rejected = (response: UpstreamResponse, status: 400 | 413 | 422) =>
   Effect.map(bodyOf(response, maxErrorBytes), (body): Outcome => ({ outcome: "refused", status, body }))
 
 const whole = (exchange: Exchange, signal: AbortSignal) =>
   Effect.gen(function* (): Effect.fn.Return<Outcome, Failure> {
     const { reading, state } = exchange
     const response = yield* headersOf(exchange, signal)
-    if (isRefusal(response.status)) return yield* refused(response, response.status)
+    if (isRejection(response.status)) return yield* rejected(response, response.status)
     const read = readAnswer(yield* bodyOf(response, maxAnswerBytes), reading)
     if (Result.isFailure(read)) return yield* Effect.fail(failure("malformed"))
     state.firstByteAt = yield* Clock.currentTimeMillis
@@ -210,8 +210,8 @@ const streamed = Effect.fnUntraced(function* (
   const { firstByteTimeout, idleTimeout } = upstream.provider
   const startedAt = yield* Clock.currentTimeMillis
   const response = yield* within(firstByteTimeout)(headersOf(exchange, signal))
-  if (isRefusal(response.status)) {
-    return yield* within(firstByteTimeout)(refused(response, response.status))
+  if (isRejection(response.status)) {
+    return yield* within(firstByteTimeout)(rejected(response, response.status))
   }
   // A provider that was asked for a stream and sends something else has not understood.
   if (!/^text\/event-stream\b/i.test(String(response.headers["content-type"]))) {

@@ -141,7 +141,7 @@ export interface Configuration {
 const decode = Schema.decodeUnknownResult(File, { errors: "all", onExcessProperty: "error" })
 const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const placeOf = (path: ReadonlyArray<unknown> | undefined): string =>
+const pathText = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).reduce<string>((text, part) => {
     const key = typeof part === "object" && part !== null && "key" in part ? part.key : part
     return typeof key === "number" ? `${text}[${key}]` : `${text}${text === "" ? "" : "."}${String(key)}`
@@ -151,7 +151,7 @@ const problem = (path: string, message: string): string => (path === "" ? messag
 
 const maxProblems = 10
 
-const twice = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string> =>
+const duplicates = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string> =>
   names.flatMap((name, index) =>
     names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
   )
@@ -205,16 +205,16 @@ export const parseConfiguration = (
     return Result.fail(
       formatted(decoded.failure.issue)
         .issues.slice(0, maxProblems)
-        .map(({ message, path }) => problem(placeOf(path), withoutValue(message)))
+        .map(({ message, path }) => problem(pathText(path), withoutValue(message)))
     )
   }
   const file = decoded.success
   const problems: Array<string> = [
-    ...twice(
+    ...duplicates(
       file.providers.map(({ name }) => name),
       "providers"
     ),
-    ...twice(
+    ...duplicates(
       file.models.map(({ name }) => name),
       "models"
     )

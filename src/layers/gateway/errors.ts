@@ -1,9 +1,9 @@
 /** Errors as the clients of a style read them, with the headers that their libraries act on. */
 import { Match } from "effect"
-import type { CallError, ErrorAnswer, RefusedRequest, Style } from "../../services/Gateway.ts"
+import type { CallError, ErrorAnswer, RejectedRequest, Style } from "../../services/Gateway.ts"
 import { isObject, parsedJson, textOf } from "./json.ts"
 import { frame } from "./sse.ts"
-import type { Refused, ShownError } from "./types.ts"
+import type { Rejected, ShownError } from "./types.ts"
 
 const bodyStatus = {
   invalid_request: 400,
@@ -23,7 +23,7 @@ export const statusOf = Match.type<CallError>().pipe(
     TooManyRequests: () => 429,
     UpstreamsBusy: () => 429,
     UpstreamsFailed: () => 502,
-    RefusedUpstream: ({ status }): number => status
+    RejectedUpstream: ({ status }): number => status
   })
 )
 
@@ -42,7 +42,7 @@ const paramOf = (error: CallError): string | null => {
 
 export const inStyle = (
   style: Style,
-  { code, detail, headers, param = null, status }: RefusedRequest & { readonly param?: string | null },
+  { code, detail, headers, param = null, status }: RejectedRequest & { readonly param?: string | null },
   requestId: string
 ): ErrorAnswer => ({
   status,
@@ -54,7 +54,7 @@ export const inStyle = (
   body: errorBody(style, { status, message: detail, code, param, requestId })
 })
 
-export const refusal = (style: Style, error: CallError, requestId: string): ErrorAnswer => {
+export const errorAnswer = (style: Style, error: CallError, requestId: string): ErrorAnswer => {
   const { code, detail } = error
   const status = statusOf(error)
   const headers = {
@@ -109,8 +109,8 @@ export const streamError = (style: Style, error: ShownError): Uint8Array =>
 
 const maxMessageLength = 1000
 
-/** What a provider says of a body that it refuses. */
-export const providerRefusal = (style: Style, bytes: Uint8Array): Refused => {
+/** What a provider says of a body that it rejects. */
+export const providerRejection = (style: Style, bytes: Uint8Array): Rejected => {
   const body = parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   const error = isObject(body) ? body.error : undefined
   const said = isObject(error) ? error.message : error

@@ -1,13 +1,13 @@
 /** One call, candidate by candidate, until something is delivered or none is left. */
 import { Clock, Effect, Random, Redacted, Result } from "effect"
-import { RefusedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
+import { RejectedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, CallError, Style } from "../../services/Gateway.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { badCall } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
-import { providerRefusal } from "./errors.ts"
+import { providerRejection } from "./errors.ts"
 import { requestBody } from "./relay.ts"
-import type { Refused, WholeAnswer } from "./types.ts"
+import type { Rejected, WholeAnswer } from "./types.ts"
 import { attempt } from "./attempt.ts"
 import type { CallState, ClientStream, Failure, Outcome } from "./attempt.ts"
 import { routeId } from "./circuitBreaker.ts"
@@ -31,7 +31,7 @@ export const fallback = Effect.fnUntraced(function* (
   const { admitted, model, pinned, snapshot } = admittedCall
   const order = yield* orderOf(circuitBreaker, call.style, admittedCall)
   const failures: Array<Failure> = []
-  let untranslatable: Refused | undefined
+  let untranslatable: Rejected | undefined
   const bodyFor = (route: RouteSetting) =>
     requestBody(admitted, {
       style: route.provider.style,
@@ -90,8 +90,8 @@ export const fallback = Effect.fnUntraced(function* (
       case "unread":
         return { result: outcome.outcome }
       case "refused": {
-        const { message, param } = providerRefusal(route.provider.style, outcome.body)
-        return yield* new RefusedUpstream({
+        const { message, param } = providerRejection(route.provider.style, outcome.body)
+        return yield* new RejectedUpstream({
           detail: withoutProvider(message, route.provider),
           status: outcome.status,
           param: param === null ? null : withoutProvider(param, route.provider)
@@ -147,14 +147,17 @@ export const candidates = (
     const equal = usable.filter((route) => route.priority === priority)
     const native = equal.filter(({ provider }) => provider.style === style)
     const translated = equal.filter(({ provider }) => provider.style !== style)
-    return [...drawn(native, random), ...drawn(translated, random)]
+    return [...weightedOrder(native, random), ...weightedOrder(translated, random)]
   })
   const open = new Set(ordered.filter(isOpen))
   return [...ordered.filter((route) => !open.has(route)), ...open]
 }
 
-/** Weighted random order without replacement: each next one is drawn by its weight among those that are left. */
-const drawn = (routes: ReadonlyArray<RouteSetting>, random: () => number): ReadonlyArray<RouteSetting> => {
+/** Weighted random order without replacement: each next one is weightedOrder by its weight among those that are left. */
+const weightedOrder = (
+  routes: ReadonlyArray<RouteSetting>,
+  random: () => number
+): ReadonlyArray<RouteSetting> => {
   const left = [...routes]
   const order: Array<RouteSetting> = []
   while (left.length > 1) {

@@ -34,7 +34,7 @@ const tokens = (attributes: Attributes) =>
 const tokensOfKind = (model: string, kind: "prompt" | "completion") => tokens({ model, kind })
 
 /** Metrics are made once with their attributes: those that come with an update are written as text each time. */
-const kept = <Key, Made>(make: (key: Key) => Made) => {
+const memoized = <Key, Made>(make: (key: Key) => Made) => {
   const known = new Map<Key, Made>()
   return (key: Key): Made => {
     const found = known.get(key)
@@ -46,14 +46,14 @@ const kept = <Key, Made>(make: (key: Key) => Made) => {
 }
 
 /** Each of them gives the next: there are as many as there are providers, models and routes. */
-const attemptsOf = kept((provider: string) =>
-  kept((model: string) =>
-    kept((route: string) => kept((outcome: string) => attempts({ provider, model, route, outcome })))
+const attemptsOf = memoized((provider: string) =>
+  memoized((model: string) =>
+    memoized((route: string) => memoized((outcome: string) => attempts({ provider, model, route, outcome })))
   )
 )
 
-const callsOf = kept((model: string) => ({
-  duration: kept((outcome: string) => duration({ model, outcome })),
+const callsOf = memoized((model: string) => ({
+  duration: memoized((outcome: string) => duration({ model, outcome })),
   firstByte: firstByte({ model }),
   prompt: tokensOfKind(model, "prompt"),
   completion: tokensOfKind(model, "completion")

@@ -21,7 +21,7 @@ import type {
   Admitted,
   Piece,
   ReaderOptions,
-  Refused,
+  Rejected,
   StreamFault,
   StreamReader,
   StreamWriter,
@@ -34,7 +34,7 @@ import type {
 export const requestBody = (
   admitted: Admitted,
   target: Target
-): Result.Result<Uint8Array | string, Refused> => {
+): Result.Result<Uint8Array | string, Rejected> => {
   if (admitted.style === target.style) return Result.succeed(nativeRequest(admitted, target.model))
   return translated(() =>
     JSON.stringify(

@@ -7,7 +7,7 @@ import type { ParsedFrame } from "./streamParser.ts"
 export type { Style }
 
 /** Why a body cannot be sent on; `param` names the member where it is one. */
-export interface Refused {
+export interface Rejected {
   readonly message: string
   readonly code?: "too_many_values"
   readonly param: string | null

@@ -1,7 +1,7 @@
 /** Calls of models in a database that has grown, all of the busiest agent and one of its keys, and the reads of them. */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { GatewayUsage } from "../../../src/services/Gateway.ts"
+import { GatewayUsage } from "../../../src/services/GatewayUsage.ts"
 import { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
 import type { Page } from "../../../src/services/paging.ts"
 import { uuidText } from "./identifiers.ts"

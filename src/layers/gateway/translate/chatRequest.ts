@@ -11,7 +11,7 @@ import {
   expectedList,
   expectedObject,
   expectedText,
-  refuseMissing,
+  rejectMissing,
   untranslatable
 } from "./untranslatable.ts"
 
@@ -205,7 +205,7 @@ const isResult = (block: Json): block is JsonObject => isObject(block) && block.
 
 /** Results of tools come first: they must follow the message that called them. */
 const userMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
-  refuseMissing(content, path)
+  rejectMissing(content, path)
   const blocks = listOf(content, path).map((block, index) => ({ block, at: `${path}.${index}` }))
   const results = blocks.flatMap(({ at, block }) => (isResult(block) ? resultOf(block, at) : []))
   const parts = blocks.filter(({ block }) => !isResult(block)).map(({ at, block }) => partOf(block, at))
@@ -267,7 +267,7 @@ const messagesOf = (message: Json, index: number): ReadonlyArray<JsonObject> => 
   if (role === "assistant") return assistantMessages(content, at)
   if (role === "user") return userMessages(content, at)
   if (role === "system") {
-    refuseMissing(content, at)
+    rejectMissing(content, at)
     return systemMessages(content, at)
   }
   return untranslatable(`${path}.role`, `The provider knows no role ${JSON.stringify(role)}`)

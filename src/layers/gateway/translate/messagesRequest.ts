@@ -10,7 +10,7 @@ import {
   expectedList,
   expectedObject,
   expectedText,
-  refuseMissing,
+  rejectMissing,
   untranslatable
 } from "./untranslatable.ts"
 
@@ -18,7 +18,7 @@ export const messagesRequest = (
   { body, choices, maxTokens, stream }: Admitted,
   { maxOutputTokens, model }: Target
 ): JsonObject => {
-  refuseOthers(body, choices)
+  rejectOthers(body, choices)
   const travelling = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !known.has(name) && value !== undefined)
   )
@@ -136,7 +136,7 @@ const metadataOf = ({ metadata, safety_identifier, user }: JsonObject): JsonObje
 
 const tiers: Readonly<Record<string, string>> = { auto: "auto", default: "standard_only" }
 
-const refuseOthers = (body: JsonObject, choices: number) => {
+const rejectOthers = (body: JsonObject, choices: number) => {
   if (choices > 1) untranslatable("n", "Expected 1: the provider gives one answer a call")
   if (!isAbsent(body.logprobs) && body.logprobs !== false) {
     untranslatable("logprobs", "The provider gives no log probabilities")
@@ -274,7 +274,7 @@ const toolResult = ({ cache_control, content, tool_call_id }: JsonObject, path: 
   })
 
 const heard = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
-  refuseMissing(content, path)
+  rejectMissing(content, path)
   return blocksOf(content, path)
 }
 

@@ -5,12 +5,12 @@
 import { Result } from "effect"
 import { isAbsent, isObject } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
-import type { Refused } from "../types.ts"
+import type { Rejected } from "../types.ts"
 
 class Untranslatable {
-  readonly refused: Refused
-  constructor(refused: Refused) {
-    this.refused = refused
+  readonly rejected: Rejected
+  constructor(rejected: Rejected) {
+    this.rejected = rejected
   }
 }
 
@@ -21,11 +21,11 @@ export const untranslatable = (param: string, message: string): never => {
 }
 
 /** The result of a translation, or what in it could not be translated. */
-export const translated = <Value>(translate: () => Value): Result.Result<Value, Refused> => {
+export const translated = <Value>(translate: () => Value): Result.Result<Value, Rejected> => {
   try {
     return Result.succeed(translate())
   } catch (thrown) {
-    if (thrown instanceof Untranslatable) return Result.fail(thrown.refused)
+    if (thrown instanceof Untranslatable) return Result.fail(thrown.rejected)
     throw thrown
   }
 }
@@ -67,6 +67,6 @@ export const expectedFlag = (value: Json | undefined, path: string): boolean | u
 export const contentExpected = "Expected a text or a list of content"
 
 /** Refuses what nobody takes: the message of a user or a system that says nothing. */
-export const refuseMissing = (content: Json | undefined, path: string) => {
+export const rejectMissing = (content: Json | undefined, path: string) => {
   if (isAbsent(content)) untranslatable(path, contentExpected)
 }

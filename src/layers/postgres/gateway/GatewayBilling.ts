@@ -3,20 +3,21 @@
  * way. Calls that begin or end together are written by one statement. Locks are taken in one order everywhere:
  * reservations, accounts, keys, sums by day, each by its ids.
  */
-import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
 import { CreditTooLow, Style } from "../../../services/Gateway.ts"
 import { GatewayBilling } from "../../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../../services/GatewayBilling.ts"
 import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../services/GatewayKeys.ts"
-import { AgentId } from "../../../services/identifiers.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { AgentId } from "../../../services/identifiers.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { arrayParam, execute, findAll, findOption, timestamp } from "../sql.ts"
-import { makeReserve } from "./reserve.ts"
-import { recordFree, settle as settleAll } from "./settle.ts"
+import { arrayParam, execute, findAll, findOption, orDie, rowsOf, timestamp } from "../sql.ts"
+import type { ColumnsOf } from "../sql.ts"
+import { isEnabled } from "./eligibility.ts"
 
 /** So long after a process last said that it is making a call, its reservation is let go. */
 const sweepAfter = Duration.minutes(10)
@@ -48,7 +49,7 @@ const make = Effect.gen(function* () {
   const abandoned = findAll(Abandoned)
   const funds = findOption(Funds)
   const maxSize = settings.maxBatch
-  const reserveOne = yield* RequestBatcher.make({ run: makeReserve(), maxSize })
+  const reserveOne = yield* RequestBatcher.make({ run: reserveAll, maxSize })
   const settleOne = yield* RequestBatcher.make({ run: settleAll, maxSize })
   const recordOne = yield* RequestBatcher.make({ run: recordFree, maxSize })
 
@@ -154,3 +155,204 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(GatewayBilling, make)
+
+/** A call's pending transfer. */
+export const reservationId = "'gw:' || call_id"
+
+export const revenueAccount = "gateway_revenue"
+
+const Judged = Schema.Struct({
+  outcome: Schema.Literals(["reserved", "ended", "disabled", "limit", "credit", "again"]),
+  /** What the key's limit, or the agent's account, has left. */
+  left: Schema.BigInt
+})
+type Judged = typeof Judged.Type
+
+const decode = Schema.decodeUnknownEffect(Schema.Array(Judged))
+
+/** The limit of a key is held by a constraint: another statement has taken of it between the look and the update. */
+const exceedsLimit = (error: SqlError.SqlError): boolean =>
+  Predicate.hasProperty(error.reason.cause, "constraint") &&
+  error.reason.cause.constraint === "gateway_keys_within_limit"
+
+/** Any number of calls in one statement, each judged by itself, in the order in which they came. */
+const reserveAll = Effect.fnUntraced(function* (
+  calls: Arr.NonEmptyReadonlyArray<OpenCall>,
+  sql: SqlClient.SqlClient
+) {
+  const now = timestamp(yield* DateTime.now)
+  const statement = sql`
+      with asked as (
+        select *
+          from ${rowsOf(sql, "a", calls, {
+            ...callColumns,
+            amount: ["int8", ({ reserved }) => reserved]
+          })}
+      ),
+      funds as (
+        select id, posted - held as available from accounts
+         where id in (select 'agent:' || agent_id from asked) order by id for no key update
+      ),
+      keys as (
+        select k.id, coalesce(k.credit_limit - k.spent - k.held, 9223372036854775807) as left_of_limit,
+               k.revoked_at is not null or coalesce(k.expires_at <= ${now}, false) as ended,
+               coalesce(${isEnabled(sql)}, false) as enabled
+          from gateway_keys k
+          join agents a on a.id = k.agent_id
+          left join operators o on o.id = a.owner_id
+         where k.id in (select key_id from asked)
+      ),
+      judged as (
+        select a.*, k.left_of_limit, f.available,
+               case when k.id is null or k.ended then 'ended'
+                    when not k.enabled then 'disabled'
+                    when a.amount > k.left_of_limit then 'limit'
+                    when a.amount > f.available then 'credit'
+                    when sum(a.amount) over (partition by a.key_id order by a.position) > k.left_of_limit
+                      or sum(a.amount) over (partition by a.agent_id order by a.position) > f.available then 'again'
+                    else 'reserved' end as outcome
+          from asked a
+          left join keys k on k.id = a.key_id
+          left join funds f on f.id = 'agent:' || a.agent_id
+      ),
+      taken as (select * from judged where outcome = 'reserved'),
+      opened as (
+        insert into gateway_reservations (call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, alive_at)
+        select call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, ${now} from taken
+      ),
+      limited as (
+        select k.id from gateway_keys k
+         where k.credit_limit is not null and k.id in (select key_id from taken) order by k.id for no key update
+      ),
+      counted as (
+        update gateway_keys k set held = k.held + t.amount
+          from (select key_id, sum(amount) as amount from taken group by key_id) t
+         where k.id = t.key_id and k.id in (select id from limited)
+      ),
+      moved as (
+        insert into transfers (id, kind, debit, credit, amount, reason, at)
+        select ${sql.literal(reservationId)}, 'pending', 'agent:' || agent_id, ${revenueAccount}, amount,
+               'call of ' || model || ', at most', ${now}
+          from taken order by call_id
+      )
+      select outcome, case outcome when 'limit' then greatest(left_of_limit, 0) else coalesce(available, 0) end as left
+        from judged order by position`
+  const alone = calls.length === 1
+  return yield* Effect.flatMap(statement, decode).pipe(
+    Effect.catchIf(
+      (error) => alone && error._tag === "SqlError" && exceedsLimit(error),
+      () => Effect.succeed<ReadonlyArray<Judged>>([{ outcome: "again", left: 0n }])
+    ),
+    orDie
+  )
+})
+
+const charges = findAll(Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt }))
+
+/** Charges any number of calls in one statement, frees what was reserved, and records them. */
+const settleAll = Effect.fnUntraced(function* (
+  calls: Arr.NonEmptyReadonlyArray<EndedCall>,
+  sql: SqlClient.SqlClient
+) {
+  const now = timestamp(yield* DateTime.now)
+  const rows = yield* charges(sql`
+      with asked as materialized (${endedCalls(sql, calls)}),
+      open as materialized (
+        select call_id, amount from end_reservations(array(select call_id from asked))
+      ),
+      closing as (
+        select a.*, o.amount, least(a.cost, o.amount) as charged
+          from asked a join open o on o.call_id = a.call_id
+      ),
+      funds as (
+        select id from accounts
+         where id in (select 'agent:' || agent_id from closing
+                      union select ${revenueAccount} from closing where charged > 0)
+         order by id for no key update
+      ),
+      limited as (
+        select k.id from gateway_keys k
+         where k.credit_limit is not null and k.id in (select key_id from closing)
+           and (select count(*) from funds) > 0
+         order by k.id for no key update
+      ),
+      counted as (
+        update gateway_keys k set held = k.held - c.amount, spent = k.spent + c.charged
+          from (select key_id, sum(amount) as amount, sum(charged) as charged
+                  from closing group by key_id) c
+         where k.id = c.key_id and k.id in (select id from limited)
+      ),
+      recorded as (
+        insert into gateway_calls (${recordColumns(sql)})
+        select ${recordedAs(sql, "c.charged")}
+          from closing c join gateway_keys k on k.id = c.key_id
+         where (select count(*) from funds) >= 0
+        on conflict (id) do nothing
+      ),
+      moved as (
+        insert into transfers (id, kind, debit, credit, amount, pending_id, reason, at)
+        select 'cap:gw:' || call_id, case when charged > 0 then 'post' else 'void' end, 'agent:' || agent_id,
+               ${revenueAccount}, case when charged > 0 then charged else amount end, ${sql.literal(reservationId)},
+               'call of ' || model || case when charged > 0 then '' else ', not charged' end, ${now}
+          from closing order by call_id
+      )
+      select call_id::text, charged::int8 as charged from closing`)
+  const charged = new Map(rows.map((row) => [row.call_id, row.charged]))
+  return calls.map(({ callId }) => charged.get(callId) ?? 0n)
+})
+
+/** Records calls that reserved nothing, and so cost nothing. */
+export const recordFree = Effect.fnUntraced(function* (
+  calls: Arr.NonEmptyReadonlyArray<EndedCall>,
+  sql: SqlClient.SqlClient
+) {
+  yield* execute(sql`
+    insert into gateway_calls (${recordColumns(sql)})
+    select ${recordedAs(sql, "0")}
+      from (${endedCalls(sql, calls)}) c join gateway_keys k on k.id = c.key_id
+    on conflict (id) do nothing`)
+  return calls.map(() => 0n)
+})
+
+/** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
+const maxTokens = 2_147_483_647
+
+/** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */
+export const recordColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal(`id, agent_id, owner_id, key_id, request_id, model, provider, style, stream, prompt_tokens,
+    completion_tokens, cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at`)
+
+/** Of a call `c`, its key `k`, and what it was charged. */
+export const recordedAs = (sql: SqlClient.SqlClient, charged: string) =>
+  sql.literal(`c.call_id, c.agent_id, k.owner_id, c.key_id, c.request_id, c.model, c.provider, c.style, c.stream,
+    c.prompt_tokens, c.completion_tokens, ${charged}, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
+    c.estimated, c.created_at`)
+
+/** The columns that a call has from its beginning. */
+export const callColumns: ColumnsOf<OpenCall> = {
+  call_id: ["uuid", ({ callId }) => callId],
+  key_id: ["uuid", ({ holder }) => holder.keyId],
+  agent_id: ["uuid", ({ holder }) => holder.agentId],
+  request_id: ["text", ({ requestId }) => requestId],
+  model: ["text", ({ model }) => model],
+  style: ["text", ({ style }) => style],
+  stream: ["bool", ({ stream }) => stream],
+  created_at: ["timestamptz", ({ createdAt }) => createdAt]
+}
+
+/** A row a call. */
+export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonlyArray<EndedCall>) => sql`
+    select *
+      from ${rowsOf(sql, "a", calls, {
+        ...callColumns,
+        provider: ["text", ({ provider }) => provider],
+        prompt_tokens: ["int4", ({ promptTokens }) => Math.min(promptTokens, maxTokens)],
+        completion_tokens: ["int4", ({ completionTokens }) => Math.min(completionTokens, maxTokens)],
+        cost: ["int8", ({ cost }) => cost],
+        status: ["int4", ({ status }) => status],
+        error: ["text", ({ error }) => error],
+        latency_ms: ["int4", ({ latencyMs }) => latencyMs],
+        first_byte_ms: ["int4", ({ firstByteMs }) => firstByteMs],
+        attempts: ["int4", ({ attempts }) => attempts],
+        estimated: ["bool", ({ estimated }) => estimated]
+      })}`

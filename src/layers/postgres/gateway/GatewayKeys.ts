@@ -31,7 +31,7 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { disabledReason, Standing, standingColumns } from "./eligibility.ts"
+import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
 
 /** A revoked key is dead on every replica within a second, the time of the look-up included. */
 const keyTtl = Duration.millis(500)
@@ -45,13 +45,13 @@ const KeyRow = Schema.Struct({
 })
 
 const AgentRow = Schema.Struct({
-  ...Standing.fields,
+  ...Eligibility.fields,
   owner_id: Schema.NullOr(Schema.String),
   epoch: Schema.Int
 })
 
 const KnownKey = Schema.Struct({
-  ...Standing.fields,
+  ...Eligibility.fields,
   hash: Schema.String,
   key_id: GatewayKeyId,
   agent_id: AgentId,
@@ -66,7 +66,7 @@ const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
 
 const holderOf = ({ agent_id, key_id }: KnownKey): KeyHolder => ({ keyId: key_id, agentId: agent_id })
 
-const refused = (detail: string) => new InvalidGatewayKey({ detail })
+const rejected = (detail: string) => new InvalidGatewayKey({ detail })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -86,7 +86,7 @@ const make = Effect.gen(function* () {
     const askedAt = yield* Clock.currentTimeMillis
     const rows = yield* knownKeys(client`
       select encode(k.key_hash, 'hex') as hash, k.id::text as key_id, k.agent_id::text, k.revoked_at is not null as revoked,
-             k.expires_at, ${standingColumns(client)}
+             k.expires_at, ${eligibilityColumns(client)}
         from gateway_keys k
         join agents a on a.id = k.agent_id
         left join operators o on o.id = a.owner_id
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
     return hashes.map((each) => ({ askedAt, key: Option.fromUndefinedOr(byHash.get(each)) }))
   })
 
-  const found = yield* Cache.makeWith(
+  const cachedKeys = yield* Cache.makeWith(
     yield* RequestBatcher.make({ run: lookUp, maxSize: settings.maxBatch }),
     {
       capacity: keyCapacity,
@@ -108,21 +108,21 @@ const make = Effect.gen(function* () {
   )
 
   const find = Effect.fnUntraced(function* (keyHash: string) {
-    const { askedAt, key } = yield* Cache.get(found, keyHash)
+    const { askedAt, key } = yield* Cache.get(cachedKeys, keyHash)
     // What a slow database answered is as old as the question.
     const isStale = (yield* Clock.currentTimeMillis) - askedAt > Duration.toMillis(keyTtl)
-    return isStale ? (yield* Cache.refresh(found, keyHash)).key : key
+    return isStale ? (yield* Cache.refresh(cachedKeys, keyHash)).key : key
   })
 
   const authenticate: GatewayKeys["Service"]["authenticate"] = Effect.fnUntraced(function* (sent) {
     if (!isGatewayKey(sent))
-      return yield* refused("This is no gateway key: send one that POST /api/v1/llm/keys made.")
+      return yield* rejected("This is no gateway key: send one that POST /api/v1/llm/keys made.")
     const key = yield* find(hash("sha256", sent, "hex"))
     if (Option.isNone(key) || key.value.revoked) {
-      return yield* refused("The gateway key is unknown or has been revoked.")
+      return yield* rejected("The gateway key is unknown or has been revoked.")
     }
     if (hasExpired(key.value, yield* Clock.currentTimeMillis)) {
-      return yield* refused("The gateway key has expired.")
+      return yield* rejected("The gateway key has expired.")
     }
     const reason = disabledReason(key.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
   /** An agent that may have another key made by this maker. Those of one agent take turns, in the caller's transaction. */
   const admit = Effect.fnUntraced(function* (by: KeyMaker, agentId: string, now: DateTime.Utc) {
     const found = yield* agentRow(sql`
-      select a.owner_id::text, a.token_epoch as epoch, ${standingColumns(sql)}
+      select a.owner_id::text, a.token_epoch as epoch, ${eligibilityColumns(sql)}
         from agents a left join operators o on o.id = a.owner_id
        where a.id = ${agentId}::uuid
          for no key update of a`)
@@ -243,7 +243,7 @@ const make = Effect.gen(function* () {
     if (Option.isNone(revoked)) {
       return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
     }
-    yield* Cache.invalidate(found, revoked.value.hash)
+    yield* Cache.invalidate(cachedKeys, revoked.value.hash)
   })
 
   return GatewayKeys.of({ create, list, revoke, authenticate })

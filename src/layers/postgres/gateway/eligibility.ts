@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 
-export const Standing = Schema.Struct({
+export const Eligibility = Schema.Struct({
   claimed: Schema.Boolean,
   suspended: Schema.Boolean,
   enabled: Schema.Boolean,
@@ -10,7 +10,7 @@ export const Standing = Schema.Struct({
 })
 
 /** Of an agent `a` and its owner `o`. */
-export const standingColumns = (sql: SqlClient.SqlClient) =>
+export const eligibilityColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`a.claimed_at is not null as claimed, a.suspended_at is not null as suspended,
                a.credit_arena_enabled as enabled, coalesce(o.plan <> 'free', false) as paid`)
 
@@ -26,7 +26,7 @@ export const disabledReason = ({
   enabled,
   paid,
   suspended
-}: typeof Standing.Type): string | undefined => {
+}: typeof Eligibility.Type): string | undefined => {
   if (suspended) return "The agent is suspended by an administrator."
   if (!claimed) return "The gateway is for claimed agents: the operator has to open the claim link first."
   if (!enabled)

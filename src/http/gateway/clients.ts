@@ -1,0 +1,80 @@
+/** What clients of the gateway send and read: where it is, the key in their headers, and errors in their style. */
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
+import type { CallError, ErrorAnswer, Gateway, Style } from "../../services/Gateway.ts"
+import { InvalidGatewayKey } from "../../services/GatewayKeys.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+
+/** Clients of messages write the `v1` themselves. */
+const base = "/api/v1/llm/v1"
+
+export const gatewayPaths = {
+  chat: `${base}/chat/completions`,
+  messages: `${base}/messages`,
+  countTokens: `${base}/messages/count_tokens`,
+  models: `${base}/models`,
+  model: `${base}/models/*`
+} as const
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** What clients of the messages style say, and only they. */
+export const styleSaid = (headers: Headers): Style =>
+  headers["anthropic-version"] === undefined ? "openai" : "anthropic"
+
+const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
+
+/** Whose errors are answered at a path, also where nothing is there; undefined outside of the gateway. */
+export const styleAt = (path: string, headers: Headers): Style | undefined => {
+  if (!isWithin(path, base)) return undefined
+  if (isWithin(path, gatewayPaths.chat)) return "openai"
+  return isWithin(path, gatewayPaths.messages) ? "anthropic" : styleSaid(headers)
+}
+
+/** The one credential that was sent; undefined: none was. */
+export const gatewayCredential = Effect.fnUntraced(function* ({
+  headers
+}: Pick<HttpServerRequest.HttpServerRequest, "headers">) {
+  const bearer = /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1]
+  const named = headers["x-api-key"]
+  if (bearer !== undefined && named !== undefined && bearer !== named) {
+    return yield* new InvalidGatewayKey({
+      detail: "Authorization and x-api-key hold two different keys: send one of them."
+    })
+  }
+  return bearer ?? named
+})
+
+/** The same where one has to be sent. */
+export const requiredCredential = Effect.fnUntraced(function* (
+  request: Pick<HttpServerRequest.HttpServerRequest, "headers">
+) {
+  const credential = yield* gatewayCredential(request)
+  if (credential !== undefined) return credential
+  return yield* new InvalidGatewayKey({
+    detail: "Send a gateway key: Authorization: Bearer <API_KEY>, or x-api-key."
+  })
+})
+
+const keyPrefix = "aus_gw_"
+
+/** Where an access token serves as well. */
+export const isGatewayKey = (credential: string): boolean => credential.startsWith(keyPrefix)
+
+/** Of a credential that is no gateway key, and was rejected as an access token: it may have been meant as either. */
+export const neitherDetail = (detail: string): string =>
+  `Expected a gateway key (${keyPrefix}...) or an access token. ${detail}`
+
+export const errorResponse = ({ body, headers, status }: ErrorAnswer) =>
+  HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] })
+
+/** Answers what a call fails with in this style. */
+export const errorsIn =
+  (style: Style, { errorAnswer }: Gateway["Service"]) =>
+  <R>(response: Effect.Effect<HttpServerResponse.HttpServerResponse, CallError, R>) =>
+    response.pipe(
+      Effect.catch((error) =>
+        Effect.map(CurrentRequest, ({ requestId }) => errorResponse(errorAnswer(style, error, requestId)))
+      )
+    )

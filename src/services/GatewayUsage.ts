@@ -1,0 +1,78 @@
+/** What the calls of models came to: each call, totals, and sums by day. */
+import { Context, Effect, Schema } from "effect"
+import type { DateTime } from "effect"
+import { Credit } from "./Credits.ts"
+import type { Holder } from "./Credits.ts"
+import { Style } from "./Gateway.ts"
+import { GatewayKeyId } from "./GatewayKeys.ts"
+import type { InvalidRequest } from "./errors.ts"
+import type { Page } from "./paging.ts"
+import { Timestamp } from "./text.ts"
+
+/** What was called and charged. */
+export class GatewayUsage extends Context.Service<
+  GatewayUsage,
+  {
+    /** Newest first, of an agent or of all agents of an owner. */
+    readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
+    /** By day, key and model, oldest day first; of whole days that the range touches. */
+    readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
+  }
+>()("auspex/services/GatewayUsage") {}
+
+/** What a call is charged by. */
+export const CallRecord = Schema.Struct({
+  request_id: Schema.String,
+  key_id: GatewayKeyId,
+  model: Schema.String.annotate({ description: "as the client named it" }),
+  provider: Schema.NullOr(Schema.String).annotate({ description: "that served; null where none did" }),
+  style: Style,
+  stream: Schema.Boolean,
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  cost: Credit,
+  status: Schema.Int.annotate({
+    description: "HTTP status that the call was answered with; 499: the client left"
+  }),
+  error: Schema.NullOr(Schema.String),
+  latency_ms: Schema.Int,
+  first_byte_ms: Schema.NullOr(Schema.Int),
+  attempts: Schema.Int,
+  estimated: Schema.Boolean.annotate({
+    description: "the provider reported no usage: tokens were counted here"
+  }),
+  created_at: Timestamp
+}).annotate({ identifier: "GatewayCall" })
+export type CallRecord = typeof CallRecord.Type
+
+export const UsageTotals = Schema.Struct({
+  calls: Schema.Int,
+  failed_calls: Schema.Int,
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  cost: Credit
+}).annotate({ identifier: "GatewayUsageTotals" })
+
+export const UsagePage = Schema.Struct({
+  items: Schema.Array(CallRecord),
+  next_cursor: Schema.NullOr(Schema.String),
+  totals: UsageTotals.annotate({ description: "of the asked range, whatever the page" })
+}).annotate({ identifier: "GatewayUsage" })
+export type UsagePage = typeof UsagePage.Type
+
+/** A day of a key and a model, for charts. */
+export const UsageDay = Schema.Struct({
+  day: Schema.String.annotate({ description: "UTC, YYYY-MM-DD" }),
+  key_id: GatewayKeyId,
+  key_name: Schema.String,
+  key_prefix: Schema.String,
+  model: Schema.String,
+  ...UsageTotals.fields
+})
+export type UsageDay = typeof UsageDay.Type
+
+/** The asked range: `since` counts, `until` does not. */
+export interface UsageRange {
+  readonly since: DateTime.Utc | undefined
+  readonly until: DateTime.Utc | undefined
+}
