@@ -4,7 +4,7 @@
  */
 import { Effect, Option, Predicate, Result, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
-import type { PresentedCredentials } from "../services/AgentCredentials.ts"
+import type { PresentedCredentials } from "../services/Tokens.ts"
 import { InvalidRequest } from "../services/errors.ts"
 import type { FieldProblem } from "../services/errors.ts"
 import { UnsupportedGrantType } from "./api/errors.ts"

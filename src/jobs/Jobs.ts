@@ -1,6 +1,6 @@
 /** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
-import { AgentCredentials } from "../services/AgentCredentials.ts"
+import { Tokens } from "../services/Tokens.ts"
 import { Arenas } from "../services/Arenas.ts"
 import { Audit } from "../services/AdminAudit.ts"
 import { Claims } from "../services/Claims.ts"
@@ -39,7 +39,7 @@ const start = Effect.gen(function* () {
   const arenas = yield* Arenas
   const pools = yield* Pools
   const limits = yield* RateLimiter
-  const credentials = yield* AgentCredentials
+  const tokens = yield* Tokens
   const runs = yield* JobRuns
   const claims = yield* Claims
   const credits = yield* Credits
@@ -78,7 +78,7 @@ const start = Effect.gen(function* () {
       aMinute,
       Effect.all([
         limits.trim,
-        credentials.trim,
+        tokens.trim,
         idempotency.trim,
         runs.forget(tickMemory),
         claims.confirmRanks,

@@ -4,15 +4,44 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
-import type { AgentStatus } from "./agentStatus.ts"
 import type { DisposableAddress, EmailAddress } from "./emails.ts"
-import { apiErrorWith, errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
-import type { AgentId, OperatorId } from "./identifiers.ts"
-import type { SignInRefused } from "./IdentityProvider.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
-import type { Plan } from "./Owners.ts"
 import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
+import { planCoefficients } from "../scoring/pools.ts"
+import { AgentStatus } from "./agentStatus.ts"
+import { AgentId, OperatorId } from "./identifiers.ts"
+import { Timestamp } from "./text.ts"
+
+export const Plan = Schema.Literals(["free", "pro", "team"])
+export type Plan = typeof Plan.Type
+
+/** Reaching language models through the gateway needs a paid plan. */
+export const isPaid = (plan: Plan): boolean => plan !== "free"
+
+/** What the rewards of credit pools are multiplied by. */
+export const rewardCoefficient = (plan: Plan): string => planCoefficients[plan]
+
+/** What an agent says of its owner. */
+export const OwnerOfAgent = Schema.Struct({ owner_id: OperatorId, plan: Plan }).annotate({
+  identifier: "OwnerOfAgent"
+})
+
+/** An operator that claimed an agent, as administrators see it. */
+export const Owner = Schema.Struct({
+  owner_id: OperatorId,
+  plan: Plan,
+  email: Schema.NullOr(Schema.String).annotate({ description: "verified; null without one" }),
+  created_at: Timestamp,
+  agents: Schema.Array(
+    Schema.Struct({ agent_id: AgentId, name: Schema.String, status: AgentStatus, claimed_at: Timestamp })
+  )
+}).annotate({ identifier: "Owner" })
+export type Owner = typeof Owner.Type
+
+export const OwnerChange = Schema.Struct({ plan: Plan })
+export type OwnerChange = typeof OwnerChange.Type
 
 export const accountPage = "/account"
 /** Of a sign-in mail: shows one button, which signs in. */
@@ -127,7 +156,55 @@ export class Operators extends Context.Service<
       readonly agentId: string
       readonly isAllowed: boolean
     }) => Effect.Effect<void, NotFound>
+    /** As administrators see an operator: as the owner of agents, with the plan it is on. */
+    readonly owner: (ownerId: string) => Effect.Effect<Owner, NotFound>
+    readonly changeOwner: (ownerId: string, change: OwnerChange) => Effect.Effect<Owner, NotFound>
     /** Forgets links and sessions that ended long ago. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Operators") {}
+
+/** Who the provider says this is. Accounts are keyed on issuer and subject, which never change hands. */
+export interface Identity {
+  readonly issuer: string
+  readonly subject: string
+  /** Only when the provider says that it verified the address. */
+  readonly email: string | null
+}
+
+/** 503: the provider cannot be reached, or answers what is not OpenID Connect. */
+export class ProviderUnavailable extends apiError(
+  "ProviderUnavailable",
+  503,
+  "identity_provider_unavailable"
+) {}
+
+/** 400: the sign-in was refused, cancelled, begun in another browser or too long ago, or replayed. */
+export class SignInRefused extends apiError("SignInRefused", 400, "sign_in_refused") {}
+
+/**
+ * Signing in at an OpenID Connect provider: authorization code flow with PKCE, state and nonce. What a sign-in needs
+ * between its two halves is kept by the browser that began it, so any replica can finish it and no other browser can.
+ */
+export class IdentityProvider extends Context.Service<
+  IdentityProvider,
+  {
+    /** What people know the provider by; none when no provider is configured, and then every sign-in is refused. */
+    readonly name: Option.Option<string>
+    /** Begins a sign-in: where to send the browser, and what it has to keep until it comes back, or it is too late. */
+    readonly begin: (options: {
+      readonly returnTo: string
+    }) => Effect.Effect<
+      { readonly redirectTo: string; readonly kept: string; readonly expiresAt: DateTime.Utc },
+      ProviderUnavailable | SignInRefused
+    >
+    /** Finishes it: `answer` is what the browser came back with, `kept` is as `begin` gave it. */
+    readonly finish: (options: {
+      readonly answer: URLSearchParams
+      readonly kept: string
+    }) => Effect.Effect<
+      { readonly identity: Identity; readonly returnTo: string },
+      ProviderUnavailable | SignInRefused
+    >
+  }
+>()("auspex/services/IdentityProvider") {}

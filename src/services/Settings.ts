@@ -5,7 +5,7 @@
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
 import type { ScheduleName } from "./Schedules.ts"
-import type { Plan } from "./Owners.ts"
+import type { Plan } from "./Operators.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {

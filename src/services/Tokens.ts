@@ -4,7 +4,6 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { PresentedCredentials } from "./AgentCredentials.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { AgentId } from "./identifiers.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
@@ -35,7 +34,7 @@ export class InvalidClient extends apiErrorWith("InvalidClient", 401, {
   error_description: Schema.String
 }) {}
 
-const refusal = {
+const unauthorized = {
   detail: Schema.String,
   error: errorCode("unauthorized_client"),
   error_description: Schema.String
@@ -43,19 +42,19 @@ const refusal = {
 
 /** 403 at the token endpoint: the registration challenge has not been passed. */
 export class ChallengePending extends apiErrorWith("ChallengePending", 403, {
-  ...refusal,
+  ...unauthorized,
   code: errorCode("challenge_pending")
 }) {}
 
 /** 403 at the token endpoint: the grace window has ended and the agent is unclaimed. */
 export class IssuancePaused extends apiErrorWith("IssuancePaused", 403, {
-  ...refusal,
+  ...unauthorized,
   code: errorCode("issuance_paused")
 }) {}
 
 /** 403: an administrator has suspended the agent. */
 export class AgentSuspended extends apiErrorWith("AgentSuspended", 403, {
-  ...refusal,
+  ...unauthorized,
   code: errorCode("agent_suspended")
 }) {}
 
@@ -71,19 +70,48 @@ export const IssuedToken = Schema.Struct({
 })
 export type IssuedToken = typeof IssuedToken.Type
 
+/** An agent's own secret, as it was sent. */
+export interface PresentedSecret {
+  readonly agentId: string
+  readonly clientSecret: string
+  /** Where the request comes from: refused credentials are counted by address, and by agent at an address. */
+  readonly address: string
+}
+
+/** A JWT that the agent signed (RFC 7523 2.2), as it was sent. */
+export interface PresentedAssertion {
+  /** Left out, the assertion's `sub` says it. */
+  readonly agentId?: string
+  readonly clientAssertion: string
+  readonly address: string
+}
+
+export type PresentedCredentials = PresentedSecret | PresentedAssertion
+
 /** Where tokens are issued, below the base URL; the audience of assertions. */
 export const tokenPath = "/api/v1/agent/auth/token"
 
 export class Tokens extends Context.Service<
   Tokens,
   {
+    /** A token by the method the agent registered with. */
     readonly issue: (
       credentials: PresentedCredentials
     ) => Effect.Effect<
       IssuedToken,
       InvalidClient | ChallengePending | IssuancePaused | AgentSuspended | TooManyRequests
     >
+    /**
+     * Whose credentials these are, where an agent has no token; an assertion is taken at once. The secret of a
+     * `private_key_jwt` agent is good here: it renews the claim link, and nothing else. An unknown agent and wrong
+     * credentials are one answer.
+     */
+    readonly verifyCredentials: (
+      credentials: PresentedCredentials
+    ) => Effect.Effect<AgentId, InvalidClient | TooManyRequests>
     /** Checks signature, site and expiry, then that the agent's tokens have not been ended since (within 5 s). */
     readonly authenticate: (bearer: string) => Effect.Effect<Principal, InvalidToken | WrongSite>
+    /** Forgets the assertions that can no longer be valid on any replica. */
+    readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Tokens") {}

@@ -1,5 +1,8 @@
-/** What an agent is at a moment, in the words of interface.md "Agent". */
-import { Schema } from "effect"
+/**
+ * What an agent is at a moment, decided by the clock so that it never depends on a job having run: the one place where the
+ * states of interface.md "Agent" are told apart.
+ */
+import { Schema, DateTime } from "effect"
 
 export const AgentStatus = Schema.Literals([
   "challenge_pending",
@@ -9,3 +12,19 @@ export const AgentStatus = Schema.Literals([
   "suspended"
 ])
 export type AgentStatus = typeof AgentStatus.Type
+
+interface AgentTimes {
+  readonly challenge_passed_at: DateTime.Utc | null
+  readonly provisional_until: DateTime.Utc
+  readonly claimed_at: DateTime.Utc | null
+  readonly suspended_at: DateTime.Utc | null
+}
+
+export const statusAt = (agent: AgentTimes, now: DateTime.Utc): AgentStatus => {
+  if (agent.suspended_at !== null) return "suspended"
+  if (agent.challenge_passed_at === null) return "challenge_pending"
+  if (agent.claimed_at !== null) return "active"
+  return DateTime.isGreaterThanOrEqualTo(now, agent.provisional_until)
+    ? "issuance_paused"
+    : "active_provisional"
+}

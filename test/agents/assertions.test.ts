@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { AgentCredentials } from "../../src/services/AgentCredentials.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, register } from "../support/agents.ts"
 import {
   askByAssertion,
@@ -226,17 +226,17 @@ layer(testServer())("An assertion", (it) => {
 
   it.effect("is remembered for as long as any replica could take it, and no longer", () =>
     Effect.gen(function* () {
-      const credentials = yield* AgentCredentials
+      const tokens = yield* Tokens
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       yield* issueByAssertion(agentId, yield* assertionOf(agentId, pair))
       const remembered = countOf(
         (sql) => sql`select count(*)::int as count from used_assertions where agent_id = ${agentId}::uuid`
       )
       yield* TestClock.adjust("2 minutes")
-      yield* credentials.trim
+      yield* tokens.trim
       assert.strictEqual(yield* remembered, 1)
       yield* TestClock.adjust("31 seconds")
-      yield* credentials.trim
+      yield* tokens.trim
       assert.strictEqual(yield* remembered, 0)
     })
   )

@@ -6,7 +6,6 @@ import { TestClock } from "effect/testing"
 import { Claims } from "../../src/services/Claims.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
-import { Owners } from "../../src/services/Owners.ts"
 import { times } from "../support/concurrently.ts"
 import { countOf, freshWeek, moveTo, plus } from "../support/builders.ts"
 import {
@@ -356,7 +355,7 @@ layer(testServices())("An identity provider's account", (it) => {
 
   const emailOf = (operatorId: OperatorId) =>
     Effect.map(
-      Owners.use((owners) => owners.get(operatorId)),
+      Operators.use((operators) => operators.owner(operatorId)),
       ({ email }) => email
     )
 
@@ -503,27 +502,27 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
 layer(testServices())("An owner", (it) => {
   it.effect("is shown with plan and agents, and put on a plan", () =>
     Effect.gen(function* () {
-      const owners = yield* Owners
+      const operators = yield* Operators
       const { operatorId } = yield* signedIn("owner@example.org")
       const ada = yield* claimable({ name: "Ada" })
       yield* claimWithCode(ada.token, ada.code, operatorId)
-      const owner = yield* owners.get(operatorId)
+      const owner = yield* operators.owner(operatorId)
       assert.deepInclude(owner, { owner_id: operatorId, plan: "free", email: "owner@example.org" })
       assert.deepStrictEqual(
         owner.agents.map(({ agent_id, name, status }) => [agent_id, name, status]),
         [[ada.agentId, "Ada", "active"]]
       )
-      assert.strictEqual((yield* owners.change(operatorId, { plan: "team" })).plan, "team")
-      assert.strictEqual((yield* owners.get(operatorId)).plan, "team")
+      assert.strictEqual((yield* operators.changeOwner(operatorId, { plan: "team" })).plan, "team")
+      assert.strictEqual((yield* operators.owner(operatorId)).plan, "team")
     })
   )
 
   it.effect("that does not exist is NotFound", () =>
     Effect.gen(function* () {
-      const owners = yield* Owners
+      const operators = yield* Operators
       for (const id of ["", "nobody", "0190f000-0000-7000-8000-000000000000"]) {
-        assert.strictEqual((yield* Effect.flip(owners.get(id)))._tag, "NotFound")
-        assert.strictEqual((yield* Effect.flip(owners.change(id, { plan: "pro" })))._tag, "NotFound")
+        assert.strictEqual((yield* Effect.flip(operators.owner(id)))._tag, "NotFound")
+        assert.strictEqual((yield* Effect.flip(operators.changeOwner(id, { plan: "pro" })))._tag, "NotFound")
       }
     })
   )

@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 import * as CreditsOnPostgres from "../../src/layers/postgres/credit/Credits.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
-import { Owners } from "../../src/services/Owners.ts"
-import type { Plan } from "../../src/services/Owners.ts"
+import { Operators } from "../../src/services/Operators.ts"
+import type { Plan } from "../../src/services/Operators.ts"
 import { times } from "../support/concurrently.ts"
 import { firstPage, instant, moveTo } from "../support/builders.ts"
 import { credits, creditFindings, fund, stateOf } from "../support/ledger.ts"
@@ -17,7 +17,8 @@ import { settings } from "../support/settings.ts"
 const plans = { AUSPEX_PLAN_CREDIT_PRO: "100", AUSPEX_PLAN_CREDIT_TEAM: "500" }
 
 const pay = Credits.use((service) => service.payPlans)
-const put = (owner: OperatorId, plan: Plan) => Owners.use((owners) => owners.change(owner, { plan }))
+const put = (owner: OperatorId, plan: Plan) =>
+  Operators.use((operators) => operators.changeOwner(owner, { plan }))
 
 const ownerOn = Effect.fnUntraced(function* (plan: Plan) {
   const owner = yield* anotherOperator

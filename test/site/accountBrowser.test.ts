@@ -5,7 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { OperatorId } from "../../src/services/identifiers.ts"
-import { Owners } from "../../src/services/Owners.ts"
+import { Operators } from "../../src/services/Operators.ts"
 import { apiKeysPage, topUpPage } from "../../src/http/site/paths.ts"
 import { creditPage } from "../../src/services/Payments.ts"
 import { lookAt } from "../support/accessibility.ts"
@@ -46,7 +46,7 @@ const busyOwner = Effect.gen(function* () {
   })
   const id = OperatorId.make(yield* fundOwnerOf(agent.agentId, 1234))
   yield* agentOf(id)
-  yield* Owners.use((owners) => owners.change(id, { plan: "pro" }))
+  yield* Operators.use((operators) => operators.changeOwner(id, { plan: "pro" }))
   yield* sql`update agents set credit_arena_enabled = true where id = ${agent.agentId}::uuid`
   const topUp = topUpPage(agent.agentId)
   const moved = yield* visitor.fill(yield* visitor.open(topUp), "amount", { amount: "12.5" })

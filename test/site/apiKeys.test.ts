@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
-import { Owners } from "../../src/services/Owners.ts"
+import { Operators } from "../../src/services/Operators.ts"
 import { ownerVisitor } from "../support/claimJourney.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, testServer } from "../support/server.ts"
@@ -19,7 +19,7 @@ const page = "/account/api-keys"
 const owner = Effect.fnUntraced(function* (plan: "free" | "pro" = "pro") {
   const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
   const id = OperatorId.make(yield* fundOwnerOf(agent.agentId, 50))
-  yield* Owners.use((owners) => owners.change(id, { plan }))
+  yield* Operators.use((operators) => operators.changeOwner(id, { plan }))
   if (plan === "pro") yield* visitor.fill(yield* visitor.open("/account"), "spending")
   return { agentId: agent.agentId, id, visitor }
 })
@@ -77,7 +77,7 @@ layer(testServer())("Whether an agent may spend credit on models", (it) => {
     Effect.gen(function* () {
       const { id, visitor } = yield* owner("free")
       assert.match(textOf(yield* visitor.open("/account")), /Your plan: free .*not on this plan .*times 1 /)
-      yield* Owners.use((owners) => owners.change(id, { plan: "team" }))
+      yield* Operators.use((operators) => operators.changeOwner(id, { plan: "team" }))
       assert.match(
         textOf(yield* visitor.open("/account")),
         /Your plan: team .*for agents that you let .*times 1\.25/
@@ -223,7 +223,7 @@ layer(testServer())("A gateway key", (it) => {
       Effect.gen(function* () {
         const { id, visitor } = yield* owner("free")
         assert.include(textOf(yield* visitor.open(page)), "needs a paid plan")
-        yield* Owners.use((owners) => owners.change(id, { plan: "pro" }))
+        yield* Operators.use((operators) => operators.changeOwner(id, { plan: "pro" }))
         assert.include(textOf(yield* visitor.open(page)), "None of your agents may spend")
         const stranger = yield* get(page)
         assert.deepStrictEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"])

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { poolAccount } from "../../src/layers/postgres/credit/transfers.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { AgentId, OperatorId } from "../../src/services/identifiers.ts"
-import type { Plan } from "../../src/services/Owners.ts"
+import type { Plan } from "../../src/services/Operators.ts"
 import { credits, give, record } from "./ledger.ts"
 
 export interface TestStake {

@@ -8,7 +8,7 @@ import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../servic
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroProposal } from "../../services/MacroProposals.ts"
-import { Owner, OwnerChange } from "../../services/Owners.ts"
+import { Owner, OwnerChange } from "../../services/Operators.ts"
 import { Purchases } from "../../services/Payments.ts"
 import { ImportReport, PriceImport, QuarantinedPrice, QuarantinedPrices } from "../../services/Prices.ts"
 import { GatewayKeysAtRotation, SecretRotation, SelfProfile } from "../../services/Registry.ts"

@@ -8,7 +8,7 @@ import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { MacroProposals } from "../../services/MacroProposals.ts"
-import { Owners } from "../../services/Owners.ts"
+import { Operators } from "../../services/Operators.ts"
 import { Payments } from "../../services/Payments.ts"
 import { Prices } from "../../services/Prices.ts"
 import { Registry } from "../../services/Registry.ts"
@@ -31,7 +31,7 @@ export const layer = HttpApiBuilder.group(
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
-    const owners = yield* Owners
+    const operators = yield* Operators
     const payments = yield* Payments
     const proposals = yield* MacroProposals
     const prices = yield* Prices
@@ -72,8 +72,8 @@ export const layer = HttpApiBuilder.group(
         Effect.map(registry.rotateSecret(params.agent_id, gateway_keys), (body) =>
           HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
         ),
-      getOwner: ({ params }) => owners.get(params.owner_id),
-      changeOwner: ({ params, payload }) => owners.change(params.owner_id, payload),
+      getOwner: ({ params }) => operators.owner(params.owner_id),
+      changeOwner: ({ params, payload }) => operators.changeOwner(params.owner_id, payload),
       grantAgent: ({ params, payload }) => credits.grant({ kind: "agent", id: params.agent_id }, payload),
       grantOwner: ({ params, payload }) => credits.grant({ kind: "owner", id: params.owner_id }, payload),
       purchases: ({ query }) => payments.list(pageOf(query)),

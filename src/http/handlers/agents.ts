@@ -1,7 +1,7 @@
 /** Registration, tokens, and what an agent reads and sets of itself. */
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { AgentCredentials } from "../../services/AgentCredentials.ts"
+import { Tokens, tokenPath } from "../../services/Tokens.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -10,7 +10,6 @@ import { Registry } from "../../services/Registry.ts"
 import { allScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
-import { Tokens, tokenPath } from "../../services/Tokens.ts"
 import { pageOf } from "../../services/paging.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
@@ -27,7 +26,6 @@ const registrationHandlers = HttpApiBuilder.group(
   "registration",
   Effect.fnUntraced(function* (handlers) {
     const claims = yield* Claims
-    const credentials = yield* AgentCredentials
     const registry = yield* Registry
     const tokens = yield* Tokens
     return handlers
@@ -42,7 +40,7 @@ const registrationHandlers = HttpApiBuilder.group(
       })
       .handleRaw("refreshClaimLink", () =>
         presented.pipe(
-          Effect.flatMap(credentials.verify),
+          Effect.flatMap(tokens.verifyCredentials),
           Effect.flatMap(claims.refresh),
           Effect.map(unstored)
         )

@@ -1,8 +1,8 @@
 /** Sign-in at an OpenID Connect provider by `openid-client`, which makes every check of the protocol. */
 import { Data, DateTime, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import * as openid from "openid-client"
-import { IdentityProvider, ProviderUnavailable, SignInRefused } from "../../services/IdentityProvider.ts"
-import type { Identity } from "../../services/IdentityProvider.ts"
+import { IdentityProvider, ProviderUnavailable, SignInRefused } from "../../services/Operators.ts"
+import type { Identity } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
 
 export interface ProviderSettings {

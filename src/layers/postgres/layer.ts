@@ -4,7 +4,6 @@ import { SecureRandom } from "effect/crypto"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../crypto/Cursors.ts"
-import * as AgentCredentials from "./agents/AgentCredentials.ts"
 import * as Amendments from "./settlement/Amendments.ts"
 import * as Archive from "./challenges/Archive.ts"
 import * as Arenas from "./challenges/Arenas.ts"
@@ -28,7 +27,6 @@ import * as LogAudit from "./LogAudit.ts"
 import * as MacroProposals from "./prices/MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as Operators from "./agents/Operators.ts"
-import * as Owners from "./agents/Owners.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Prices from "./prices/Prices.ts"
 import * as Registry from "./agents/Registry.ts"
@@ -58,7 +56,6 @@ const foundations = Layer.mergeAll(
   LogAudit.layer,
   MacroProposals.layer,
   Mailer.layer,
-  Owners.layer,
   Pools.layer,
   Prices.layer,
   Targets.layer,
@@ -66,9 +63,7 @@ const foundations = Layer.mergeAll(
   RubricJudge.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
-const identity = Layer.mergeAll(AgentCredentials.layer, Claims.layer, Operators.layer).pipe(
-  Layer.provideMerge(foundations)
-)
+const identity = Layer.mergeAll(Claims.layer, Operators.layer).pipe(Layer.provideMerge(foundations))
 
 const arenas = Arenas.layer.pipe(Layer.provideMerge(identity))
 

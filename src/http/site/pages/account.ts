@@ -1,10 +1,8 @@
 /** An operator's account: the agents, their credit and the plan. */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import { Operators, accountPage } from "../../../services/Operators.ts"
-import type { Account, OwnAgent } from "../../../services/Operators.ts"
-import { isPaid, rewardCoefficient } from "../../../services/Owners.ts"
-import type { Plan } from "../../../services/Owners.ts"
+import { Operators, accountPage, isPaid, rewardCoefficient } from "../../../services/Operators.ts"
+import type { Account, OwnAgent, Plan } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import type { SecretRotation } from "../../../services/Registry.ts"
 import { Settings } from "../../../services/Settings.ts"

@@ -2,8 +2,15 @@
 import { DateTime, Effect, Layer, Option, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
-import { IdentityProvider, SignInRefused } from "../../../services/IdentityProvider.ts"
-import { Operators, ReturnTo, accountPage, signInPage, toAccount } from "../../../services/Operators.ts"
+import {
+  IdentityProvider,
+  SignInRefused,
+  Operators,
+  ReturnTo,
+  accountPage,
+  signInPage,
+  toAccount
+} from "../../../services/Operators.ts"
 import type { NewSession, SignInView } from "../../../services/Operators.ts"
 import { EmailAddress, emailAddressOf } from "../../../services/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"

@@ -2,7 +2,7 @@ import { Cause, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../../services/Claims.ts"
-import { Plan } from "../../../services/Owners.ts"
+import { Plan } from "../../../services/Operators.ts"
 import { RegistrationJudge } from "../../../services/RegistrationJudge.ts"
 import {
   Action,
@@ -22,7 +22,7 @@ import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../../s
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
-import { statusAt } from "./agentStatus.ts"
+import { statusAt } from "../../../services/agentStatus.ts"
 import {
   arrayParam,
   execute,
@@ -33,8 +33,7 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { makeSecretRotation } from "../secretRotation.ts"
-import { makeTokenFailures } from "./tokenFailures.ts"
+import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 
 const {
   status: _,

@@ -3,12 +3,6 @@ import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Op
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { SignJWT } from "jose"
-import { AgentCredentials } from "../../../services/AgentCredentials.ts"
-import type { Proof } from "../../../services/AgentCredentials.ts"
-import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { RateLimiter } from "../../../services/RateLimiter.ts"
-import { Scope, effectiveScopes } from "../../../services/Scopes.ts"
-import { Settings } from "../../../services/Settings.ts"
 import {
   AgentSuspended,
   ChallengePending,
@@ -19,16 +13,22 @@ import {
   TrustLevel,
   WrongSite
 } from "../../../services/Tokens.ts"
+import { AgentId, isUuid } from "../../../services/identifiers.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
+import { Scope, effectiveScopes } from "../../../services/Scopes.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import * as accessTokens from "../../crypto/accessTokens.ts"
-import { statusAt } from "./agentStatus.ts"
+import { makeCredentials } from "./credentials.ts"
+import type { Proof } from "./credentials.ts"
+import { statusAt } from "../../../services/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, findAll, findOption, orDie, timestamp } from "../sql.ts"
 
 /** How long a verified token may outlive the end of its agent's tokens; the specification allows 5 s. */
-const standingTtl = Duration.seconds(3)
-const standingCapacity = 100_000
-const maxStandingBatch = 500
+const epochTtl = Duration.seconds(3)
+const maxEpochs = 100_000
+const maxEpochBatch = 500
 const maxToken = 4096
 /** Strict base64url: a library that takes padding and white space takes many texts for one token. */
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -44,7 +44,7 @@ const Agent = Schema.Struct({
   suspended_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
-const StandingRow = Schema.Struct({ id: AgentId, token_epoch: Schema.Int, suspended: Schema.Boolean })
+const EpochRow = Schema.Struct({ id: AgentId, token_epoch: Schema.Int, suspended: Schema.Boolean })
 
 /** What a token of ours holds; `epoch` ends all earlier tokens of an agent when it rises. */
 const Claims = Schema.Struct({
@@ -73,43 +73,43 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const limits = yield* RateLimiter
-  const credentials = yield* AgentCredentials
+  const credentials = yield* makeCredentials
   const random = yield* SecureRandom.SecureRandom
   const agentRow = findOption(Agent)
-  const standingRows = findAll(StandingRow)
+  const epochRows = findAll(EpochRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
 
   const keys = yield* accessTokens.make(settings)
 
-  const standings = Effect.fnUntraced(function* (
+  const readEpochs = Effect.fnUntraced(function* (
     agentIds: Arr.NonEmptyReadonlyArray<AgentId>,
     client: SqlClient.SqlClient
   ) {
     const asked = yield* Clock.currentTimeMillis
-    const rows = yield* standingRows(client`
+    const rows = yield* epochRows(client`
       select id::text, token_epoch, suspended_at is not null as suspended
         from agents where id = any(${arrayParam("uuid", agentIds)})`)
     const byId = new Map(rows.map((row) => [row.id, row]))
     return agentIds.map((id) => ({ asked, row: Option.fromUndefinedOr(byId.get(id)) }))
   })
 
-  const standing = yield* Cache.makeWith(
-    yield* RequestBatcher.make({ run: standings, maxSize: maxStandingBatch }),
+  const epochs = yield* Cache.makeWith(
+    yield* RequestBatcher.make({ run: readEpochs, maxSize: maxEpochBatch }),
     // What could not be read is read again, or an outage would outlive itself.
-    { capacity: standingCapacity, timeToLive: (exit) => (Exit.isSuccess(exit) ? standingTtl : Duration.zero) }
+    { capacity: maxEpochs, timeToLive: (exit) => (Exit.isSuccess(exit) ? epochTtl : Duration.zero) }
   )
 
-  const hasEnded = (row: Option.Option<typeof StandingRow.Type>, epoch: number): boolean =>
+  const hasEnded = (row: Option.Option<typeof EpochRow.Type>, epoch: number): boolean =>
     Option.isNone(row) || row.value.suspended || row.value.token_epoch !== epoch
 
   const ended = Effect.fnUntraced(function* (agentId: AgentId, epoch: number) {
-    const { asked, row } = yield* Cache.get(standing, agentId)
+    const { asked, row } = yield* Cache.get(epochs, agentId)
     // What a slow database answered is as old as the question.
-    const isStale = (yield* Clock.currentTimeMillis) - asked > Duration.toMillis(standingTtl)
+    const isStale = (yield* Clock.currentTimeMillis) - asked > Duration.toMillis(epochTtl)
     // A token that is newer than what is remembered of its agent is not refused because of it.
     const isOutdated = hasEnded(row, epoch) && Option.exists(row, (known) => epoch >= known.token_epoch)
     if (!isStale && !isOutdated) return hasEnded(row, epoch)
-    return hasEnded((yield* Cache.refresh(standing, agentId)).row, epoch)
+    return hasEnded((yield* Cache.refresh(epochs, agentId)).row, epoch)
   })
 
   const sign = Effect.fnUntraced(function* (agent: typeof Agent.Type, scopes: ReadonlyArray<Scope>) {
@@ -222,7 +222,12 @@ const make = Effect.gen(function* () {
     return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch }
   }, cheapSpan("Tokens.authenticate"))
 
-  return Tokens.of({ issue, authenticate })
+  return Tokens.of({
+    issue,
+    verifyCredentials: credentials.verifyCredentials,
+    authenticate,
+    trim: credentials.trim
+  })
 })
 
 const claimNote = (until: DateTime.Utc): string =>

@@ -17,7 +17,7 @@ import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
 import { findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
 import type { SqlError } from "effect/sql"
-import { Plan } from "../../../services/Owners.ts"
+import { Plan } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { OperatorId } from "../../../services/identifiers.ts"
 

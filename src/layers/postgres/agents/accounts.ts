@@ -2,12 +2,12 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { DisposableAddress, EmailAddress, isOfDomains, mailboxOf } from "../../../../services/emails.ts"
-import { OperatorId } from "../../../../services/identifiers.ts"
-import type { NewSession } from "../../../../services/Operators.ts"
-import { Settings } from "../../../../services/Settings.ts"
-import { makeToken, sha256 } from "../../../crypto/secrets.ts"
-import { execute, findOption, timestamp } from "../../sql.ts"
+import { DisposableAddress, EmailAddress, isOfDomains, mailboxOf } from "../../../services/emails.ts"
+import { OperatorId } from "../../../services/identifiers.ts"
+import type { NewSession } from "../../../services/Operators.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { makeToken, sha256 } from "../../crypto/secrets.ts"
+import { execute, findOption, timestamp } from "../sql.ts"
 
 const AccountRow = Schema.Struct({ id: OperatorId, email: EmailAddress })
 

@@ -1,18 +1,74 @@
-/** The moment an agent gets its owner, whichever link led there. Joins the caller's transaction. */
-import { DateTime, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+/** The agent that a claim link is about, and the moment it gets its owner, whichever link led there. */
+import { AlreadyClaimed, AgentLimitReached } from "../../../services/Claims.ts"
+import { NotFound } from "../../../services/errors.ts"
+import { DateTime, Schema, Effect } from "effect"
 import type { Statement } from "effect/sql"
-import { AgentLimitReached } from "../../../../services/Claims.ts"
-import { wholeCredits } from "../../../../services/Credits.ts"
-import type { AgentId, OperatorId } from "../../../../services/identifiers.ts"
-import { Settings } from "../../../../services/Settings.ts"
-import { accountOf, makeTransfers, maxPosted, treasury } from "../../credit/transfers.ts"
-import { execute, findOne, timestamp } from "../../sql.ts"
-import { alreadyClaimed } from "./errors.ts"
+import type { ClaimableAgent } from "../../../services/Claims.ts"
+import { AgentId, OperatorId } from "../../../services/identifiers.ts"
+import { SqlClient } from "effect/sql"
+import { wholeCredits } from "../../../services/Credits.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { accountOf, makeTransfers, maxPosted, treasury } from "../credit/transfers.ts"
+import { execute, findOne, timestamp } from "../sql.ts"
+
+/** Errors of links of both kinds. */
+export const alreadyClaimed = () =>
+  new AlreadyClaimed({ detail: "This agent is already claimed: it has an owner." })
+
+export const noLink = () => new NotFound({ detail: "There is no such claim link." })
+
+const instant = Schema.DateTimeUtcFromDate
+
+const agentFields = {
+  agent_id: AgentId,
+  name: Schema.String,
+  bio: Schema.NullOr(Schema.String),
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  owner_org: Schema.NullOr(Schema.String),
+  created_at: instant,
+  provisional_until: instant,
+  predictions_used: Schema.Int,
+  owner_id: Schema.NullOr(OperatorId)
+}
+
+/** A link `l` joined with its agent `a`. */
+export const linkFields = {
+  ...agentFields,
+  expires_at: instant,
+  superseded_at: Schema.NullOr(instant)
+}
+const LinkedAgent = Schema.Struct(linkFields)
+type LinkedAgent = typeof LinkedAgent.Type
+
+export const linkColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal(`
+    a.id::text as agent_id, a.name, a.bio, a.model_provider, a.model_name, a.owner_org, a.created_at,
+    a.provisional_until, a.predictions_used, a.owner_id::text, l.expires_at, l.superseded_at`)
+
+export const agentOf = (row: LinkedAgent): ClaimableAgent => ({
+  agentId: row.agent_id,
+  name: row.name,
+  bio: row.bio,
+  modelProvider: row.model_provider,
+  modelName: row.model_name,
+  ownerOrg: row.owner_org,
+  createdAt: row.created_at,
+  provisionalUntil: row.provisional_until,
+  challengesPredicted: row.predictions_used
+})
+
+/** Why a link no longer claims, if it does not; the most telling reason first. */
+export const endOf = (row: LinkedAgent, now: DateTime.Utc) => {
+  if (row.owner_id !== null) return { state: "claimed", claimedBy: row.owner_id } as const
+  if (row.superseded_at !== null) return { state: "replaced" } as const
+  return DateTime.isGreaterThanOrEqualTo(now, row.expires_at) ? ({ state: "expired" } as const) : undefined
+}
 
 const Owned = Schema.Struct({ agents: Schema.Int })
 const Grant = Schema.Struct({ granted: Schema.BigInt })
 
+/** Joins the caller's transaction. */
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -79,7 +135,7 @@ export const makeOwnership = Effect.gen(function* () {
   })
 
   /**
-   * Marks figures that a settlement held or wrote while the claim committed. Housekeeping, since the rank is otherwise
+   * Marks sums that a settlement held or wrote while the claim committed. Housekeeping, since the rank is otherwise
    * there at once.
    */
   const confirmRanks = Effect.gen(function* () {
