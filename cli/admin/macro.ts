@@ -1,7 +1,7 @@
 /** Macro challenges, and the values proposed for them. */
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { MacroProposal } from "../../src/services/MacroProposals.ts"
+import type { MacroProposal } from "../../src/services/MacroSource.ts"
 import { MacroStatus } from "../../src/services/domain/Challenge.ts"
 import type { MacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { CommandFailed } from "../client/connection.ts"

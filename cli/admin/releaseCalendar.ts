@@ -1,8 +1,8 @@
 /** The calendar of macro releases. */
 import { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { NewReleaseCalendar } from "../../src/services/ReleaseCalendar.ts"
-import type { Releases } from "../../src/services/ReleaseCalendar.ts"
+import { NewReleaseCalendar } from "../../src/services/Schedules.ts"
+import type { Releases } from "../../src/services/Schedules.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { problemsOf } from "../client/failures.ts"
 import { readText } from "../client/priceFile.ts"

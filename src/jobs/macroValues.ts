@@ -1,8 +1,7 @@
 /** Looks up the first prints of macro challenges: proposals for administrators, or values to settle by. */
 import { DateTime, Duration, Effect, Layer, Option, Result } from "effect"
 import { Scoring } from "../services/Scoring.ts"
-import { MacroProposals } from "../services/MacroProposals.ts"
-import { MacroSource } from "../services/MacroSource.ts"
+import { MacroProposals, MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
 import { singletonCron } from "./schedule.ts"
 

@@ -1,6 +1,6 @@
 /** Asks the price source for the candles that are due. Candles end on the hour, so most ticks find nothing to ask for. */
 import { Duration, Effect, Layer } from "effect"
-import { PriceIngestion } from "../services/PriceIngestion.ts"
+import { PriceIngestion } from "../services/Prices.ts"
 import { Settings } from "../services/Settings.ts"
 import { singletonCron, poll } from "./schedule.ts"
 

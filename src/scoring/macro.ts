@@ -1,7 +1,7 @@
 import { BigDecimal } from "effect"
 
 /** An outcome bin of a macro challenge; the first has no low end, the last no high end. */
-export interface Bin {
+interface Bin {
   readonly index: number
   readonly low: number | null
   readonly high: number | null
@@ -54,4 +54,25 @@ export const referenceScale = (
   const centre = median(surprises)
   const deviation = median(surprises.map((surprise) => BigDecimal.abs(BigDecimal.subtract(surprise, centre))))
   return BigDecimal.max(BigDecimal.multiply(normalMad, deviation), BigDecimal.multiply(step, half))
+}
+
+/** Half the number of edges around the last print. */
+const edgesEachSide = 3
+
+/**
+ * Edges of bins around the last print of a series: the middle bin has it in its middle, and each is about a reference scale
+ * wide, in whole steps of what is published.
+ */
+export const edgesAround = (
+  last: BigDecimal.BigDecimal,
+  scale: BigDecimal.BigDecimal,
+  step: BigDecimal.BigDecimal
+): ReadonlyArray<number> => {
+  const ratio = BigDecimal.toNumberUnsafe(scale) / BigDecimal.toNumberUnsafe(step)
+  const steps = Math.max(1, Math.round(ratio))
+  const width = BigDecimal.multiply(step, BigDecimal.fromNumberUnsafe(steps))
+  return Array.from({ length: 2 * edgesEachSide }, (_, index) => {
+    const halves = BigDecimal.make(BigInt((2 * (index - edgesEachSide) + 1) * 5), 1)
+    return BigDecimal.toNumberUnsafe(BigDecimal.sum(last, BigDecimal.multiply(width, halves)))
+  })
 }

@@ -173,3 +173,42 @@ export const closeScale = (
   const scale = openPrice * Math.sqrt(squares / (returns.length - 1)) * Math.sqrt(hours / 24)
   return scale > 0 ? scale : undefined
 }
+
+/** 1, 2 or 5 times a power of ten, at most `most`. */
+const roundStep = (most: number): number => {
+  const power = 10 ** Math.floor(Math.log10(most))
+  const factor = [5, 2, 1].find((each) => each * power <= most) ?? 1
+  return factor * power
+}
+
+/** Without the noise that binary fractions leave. */
+const clean = (value: number): number => Number(value.toPrecision(12))
+
+/**
+ * A barrier at this many standard deviations of the week is touched by about every second driftless path: by the reflection
+ * principle P(touch) = 2 (1 - Phi(0.6745)).
+ */
+const evenOdds = 0.6745
+/** Rounding moves a level by at most a tenth of a standard deviation, which changes its odds little. */
+const roundingShare = 0.2
+
+interface Levels {
+  /** Near the price: the close is about as likely above as below. */
+  readonly threshold: number
+  readonly up: number
+  readonly down: number
+}
+
+/**
+ * Levels around a price that moves by `deviation` in the time they are for, rounded to what people would say. `down` lies
+ * below the price and `up` above it. Undefined when the price moves so much that a level would not be above 0.
+ */
+export const levelsAround = (price: number, deviation: number): Levels | undefined => {
+  const step = roundStep(deviation * roundingShare)
+  const levels = {
+    threshold: clean(Math.max(1, Math.round(price / step)) * step),
+    up: clean(Math.ceil((price + evenOdds * deviation) / step) * step),
+    down: clean(Math.floor((price - evenOdds * deviation) / step) * step)
+  }
+  return levels.down > 0 ? levels : undefined
+}

@@ -7,13 +7,6 @@
  * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
  * both, so that none can be handed on.
  */
-import {
-  assessAssets,
-  assessConfidence,
-  assessDirection,
-  assessMagnitude,
-  assessRelated
-} from "./registration/choices.ts"
 import { assetKeys } from "./registration/model.ts"
 import type {
   CriterionVerdict,
@@ -21,9 +14,262 @@ import type {
   RegistrationEvent,
   Verdict
 } from "./registration/model.ts"
-import { assessCompleteness, assessHorizons, assessReasoning } from "./registration/prose.ts"
-import { open } from "./registration/submission.ts"
+import { open, complaints, ramp, aboutness, namesMovedAsset, relevanceOf } from "./registration/submission.ts"
 import type { Assessment, Submission } from "./registration/submission.ts"
+import { resolveAsset } from "./registration/assets.ts"
+import { termsOfKind, causal, functionWords } from "./registration/lexicon.ts"
+import {
+  mentions,
+  read,
+  borrowed,
+  copied,
+  countMentions,
+  isChinese,
+  likeness,
+  shareOf
+} from "./registration/text.ts"
+import type { Passage } from "./registration/text.ts"
+
+/** Only secondary assets named: the event was understood in part. */
+const secondaryOnly = 0.35
+/** An entry that is no known asset may be a real one, such as silver: it weighs half of a wrong one. */
+const unknownEntryWeight = 0.5
+const enoughRelated = 2
+/** Analysts differ a little in what they list. */
+const tolerated = 0.5
+
+/** The entries taken apart, each meaning once. */
+const withoutRepeats = (entries: ReadonlyArray<string>): ReadonlyArray<Passage> => {
+  const byMeaning = new Map(entries.map(read).map((entry) => [entry.joined, entry]))
+  byMeaning.delete("")
+  return [...byMeaning.values()]
+}
+
+/** The affected assets against the event's: every core one, and not too many others. */
+const assessAssets = ({ answer, event }: Submission): Assessment => {
+  const entries = withoutRepeats(answer.market_impact.affected_assets)
+  const resolved = entries.map(resolveAsset)
+  const unknown = resolved.filter((key) => key === undefined).length
+  const named = new Set(resolved.filter((key) => key !== undefined))
+  const core = event.assets.core.filter((key) => named.has(key)).length
+  const right = core + event.assets.plausible.filter((key) => named.has(key)).length
+  const wrong = named.size - right + unknown * unknownEntryWeight
+  const seen = Math.max(core / event.assets.core.length, right > 0 ? secondaryOnly : 0)
+  return {
+    share: seen * ramp(wrong, right / 2 + 1.5, tolerated),
+    lacking: complaints(
+      [entries.length === 0, "No asset is named: list the keys of the assets whose price this event moves."],
+      [entries.length > 0 && right === 0, "None of the assets named is one that this event moves directly."],
+      [right > 0 && core < event.assets.core.length, "An asset that this event moves directly is missing."],
+      [
+        right > 0 && wrong > tolerated,
+        "Assets are named that this event hardly moves: keep those with a clear channel."
+      ],
+      [unknown > 0, "Some entries are not asset keys; the description of this criterion lists the keys."]
+    )
+  }
+}
+
+/** The direction against the event's plausible ones. */
+const assessDirection = ({ answer, event }: Submission): Assessment => {
+  const share = event.directions[answer.market_impact.direction] ?? 0
+  if (share >= 1) return { share, lacking: [] }
+  return {
+    share,
+    lacking: [
+      share > 0
+        ? "This reading can be defended, but the facts given point more clearly another way."
+        : "The facts given do not support this direction: say which way the price of the asset hit most directly goes."
+    ]
+  }
+}
+
+/** The magnitude against the event's plausible ones. */
+const assessMagnitude = ({ answer, event }: Submission): Assessment => {
+  const share = event.magnitudes[answer.market_impact.magnitude] ?? 0
+  if (share >= 1) return { share, lacking: [] }
+  return {
+    share,
+    lacking: [
+      share > 0
+        ? "This size can be defended, but the numbers given suggest another."
+        : "This size does not fit the numbers given: compare the surprise with what was expected."
+    ]
+  }
+}
+
+/** A confidence that leaves room for being wrong, and that says something. */
+const assessConfidence = ({ answer: { confidence } }: Submission): Assessment => {
+  if (!(confidence > 0 && confidence < 1)) {
+    return {
+      share: 0,
+      lacking: ["Nothing about markets is certain: give a confidence between 0 and 1, not the ends."]
+    }
+  }
+  const share = Math.min(ramp(confidence, 0, 0.3), ramp(confidence, 1, 0.92))
+  return share === 1
+    ? { share, lacking: [] }
+    : {
+        share,
+        lacking: ["The confidence is extreme for what the facts given can tell: move it away from the end."]
+      }
+}
+
+/** Related events of kinds that bear on this one, each once. */
+const assessRelated = ({ answer, event }: Submission): Assessment => {
+  const entries = withoutRepeats(answer.related_events)
+  const terms = event.related.flatMap((kind) => termsOfKind[kind])
+  const good = entries.filter((entry) => terms.some((wanted) => mentions(entry, wanted))).length
+  const off = entries.length - good
+  const repeats = answer.related_events.length - entries.length
+  return {
+    share: ramp(good, 0, enoughRelated) * Math.min(1, (good + 1) / (off + repeats + 1)),
+    lacking: complaints(
+      [entries.length === 0, "No related event is named: list kinds of events that bear on this one."],
+      [entries.length > 0 && good === 0, "None of the events named bears on this one by a clear channel."],
+      [good === 1, `Name at least ${enoughRelated} kinds of events that bear on this one.`],
+      [good > 0 && off > good, "Most of the events named have little to do with this one."],
+      [repeats > 0, "Some entries are empty or say the same thing twice."]
+    )
+  }
+}
+
+/** A sentence of more words than this is several. */
+const maxSentence = 70
+const minText = 3
+/** What a reasoning is still worth that says nothing of the event. */
+const besideTheEvent = 0.15
+/** A horizon may speak of futures and spreads without a word of the event, but so does a platitude. */
+const horizonBesideTheEvent = 0.3
+
+const writeOwnWords = "is largely the prompt again or repeats itself: write it in your own words."
+const writeSentences = "is a list of keywords rather than sentences."
+const speakOfEvent = "says too little of this event: name the facts and the assets it is about."
+
+/** How well the number of sentences keeps to what is asked. */
+const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: number): number => {
+  const count = sentences.length
+  if (count === 0) return 0
+  const fluency = size / count > maxSentence ? 0.5 : 1
+  if (count < fewest) return 0.5 * fluency
+  if (count <= most) return fluency
+  return fluency * Math.max(0.2, 1 - 0.25 * (count - most))
+}
+
+/** Lists of keywords and invented words lack the little words of prose. Chinese prose can do without. */
+const proseShare = (passage: Passage): number =>
+  isChinese(passage) ? 1 : 0.4 + 0.6 * ramp(shareOf(passage, functionWords), 0, 0.08)
+
+/** 0 for a copy of the prompt, also in another order, and for a text that repeats itself. */
+const originality = (passage: Passage, prompt: Passage): number =>
+  Math.min(
+    ramp(copied(passage, prompt), 0.7, 0.4),
+    ramp(borrowed(passage, prompt), 0.97, 0.85),
+    ramp(passage.novelty, 0.45, 0.75)
+  )
+
+/** A summary may stay close to the wording it sums up. */
+const summaryOriginality = (passage: Passage, prompt: Passage): number =>
+  Math.min(
+    ramp(copied(passage, prompt), 0.9, 0.6),
+    ramp(borrowed(passage, prompt), 1, 0.95),
+    ramp(passage.novelty, 0.45, 0.75)
+  )
+
+/** 0 for a text that another field has already. */
+const unlike = (passage: Passage, ...others: ReadonlyArray<Passage>): number =>
+  Math.min(...others.map((other) => ramp(likeness(passage, other), 0.9, 0.5)))
+
+/** Every text there, and a summary in one's own words. */
+const assessCompleteness = (submission: Submission): Assessment => {
+  const { mediumTerm, prompt, reasoning, shortTerm, summary } = submission
+  const fields = [
+    ["event_summary", summary],
+    ["market_impact.reasoning", reasoning],
+    ["trading_implications.short_term", shortTerm],
+    ["trading_implications.medium_term", mediumTerm]
+  ] as const
+  const missing = fields.filter(([, passage]) => passage.size < minText)
+  const written = 1 - missing.length / fields.length
+  const own = summaryOriginality(summary, prompt)
+  const relevance = relevanceOf(summary, submission)
+  const substance = ramp(summary.size, 4, 12)
+  const prose = proseShare(summary)
+  const there = summary.size >= minText
+  return {
+    share: 0.3 * written + 0.7 * substance * own * relevance * prose,
+    lacking: [
+      ...missing.map(([name]) => `${name} is empty or too short to say anything.`),
+      ...complaints(
+        [there && substance < 1, "event_summary is too short to tell what happened."],
+        [there && own < 1, `event_summary ${writeOwnWords}`],
+        [there && relevance < 1, `event_summary ${speakOfEvent}`],
+        [there && prose < 1, `event_summary ${writeSentences}`]
+      )
+    ]
+  }
+}
+
+/** Cause and effect in 2-3 sentences that speak of this event and its assets. */
+const assessReasoning = (submission: Submission): Assessment => {
+  const { event, prompt, reasoning, summary } = submission
+  if (reasoning.size < minText) return { share: 0, lacking: ["The reasoning is empty or too short."] }
+  const sentences = sentenceShare(reasoning, 2, 3)
+  const substance = ramp(reasoning.size, 6, 24)
+  const links = ramp(countMentions(reasoning, causal), 0, 2)
+  const named = namesMovedAsset(reasoning, event)
+  const relevance = relevanceOf(reasoning, submission)
+  const own = Math.min(originality(reasoning, prompt), unlike(reasoning, summary))
+  const prose = proseShare(reasoning)
+  const form = 0.2 * sentences + 0.25 * substance + 0.3 * links
+  const content = 0.15 * (named ? 1 : 0) + 0.1 * relevance
+  return {
+    share: (form + content) * (besideTheEvent + (1 - besideTheEvent) * relevance) * own * prose,
+    lacking: complaints(
+      [sentences < 1, "Write the reasoning in 2-3 sentences of ordinary length."],
+      [substance < 1, "Say more about how the event reaches prices."],
+      [links < 1, "Join causes and effects in so many words: what leads to what, and why."],
+      [!named, "Name the asset whose price moves."],
+      [relevance < 1, `The reasoning ${speakOfEvent}`],
+      [own < 1, `The reasoning ${writeOwnWords}`],
+      [prose < 1, `The reasoning ${writeSentences}`]
+    )
+  }
+}
+
+const assessHorizon = (name: string, passage: Passage, submission: Submission): Assessment => {
+  const { prompt, reasoning, summary } = submission
+  if (passage.size < minText) return { share: 0, lacking: [`${name} is empty or too short.`] }
+  const form = 0.4 * sentenceShare(passage, 1, 2) + 0.6 * ramp(passage.size, 3, 9)
+  const relevance = aboutness(passage, submission) > 0 ? 1 : horizonBesideTheEvent
+  const own = Math.min(originality(passage, prompt), unlike(passage, reasoning, summary))
+  const prose = proseShare(passage)
+  return {
+    share: form * relevance * own * prose,
+    lacking: complaints(
+      [form < 1, `Write ${name} in 1-2 full sentences.`],
+      [relevance < 1, `${name} ${speakOfEvent}`],
+      [own < 1, `${name} is largely the prompt or another field again.`],
+      [prose < 1, `${name} ${writeSentences}`]
+    )
+  }
+}
+
+/** Short term and medium term in 1-2 sentences each, different from each other. */
+const assessHorizons = (submission: Submission): Assessment => {
+  const { mediumTerm, shortTerm } = submission
+  const near = assessHorizon("short_term", shortTerm, submission)
+  const far = assessHorizon("medium_term", mediumTerm, submission)
+  const apart = ramp(likeness(shortTerm, mediumTerm), 0.7, 0.35)
+  return {
+    share: 0.35 * (near.share + far.share) + 0.3 * apart * Math.min(near.share, far.share),
+    lacking: [
+      ...near.lacking,
+      ...far.lacking,
+      ...complaints([apart < 1, "short_term and medium_term say the same: tell what changes with time."])
+    ]
+  }
+}
 
 export type { RegistrationAnswer, RegistrationEvent, Verdict } from "./registration/model.ts"
 

@@ -1,16 +1,21 @@
-/** Where first prints of macro series are looked up, in the unit that a challenge asks for. */
-import { Context } from "effect"
+/**
+ * First prints of macro series: where they are looked up, in the unit that a challenge asks for, and the proposals that are
+ * made of them until an administrator records a value.
+ */
+import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
 import type { SourceFailed } from "./PriceSource.ts"
+import { ChallengeId } from "./identifiers.ts"
+import { Timestamp } from "./text.ts"
 
-export interface MacroQuestion {
+interface MacroQuestion {
   readonly asset: string
   readonly period: string
   readonly unit: string | null
 }
 
 /** What was published first of a period, whatever it was revised to later. */
-export interface FirstPrint {
+interface FirstPrint {
   readonly value: number
   /** For example `FRED CPIAUCNS pc1`. */
   readonly source: string
@@ -23,6 +28,7 @@ export interface FirstPrint {
   readonly payloadHash: Uint8Array
 }
 
+/** Where first prints are looked up. */
 export class MacroSource extends Context.Service<
   MacroSource,
   {
@@ -30,3 +36,33 @@ export class MacroSource extends Context.Service<
     readonly firstPrint: (question: MacroQuestion) => Effect.Effect<Option.Option<FirstPrint>, SourceFailed>
   }
 >()("auspex/services/MacroSource") {}
+
+export const MacroProposal = Schema.Struct({
+  challenge_id: ChallengeId,
+  asset: Schema.String,
+  period: Schema.String,
+  unit: Schema.NullOr(Schema.String),
+  value: Schema.Finite,
+  source: Schema.String.annotate({ description: "series and transformation, for example FRED CPIAUCNS pc1" }),
+  released_on: Schema.String.annotate({ format: "date", description: "the day of the first print" }),
+  fetched_at: Timestamp
+}).annotate({ identifier: "MacroProposal" })
+export type MacroProposal = typeof MacroProposal.Type
+
+/** A challenge whose figure should be published by now. */
+interface Unresolved extends MacroQuestion {
+  readonly challengeId: string
+  readonly deadline: DateTime.Utc
+}
+
+export class MacroProposals extends Context.Service<
+  MacroProposals,
+  {
+    /** Past their release and without a value or a proposal, oldest first. */
+    readonly due: Effect.Effect<ReadonlyArray<Unresolved>>
+    /** The first one of a challenge stays. */
+    readonly record: (challengeId: string, print: FirstPrint) => Effect.Effect<void>
+    /** Of challenges that wait for their value, oldest first. */
+    readonly waiting: Effect.Effect<ReadonlyArray<MacroProposal>>
+  }
+>()("auspex/services/MacroProposals") {}

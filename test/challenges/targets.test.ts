@@ -1,7 +1,7 @@
 /** Targets and the prediction scopes that agents subscribe to. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { chineseName } from "../../src/scoring/chinese.ts"
+import { chineseName } from "../../src/scoring/criteria.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, countOf } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"

@@ -8,8 +8,7 @@ import * as PriceJobs from "../../src/jobs/prices.ts"
 import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Health } from "../../src/services/Health.ts"
-import { PriceIngestion } from "../../src/services/PriceIngestion.ts"
-import { Prices } from "../../src/services/Prices.ts"
+import { PriceIngestion, Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   claimedAgent,

@@ -5,8 +5,7 @@ import { TestClock } from "effect/testing"
 import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
 import * as Live from "../../src/layers/prices/Live.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { PriceIngestion } from "../../src/services/PriceIngestion.ts"
-import { Prices } from "../../src/services/Prices.ts"
+import { PriceIngestion, Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   answer,

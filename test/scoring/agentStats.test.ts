@@ -7,12 +7,11 @@ import {
   avgScore,
   brierIndex,
   emptyStats,
-  type AgentStats,
   meanSkill,
   scoreCi95,
-  type SettledScore
+  studentT975
 } from "../../src/scoring/agentStats.ts"
-import { studentT975 } from "../../src/scoring/studentT.ts"
+import type { AgentStats, SettledScore } from "../../src/scoring/agentStats.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 

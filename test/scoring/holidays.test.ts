@@ -8,7 +8,7 @@ import {
   isShortDay,
   isTradingDay,
   weekdayOf
-} from "../../src/scoring/holidays.ts"
+} from "../../src/scoring/calendar.ts"
 
 /** nyse.com/markets/hours-calendars, as it was in each year. */
 const published: Readonly<Record<number, ReadonlyArray<string>>> = {

@@ -11,7 +11,7 @@ import {
   wholeHour
 } from "../../src/scoring/priceEvents.ts"
 import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
-import { priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/priceEventCriteria.ts"
+import { priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/criteria.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 /** A whole number of hundredths, as prices are printed. */

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, DateTime, Schema } from "effect"
-import { edgesAround, levelsAround, nextMonday } from "../../src/scoring/schedules.ts"
+import { edgesAround } from "../../src/scoring/macro.ts"
+import { levelsAround } from "../../src/scoring/priceEvents.ts"
+import { nextMonday } from "../../src/scoring/calendar.ts"
 
 const at = (iso: string): number => DateTime.toEpochMillis(DateTime.makeUnsafe(iso))
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
-import { day, hour, lastClose, nextSession, tradesThrough } from "../../src/scoring/sessions.ts"
+import { day, hour, lastClose, nextSession, tradesThrough } from "../../src/scoring/calendar.ts"
 
 const at = (iso: string): number => DateTime.toEpochMillis(DateTime.makeUnsafe(iso))
 const iso = (time: number): string => DateTime.formatIso(DateTime.makeUnsafe(time))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { studentT975 } from "../../src/scoring/studentT.ts"
+import { studentT975 } from "../../src/scoring/agentStats.ts"
 
 /** P(|T| <= t) for whole degrees of freedom: the finite sums of Abramowitz and Stegun 26.7.3 and 26.7.4. */
 const centralProbability = (t: number, df: number): number => {

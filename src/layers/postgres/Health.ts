@@ -5,7 +5,7 @@ import { latestMigration } from "./Database.ts"
 import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
 import type { Stalled } from "../../services/LogSequencer.ts"
 import { Settings } from "../../services/Settings.ts"
-import { latePrices, LatePrices, whyPricesAreLate } from "./prices/late.ts"
+import { latePrices, LatePrices, whyPricesAreLate } from "./prices/PriceIngestion.ts"
 import { findOne } from "./sql.ts"
 
 /** Seconds of drift above which stamps and the database's own records would tell different stories. */

@@ -4,7 +4,7 @@ import { SourceFailed, PriceSourceUnusable } from "../../services/PriceSource.ts
 import type { Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
 import { payloadHashOf } from "../crypto/payloadHash.ts"
-import { makeRecorder } from "./recorder.ts"
+import { makeRecorder } from "./recordingFetch.ts"
 import { makeCare, usableCandles } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 

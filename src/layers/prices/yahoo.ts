@@ -2,7 +2,7 @@
 import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
-import { makeRecorder } from "./recorder.ts"
+import { makeRecorder } from "./recordingFetch.ts"
 import { makeCare, usableCandles } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 

@@ -1,6 +1,6 @@
 /** FRED's observations on loopback: every value of a period since the day on which it was published. */
 import { Layer, Effect } from "effect"
-import { Outbound } from "../../../src/layers/prices/recorder.ts"
+import { Outbound } from "../../../src/layers/prices/recordingFetch.ts"
 import { fakeServer } from "../log/fakeServer.ts"
 import type { Reply } from "../log/fakeServer.ts"
 

@@ -3,7 +3,7 @@
  * schemas document, about markets whose prices follow from the hour. A test may have each of them misbehave.
  */
 import { Effect, Layer } from "effect"
-import { Outbound } from "../../../src/layers/prices/recorder.ts"
+import { Outbound } from "../../../src/layers/prices/recordingFetch.ts"
 import { fakeServer } from "../log/fakeServer.ts"
 import type { FakeServer, Reply } from "../log/fakeServer.ts"
 

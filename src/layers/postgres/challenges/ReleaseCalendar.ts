@@ -3,11 +3,11 @@ import { SqlClient } from "effect/sql"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
-import { Release, ReleaseCalendar } from "../../../services/ReleaseCalendar.ts"
-import type { PlannedRelease } from "../../../services/ReleaseCalendar.ts"
+import { Release, ReleaseCalendar } from "../../../services/Schedules.ts"
+import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
-import { releasePeriod } from "./schedules/releases.ts"
+import { releasePeriod } from "./schedulePlans.ts"
 
 const keyOf = ({ asset, period, unit }: PlannedRelease): string => JSON.stringify([asset, period, unit ?? ""])
 

@@ -5,11 +5,8 @@ import type { Scheduled, ScheduleReport } from "../../../services/Schedules.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { findAll, rowsOf, timestamp, transaction } from "../sql.ts"
-import { makeDirectionalPlans } from "./schedules/directional.ts"
-import { NotYet } from "./schedules/plan.ts"
-import type { Plan } from "./schedules/plan.ts"
-import { makeReleasePlans } from "./schedules/releases.ts"
-import { makeWeekPlans } from "./schedules/weeks.ts"
+import { makeDirectionalPlans, NotYet, makeReleasePlans, makeWeekPlans } from "./schedulePlans.ts"
+import type { Plan } from "./schedulePlans.ts"
 
 const madeTotal = Metric.counter("scheduled_challenges_total", {
   description: "Challenges that schedules made, by kind and target",

@@ -2,7 +2,7 @@
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AnyStatus } from "../../../services/domain/Challenge.ts"
-import { timestamp } from "../sql.ts"
+import { timestamp, isoTimestamp } from "../sql.ts"
 
 /** Status is derived from the clock: an open challenge past its deadline reads as closed even if no job ran. */
 export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
@@ -50,3 +50,36 @@ export const valuesOf = (sql: SqlClient.SqlClient) => sql`
 /** How it was scored, by a row `s` of its score: the columns of `PredictionVerdict`. */
 export const verdictOf = (sql: SqlClient.SqlClient) => sql`
   s.is_correct, s.crps::float8 as crps, s.skill::float8 as skill, s.score::float8 as score`
+
+/**
+ * What forecasts on a challenge `c` are scored with: the scale that was frozen, or, where none was, the spread of the
+ * bins: a quarter of the distance between the outermost edges, which are laid about two standard deviations to each side.
+ */
+export const scoringScale = (sql: SqlClient.SqlClient) =>
+  sql.literal(`coalesce(c.reference_scale, (c.bin_edges[cardinality(c.bin_edges)] - c.bin_edges[1]) / 4)`)
+
+/** All of a challenge `c`, the first one first, as one JSON array: `SettlementVersion`. */
+export const versionsOf = (sql: SqlClient.SqlClient) => sql`
+  (select coalesce(jsonb_agg(
+            jsonb_build_object(
+              'version', v.version, 'settled_at', ${isoTimestamp(sql, "v.settled_at")}, 'source', v.source, 'result', v.result,
+              'close_price', v.close_price, 'actual_value', v.actual_value, 'reason', v.reason, 'leaf_index', e.index)
+            order by v.version), '[]')
+     from settlements v
+     left join log_entries e
+       on e.challenge_id = v.challenge_id and e.version = v.version
+      and e.type = case when v.version = 1 then 'settlement' else 'amendment' end
+    where v.challenge_id = c.id) as versions`
+
+/** The settlement that counts, of a row that has it. */
+export const settlementOf = (row: {
+  readonly version: number
+  readonly settled_at: string
+  readonly source: string
+}) => ({
+  version: row.version,
+  settled_at: row.settled_at,
+  source: row.source,
+  amended: row.version > 1,
+  void_reason: null
+})

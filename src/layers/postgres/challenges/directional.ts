@@ -2,7 +2,7 @@
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { resolutionCriteria, resolutionCriteriaChinese } from "../../../scoring/resolutionCriteria.ts"
+import { resolutionCriteria, resolutionCriteriaChinese } from "../../../scoring/criteria.ts"
 import type { ChallengeFilter, DirectionalArena } from "../../../services/Arenas.ts"
 import {
   Challenge,

@@ -1,8 +1,8 @@
 /** The macro arena: challenges on a figure that will be published, and forecasts of it. */
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schema, BigDecimal } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { unknownChallenge } from "../../../services/domain/Challenge.ts"
+import { unknownChallenge, MacroChallenge, scaleBounds } from "../../../services/domain/Challenge.ts"
 import type { NewMacroChallenge } from "../../../services/domain/Challenge.ts"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
@@ -11,14 +11,15 @@ import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
-import { hasStatus } from "./challengeRows.ts"
+import type { Target } from "../../../services/Targets.ts"
+import { hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
-import { MacroRow, selectMacro, shown } from "./macroRows.ts"
-import { makeMacroTerms } from "./macroTerms.ts"
 import { Pools } from "../../../services/Pools.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import type { RecordPrediction } from "./predictions.ts"
-import { findAll, findOption, transaction } from "../sql.ts"
+import { findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
+import { binsOf, decimalStep, minSurprises, referenceScale } from "../../../scoring/macro.ts"
+import { macroCriteria, macroCriteriaChinese } from "../../../scoring/criteria.ts"
 
 export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
@@ -37,7 +38,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
     const found = yield* challenge(
       sql`${selectMacro(sql, now)} where c.id = ${id}::uuid and c.type = 'macro'`
     )
-    return yield* Effect.fromOption(Option.map(found, shown)).pipe(
+    return yield* Effect.fromOption(Option.map(found, toChallenge)).pipe(
       Effect.mapError(() => unknownChallenge(id))
     )
   })
@@ -53,7 +54,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
        order by c.id desc
        limit ${page.limit + 1}`)
     const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
-    return { challenges: items.map(shown), next_cursor }
+    return { challenges: items.map(toChallenge), next_cursor }
   })
 
   const predict: MacroArena["predict"] = Effect.fnUntraced(function* (submission) {
@@ -128,4 +129,140 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   })
 
   return { get, list, predict, create }
+})
+
+const { bins: _, ...columns } = MacroChallenge.fields
+
+const MacroRow = Schema.Struct({ ...columns, bin_edges: Schema.Array(Schema.Finite) })
+
+const toChallenge = ({ bin_edges, ...row }: typeof MacroRow.Type): MacroChallenge => ({
+  ...row,
+  bins: binsOf(bin_edges)
+})
+
+/** Macro challenges `c`; the caller adds conditions, order and limit. */
+const selectMacro = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
+  select c.id::text, c.target as asset, c.period, c.question, ${statusOf(sql, now)} as status,
+         ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
+         ${isoTimestamp(sql, "c.resolve_at")} as release_at, c.unit, c.reference_scale::float8 as reference_scale,
+         c.decimal_step::float8 as decimal_step, c.bin_edges::float8[] as bin_edges,
+         c.reward_pool::float8 / 1000000 as reward_pool, n.forecasts as prediction_count, c.resolution_criteria,
+         c.resolution_criteria_zh, s.actual_value::float8 as actual_value, c.cancel_reason as void_reason
+    from challenges c
+   cross join lateral (
+     select coalesce(sum(forecasts), 0)::int as forecasts from prediction_counts where challenge_id = c.id) n
+    left join lateral (
+      select actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
+
+const Printed = Schema.Struct({
+  bin_edges: Schema.Array(Schema.String),
+  reference_scale: Schema.NullOr(Schema.String),
+  decimal_step: Schema.NullOr(Schema.String),
+  scale: Schema.String
+})
+
+/** The terms of a new macro challenge: as they were asked for, or computed from the earlier prints of the series. */
+const makeMacroTerms = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const earlierPrints = yield* makeEarlierPrints
+  const printed = findOne(Printed)
+
+  const scaleOf = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
+    const given = wanted.decimal_step === undefined ? null : decimal(wanted.decimal_step)
+    if (wanted.reference_scale !== undefined) {
+      const scale = wanted.reference_scale === null ? null : decimal(wanted.reference_scale)
+      return { reference_scale: scale, decimal_step: given }
+    }
+    const known = yield* earlierPrints(wanted.asset, wanted.unit)
+    const step = given === null ? decimalStep(known) : BigDecimal.fromStringUnsafe(given)
+    const scale = referenceScale(known, step)
+    if (scale === undefined) {
+      return yield* InvalidRequest.of(
+        "reference_scale",
+        `Expected a value: it is computed from ${minSurprises + 1} or more first prints of ${wanted.asset} in this unit, of which ${known.length} are known`
+      )
+    }
+    return { reference_scale: BigDecimal.format(scale), decimal_step: BigDecimal.format(step) }
+  })
+
+  return Effect.fnUntraced(function* (
+    wanted: NewMacroChallenge,
+    target: Target,
+    times: { readonly releaseAt: DateTime.Utc; readonly cancelAt: DateTime.Utc }
+  ) {
+    const edges = wanted.bin_edges.map(decimal)
+    const scale = yield* scaleOf(wanted)
+    if (scale.reference_scale === null && edges.length < 2) {
+      return yield* InvalidRequest.of(
+        "bin_edges",
+        "Expected two edges or more, since there is no reference scale"
+      )
+    }
+    // As PostgreSQL prints exact decimals, which is how the criteria text and the log show them.
+    const { scale: scoredWith, ...terms } = yield* printed(sql`
+      with given as (
+        select ${`{${edges.join(",")}}`}::numeric[] as bin_edges, ${scale.reference_scale}::numeric as reference_scale
+      )
+      select (select array_agg(trim_scale(e.edge)::text order by e.position)
+                from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
+             trim_scale(c.reference_scale)::text as reference_scale,
+             trim_scale(${scale.decimal_step}::numeric)::text as decimal_step,
+             trim_scale(${scoringScale(sql)})::text as scale
+        from given c`)
+    const isUsable = Number(scoredWith) >= scaleBounds.minimum && Number(scoredWith) <= scaleBounds.maximum
+    if (!isUsable) {
+      return yield* terms.reference_scale === null
+        ? InvalidRequest.of(
+            "bin_edges",
+            `Expected outermost edges that are at least ${4 * scaleBounds.minimum} apart, since forecasts are scored with a quarter of that`
+          )
+        : InvalidRequest.of(
+            "reference_scale",
+            `Expected a value: what the earlier prints give, ${scoredWith}, is not between ${scaleBounds.minimum} and ${scaleBounds.maximum}`
+          )
+    }
+    const texts = {
+      seriesName: target.name,
+      series: target.key,
+      period: wanted.period,
+      unit: wanted.unit ?? null,
+      releaseAt: DateTime.formatIso(times.releaseAt),
+      voidAt: DateTime.formatIso(times.cancelAt),
+      scale: scoredWith,
+      scaleIsFrozen: terms.reference_scale !== null
+    }
+    return {
+      ...terms,
+      period: wanted.period,
+      unit: wanted.unit ?? null,
+      reward_pool: BigDecimal.format(BigDecimal.fromNumberUnsafe(wanted.reward_pool)),
+      resolution_criteria: macroCriteria(texts),
+      resolution_criteria_zh: macroCriteriaChinese(texts)
+    }
+  })
+})
+
+/** Five years of a monthly series: what happened earlier says little about its surprises now. */
+const maxPrints = 61
+
+const Print = Schema.Struct({ actual_value: Schema.BigDecimalFromString })
+
+/** The first prints by which earlier challenges of a series were settled. */
+export const makeEarlierPrints = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const prints = findAll(Print)
+
+  /** First prints of the series in this unit, in the order of their release. */
+  return Effect.fnUntraced(function* (asset: string, unit: string | undefined) {
+    const newestFirst = yield* prints(sql`
+      select s.actual_value::text
+        from challenges c
+       cross join lateral (
+         select actual_value from settlements where challenge_id = c.id order by version desc limit 1) s
+       where c.target = ${asset} and c.type = 'macro' and c.resolved_at is not null
+         and c.unit is not distinct from ${unit ?? null}
+       order by c.resolve_at desc, c.id desc
+       limit ${maxPrints}`)
+    return newestFirst.map(({ actual_value }) => actual_value).toReversed()
+  })
 })

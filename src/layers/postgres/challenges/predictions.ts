@@ -31,7 +31,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, orDie, rowsOf, timestamp } from "../sql.ts"
-import { scoringScale } from "./macroRows.ts"
+import { scoringScale } from "./challengeRows.ts"
 
 /** What a prediction says: a direction with its confidence, or a normal distribution. */
 export type PredictionForm =

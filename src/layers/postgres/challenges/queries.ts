@@ -12,8 +12,16 @@ import { isUuid } from "../../../services/identifiers.ts"
 import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
-import { challengeOf, countsOfChallenge, hasStatus, statusOf, valuesOf, verdictOf } from "./challengeRows.ts"
-import { settlementOf, versionsOf } from "./settlementRows.ts"
+import {
+  challengeOf,
+  countsOfChallenge,
+  hasStatus,
+  statusOf,
+  valuesOf,
+  verdictOf,
+  settlementOf,
+  versionsOf
+} from "./challengeRows.ts"
 
 const {
   bin: _bin,

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { MacroProposal, MacroProposals } from "../../../services/MacroProposals.ts"
+import { MacroProposal, MacroProposals } from "../../../services/MacroSource.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** A pass asks for so many; there are a few releases a week. */

@@ -1,12 +1,12 @@
-import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Metric, Option, Schema, Array as Arr } from "effect"
 import { SqlClient } from "effect/sql"
-import { PriceIngestion } from "../../../services/PriceIngestion.ts"
+import { PriceIngestion } from "../../../services/Prices.ts"
+import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
-import type { Feed } from "../../../services/PriceSource.ts"
-import { findAll, timestamp } from "../sql.ts"
-import { makeExpected } from "./expected.ts"
-import { makeRecord } from "./record.ts"
-import type { Recorded } from "./record.ts"
+import type { Feed, Window, Answer, Reading } from "../../../services/PriceSource.ts"
+import { findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { SecureRandom } from "effect/crypto"
 
 const outcomes = Metric.counter("price_candles_total", {
   description: "Candles by asset and what became of them: read, settled, contested, absent",
@@ -118,3 +118,264 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(PriceIngestion, make)
+
+const hour = Duration.hours(1)
+const stepOf = ({ interval }: Feed): Duration.Duration => (interval === "1h" ? hour : Duration.hours(24))
+
+/**
+ * So long a closed market may be quiet before its missing candles are said not to exist. One that trades again says so
+ * earlier, by a later candle.
+ */
+const quiet = Duration.hours(6)
+
+/** Beyond the time that a candle takes when all goes well. */
+const patience = Duration.minutes(30)
+
+/** A symbol that nobody has may be listed again, or be named otherwise after an upgrade. */
+const unknownPause = Duration.minutes(15)
+
+const Due = Schema.Struct({ from: Schema.DateTimeUtcFromDate, until: Schema.DateTimeUtcFromDate })
+
+/** Which candles should exist, and which of them a source is to be asked about now. */
+const makeExpected = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const dueWindow = findOption(Due)
+
+  /** From the end of a candle until it is first asked about. */
+  const delayOf = (feed: Feed) => Duration.sum(feed.lag, settings.priceSettleDelay)
+
+  /** One row for every candle of the history that is over; those that are there stay as they are. */
+  const expect = Effect.fnUntraced(function* (feed: Feed, now: DateTime.Utc) {
+    const step = Duration.toMillis(stepOf(feed))
+    const started = Math.floor(DateTime.toEpochMillis(now) / step) * step
+    const last = DateTime.makeUnsafe(started - step)
+    const first = DateTime.makeUnsafe(
+      Math.floor((DateTime.toEpochMillis(now) - Duration.toMillis(settings.priceHistory)) / step) * step
+    )
+    const dueAfter = delayOf(feed)
+    const overdueAfter = Duration.sum(
+      Duration.sum(dueAfter, settings.priceReread),
+      feed.continuous ? patience : Duration.sum(quiet, patience)
+    )
+    // What is older was not asked for until now.
+    const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, patience))
+    const width = sql`${step}::float8 * interval '1 millisecond'`
+    yield* execute(sql`
+      insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
+      select ${feed.asset}, ${feed.interval}, t, t + ${width},
+             t + ${width} + ${Duration.toMillis(dueAfter)}::float8 * interval '1 millisecond',
+             greatest(t + ${width} + ${Duration.toMillis(overdueAfter)}::float8 * interval '1 millisecond', ${timestamp(late)})
+        from generate_series(${timestamp(first)}::timestamptz, ${timestamp(last)}::timestamptz, ${width}) t
+        cross join (
+          select min(time) as first, max(time) as last from expected_candles
+           where asset = ${feed.asset} and interval = ${feed.interval}) known
+       where known.first is null or t < known.first or t > known.last
+      on conflict do nothing`)
+  })
+
+  /** The smallest window around the candles that are due. */
+  const due = (feed: Feed, now: DateTime.Utc): Effect.Effect<Option.Option<Window>> =>
+    dueWindow(sql`
+      select min(time) as from, max(ends_at) as until
+        from expected_candles
+       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(now)}
+         and state in ('awaited', 'read', 'absent')
+      having count(*) > 0`)
+
+  /** What is due is asked for later: nobody has the symbol. */
+  const postpone = (feed: Feed, now: DateTime.Utc): Effect.Effect<void> =>
+    execute(sql`
+      update expected_candles set due_at = ${timestamp(DateTime.addDuration(now, unknownPause))}
+       where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(now)}
+         and state in ('awaited', 'read', 'absent')`)
+
+  return { expect, due, postpone }
+})
+
+/** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
+const gapPause = Duration.hours(1)
+const gapsFor = Duration.hours(72)
+/** What is not there yet is asked for less and less often, but at least so often. */
+const maxPause = Duration.minutes(15)
+
+const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
+
+type Recorded = Omit<IngestionReport, "failed">
+
+/** Stores what a source answered, in one transaction: first readings, price points, contradictions, absences. */
+const makeRecord = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const random = yield* SecureRandom.SecureRandom
+  const counted = findAll(Counts)
+  const millis = (duration: Duration.Duration) =>
+    sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
+
+  /**
+   * A candle that this source shows for the first time is read again later; one that it shows as before is a price point;
+   * one that it shows otherwise waits for a decision.
+   */
+  const take = Effect.fnUntraced(function* (
+    feed: Feed,
+    window: Window,
+    reading: Reading,
+    askedAt: DateTime.Utc
+  ) {
+    const { candles, fetchedAt, payloadHash, source } = reading
+    const rows = yield* Effect.forEach(candles, (candle) =>
+      Effect.map(random.uuidV7(), (id) => ({ ...candle, id }))
+    )
+    const within = (time: string) =>
+      sql`${sql(time)} >= ${timestamp(window.from)} and ${sql(time)} < ${timestamp(window.until)}`
+    return yield* counted(sql`
+      with n as (
+        select n.*
+          from ${rowsOf(sql, "n", rows, {
+            id: ["uuid", (row) => row.id],
+            time: ["timestamptz", (row) => timestamp(row.time)],
+            open: ["numeric", (row) => decimal(row.open)],
+            high: ["numeric", (row) => decimal(row.high)],
+            low: ["numeric", (row) => decimal(row.low)],
+            close: ["numeric", (row) => decimal(row.close)]
+          })}
+          join expected_candles e
+            on e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = n.time
+           and e.state in ('awaited', 'read', 'absent') and e.due_at <= ${timestamp(askedAt)} and ${within("e.time")}
+      ),
+      compared as (
+        select n.*,
+               case when r.time is null then 'read'
+                    when (r.open, r.high, r.low, r.close) = (n.open, n.high, n.low, n.close) then 'settled'
+                    else 'contested' end as state
+          from n left join price_readings r
+            on r.source = ${source} and r.asset = ${feed.asset} and r.interval = ${feed.interval} and r.time = n.time
+           and ${within("r.time")}
+      ),
+      first as (
+        insert into price_readings (source, asset, interval, time, open, high, low, close, fetched_at, payload_hash)
+        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${timestamp(fetchedAt)}, ${payloadHash}
+          from compared where state = 'read'
+        on conflict do nothing
+      ),
+      points as (
+        insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at, payload_hash)
+        select ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close,
+               time + ${millis(stepOf(feed))}, ${timestamp(fetchedAt)}, ${payloadHash}
+          from compared where state = 'settled'
+        on conflict do nothing
+      ),
+      contradictions as (
+        insert into price_quarantine (id, source, asset, interval, time, open, high, low, close, received_at, payload_hash)
+        select id, ${source}, ${feed.asset}, ${feed.interval}, time, open, high, low, close, ${timestamp(fetchedAt)}, ${payloadHash}
+          from compared where state = 'contested'
+        on conflict do nothing
+      ),
+      moved as (
+        update expected_candles e
+           set state = c.state,
+               due_at = case c.state when 'read' then ${timestamp(askedAt)}::timestamptz + ${millis(settings.priceReread)}
+                          else 'infinity' end
+          from compared c
+         where e.asset = ${feed.asset} and e.interval = ${feed.interval} and e.time = c.time
+           and ${within("e.time")}
+      )
+      select state, count(*)::int as count from compared group by state`)
+  })
+
+  /** What is due and in no reading: a gap or a closed market if everybody was asked in vain, else it is asked for again. */
+  const miss = Effect.fnUntraced(function* (
+    feed: Feed,
+    answer: Answer,
+    window: Window,
+    askedAt: DateTime.Utc
+  ) {
+    const shown = answer.readings.flatMap(({ candles }) => candles.map(({ time }) => time))
+    const latest = Arr.isReadonlyArrayNonEmpty(shown)
+      ? shown.reduce((left, right) => DateTime.max(left, right))
+      : window.from
+    const now = sql`${timestamp(askedAt)}::timestamptz`
+    const known = sql`${answer.complete}::boolean
+      and ends_at + ${millis(Duration.sum(Duration.sum(feed.lag, settings.priceSettleDelay), settings.priceReread))} <= ${now}
+      and (time < ${timestamp(latest)} or ends_at + ${millis(quiet)} <= ${now})`
+    return yield* counted(sql`
+      with missed as (
+        update expected_candles
+           set state = case when state = 'absent' or (state = 'awaited' and ${known}) then 'absent' else state end,
+               due_at = case
+                 when state = 'absent' or (state = 'awaited' and ${known}) then
+                   case when ${feed.continuous}::boolean and ends_at + ${millis(gapsFor)} > ${now}
+                        then ${now} + ${millis(gapPause)} else 'infinity' end
+                 else ${now} + least(${millis(maxPause)}, greatest(${millis(settings.priceReread)}, (${now} - ends_at) / 8))
+               end
+         where asset = ${feed.asset} and interval = ${feed.interval} and state in ('awaited', 'read', 'absent')
+           and due_at <= ${now} and time >= ${timestamp(window.from)} and ends_at <= ${timestamp(window.until)}
+        returning state
+      )
+      select state, count(*)::int as count from missed where state = 'absent' group by state`)
+  })
+
+  /** `askedAt` is before the source was asked: what another replica put down since is not due any more. */
+  return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
+    return yield* transaction(sql)(
+      Effect.gen(function* () {
+        // The candles of the window are read once, by their key. Plans that were made of empty tables read whole
+        // tables, or all candles of the window for each of them.
+        yield* sql`
+            select set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)`
+        // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
+        yield* sql`
+            select 1 from expected_candles
+             where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(askedAt)}
+               and state in ('awaited', 'read', 'absent')
+             order by time
+               for update`
+        const taken = yield* Effect.forEach(answer.readings, (reading) =>
+          take(feed, window, reading, askedAt)
+        )
+        const counts = [...taken.flat(), ...(yield* miss(feed, answer, window, askedAt))]
+        const total = (state: string) =>
+          counts.filter((each) => each.state === state).reduce((sum, { count }) => sum + count, 0)
+        const recorded: Recorded = {
+          read: total("read"),
+          settled: total("settled"),
+          contested: total("contested"),
+          absent: total("absent")
+        }
+        return recorded
+      })
+    )
+  })
+})
+
+/** What is older holds up nothing that is still settled by it. */
+const recent = Duration.days(7)
+
+export const LatePrices = Schema.Struct({
+  late: Schema.NullOr(Schema.Array(Schema.String)),
+  contested: Schema.NullOr(Schema.Array(Schema.String))
+})
+
+/** Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision. */
+export const latePrices = (
+  sql: SqlClient.SqlClient,
+  source: Settings["Service"]["priceSource"],
+  now: DateTime.Utc
+) => {
+  const assets = (states: ReadonlyArray<string>) => sql`
+    (select array_agg(distinct asset order by asset) from expected_candles
+      where ${source}::text <> 'none' and state in ${sql.in(states)} and overdue_at <= ${timestamp(now)}
+        and ends_at > ${timestamp(DateTime.subtractDuration(now, recent))}
+        and state in ('awaited', 'read', 'contested'))`
+  return sql`${assets(["awaited", "read"])} as late, ${assets(["contested"])} as contested`
+}
+
+export const whyPricesAreLate = ({ contested, late }: typeof LatePrices.Type): string | null => {
+  const reasons = [
+    ...(late === null ? [] : [`no price source shows recent candles of ${late.join(", ")}`]),
+    ...(contested === null
+      ? []
+      : [`candles of ${contested.join(", ")} wait for a decision (GET /api/v1/admin/prices/quarantine)`])
+  ]
+  return reasons.length === 0 ? null : reasons.join("; ")
+}

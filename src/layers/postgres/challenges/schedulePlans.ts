@@ -1,0 +1,316 @@
+/** Challenges that are due now, schedule by schedule, and how each is made. */
+import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option } from "effect"
+import { EventId } from "../../../services/identifiers.ts"
+import type { ChallengeId } from "../../../services/identifiers.ts"
+import type { Scheduled, ScheduledKind } from "../../../services/Schedules.ts"
+import { SqlClient } from "effect/sql"
+import {
+  hour,
+  nextSession,
+  tradesThrough,
+  nextMonday,
+  dateText,
+  lastClose
+} from "../../../scoring/calendar.ts"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Settings } from "../../../services/Settings.ts"
+import type { Target } from "../../../services/Targets.ts"
+import { findAll, timestamp, findOne } from "../sql.ts"
+import {
+  closeScale,
+  countedDays,
+  dailyCloses,
+  day,
+  scaleReturns,
+  levelsAround
+} from "../../../scoring/priceEvents.ts"
+import type { PriceEventKind } from "../../../services/domain/Challenge.ts"
+import { Prices } from "../../../services/Prices.ts"
+import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
+import { makeEarlierPrints } from "./macro.ts"
+
+/** It is due, and cannot be made for a reason that may pass. */
+export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string }> {}
+
+export interface Plan extends Scheduled {
+  /** The event that a flash challenge is made of. */
+  readonly eventId: string | null
+  readonly make: Effect.Effect<{ readonly id: ChallengeId }, NotYet>
+}
+
+/** What an arena refuses is said in its words. */
+const made = (
+  create: Effect.Effect<{ readonly id: ChallengeId }, { readonly detail: string }>
+): Plan["make"] => Effect.mapError(create, ({ detail }) => new NotYet({ reason: detail }))
+
+const Named = Schema.Struct({ target: Schema.String, event_id: EventId })
+
+/** No new session or flash challenges are made on a paused target. */
+const isPlayed = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
+
+/** Sessions and flash hours. */
+export const makeDirectionalPlans = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const arenas = yield* Arenas
+  const freshPrice = yield* makeFreshPrice
+  const named = findAll(Named)
+
+  const sessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Plan> =>
+    targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
+      const moment = DateTime.toEpochMillis(now)
+      const { date, from, until } = nextSession(target.key, moment)
+      const opens = from - Duration.toMillis(settings.sessionLead)
+      const lastCall = from - Duration.toMillis(settings.scheduleNotice)
+      if (moment < opens || moment > lastCall) return []
+      const create = arenas.directional.create({
+        asset: target.key,
+        kind: "session",
+        question: `Which way will ${target.name} (${target.key}) move by the close of its session of ${date}?`,
+        deadline: DateTime.makeUnsafe(from),
+        resolve_at: DateTime.makeUnsafe(until)
+      })
+      return [
+        {
+          kind: "session",
+          target: target.key,
+          period: date,
+          eventId: null,
+          make: Effect.andThen(freshPrice(target.key), made(create))
+        }
+      ]
+    })
+
+  /** Of each target the newest event that made nothing of it yet, unless this hour has had its flash challenge. */
+  const newestEvents = (period: string, now: DateTime.Utc) =>
+    named(sql`
+      select distinct on (a.target) a.target, e.id as event_id
+        from events e cross join lateral unnest(e.assets) as a (target)
+       where e.published_at > ${timestamp(DateTime.subtractDuration(now, settings.flashWithin))} and e.published_at <= ${timestamp(now)}
+         and not exists (
+           select 1 from scheduled_challenges s
+            where s.schedule = 'flash' and s.target = a.target and s.period = ${period})
+         and not exists (select 1 from scheduled_challenges s where s.event_id = e.id and s.target = a.target)
+       order by a.target, e.published_at desc, e.id desc`)
+
+  const flashes = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+    const moment = DateTime.toEpochMillis(now)
+    const resolveAt = DateTime.makeUnsafe(moment + hour)
+    const period = DateTime.formatIso(now).slice(0, 13)
+    const events = yield* newestEvents(period, now)
+    return targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
+      const event = events.find((each) => each.target === target.key)
+      if (event === undefined || !tradesThrough(target.key, moment, moment + hour)) return []
+      const create = arenas.directional.create({
+        asset: target.key,
+        kind: "flash",
+        event_id: event.event_id,
+        question: `Which way will ${target.name} (${target.key}) move in the hour until ${DateTime.formatIso(resolveAt)}, after the event?`,
+        deadline: DateTime.min(DateTime.addDuration(now, settings.flashTime), resolveAt),
+        resolve_at: resolveAt
+      })
+      return [
+        {
+          kind: "flash",
+          target: target.key,
+          period,
+          eventId: event.event_id,
+          make: Effect.andThen(freshPrice(target.key), made(create))
+        }
+      ]
+    })
+  })
+
+  return { sessions, flashes }
+})
+
+interface Asked {
+  readonly kind: ScheduledKind
+  readonly question: PriceEventKind
+  readonly level?: "threshold" | "up" | "down"
+}
+
+const week: ReadonlyArray<Asked> = [
+  { kind: "numeric_close", question: "numeric_close" },
+  { kind: "count_days", question: "count_days" },
+  { kind: "threshold", question: "threshold", level: "threshold" },
+  { kind: "barrier_up", question: "barrier", level: "up" },
+  { kind: "barrier_down", question: "barrier", level: "down" }
+]
+
+/** The questions on a week of a crypto asset, with levels around its price. */
+export const makeWeekPlans = Effect.gen(function* () {
+  const settings = yield* Settings
+  const prices = yield* Prices
+  const { priceEvents } = yield* Arenas
+  const freshPrice = yield* makeFreshPrice
+
+  /** How much a week moves the price is what the last 60 days moved it. */
+  const levelsOf = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {
+    const price = yield* freshPrice(target)
+    const lastMidnight = Math.floor(DateTime.toEpochMillis(now) / day) * day
+    const candles = yield* prices.hourly(target, dailyCloses(lastMidnight, scaleReturns + 1))
+    const closes = candles.map(({ close }) => BigDecimal.toNumberUnsafe(close))
+    const deviation = closeScale(price, closes, countedDays * 24)
+    const levels = deviation === undefined ? undefined : levelsAround(price, deviation)
+    if (levels !== undefined) return levels
+    return yield* new NotYet({
+      reason: `levels are computed from the last ${scaleReturns + 1} daily closes of ${target}, of which ${closes.length} are known, and from their moves`
+    })
+  })
+
+  return Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+    const moment = DateTime.toEpochMillis(now)
+    const monday = nextMonday(moment)
+    const opens = monday - Duration.toMillis(settings.weeklyLead)
+    const lastCall = monday - Duration.toMillis(settings.scheduleNotice)
+    if (moment < opens || moment > lastCall) return []
+    const deadline = DateTime.makeUnsafe(monday)
+    const plans: Array<Plan> = []
+    // A pause is of sessions and flash hours alone.
+    for (const { key } of targets.filter(({ category }) => category === "crypto")) {
+      // Five questions on one price.
+      const levels = yield* Effect.cached(levelsOf(key, now))
+      for (const { kind, level, question } of week) {
+        const make = Effect.flatMap(levels, (known) =>
+          made(
+            priceEvents.create({
+              kind: question,
+              asset: key,
+              deadline,
+              resolve_at: DateTime.makeUnsafe(monday + countedDays * day),
+              ...(level !== undefined && { level: known[level] }),
+              ...(question === "barrier" && { window_from: deadline })
+            })
+          )
+        )
+        plans.push({ kind, target: key, period: dateText(monday / day), eventId: null, make })
+      }
+    }
+    return plans
+  })
+})
+
+const Due = Schema.Struct({
+  target: Schema.String,
+  period: Schema.String,
+  unit: Schema.NullOr(Schema.String),
+  release_at: Schema.DateTimeUtcFromDate,
+  deadline: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  question: Schema.NullOr(Schema.String),
+  decimal_step: Schema.NullOr(Schema.Finite),
+  reference_scale: Schema.NullOr(Schema.Finite),
+  bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
+  reward_pool: Schema.Finite
+})
+type Due = typeof Due.Type
+
+/** The period of a release among what was made: one figure may be published in several units. */
+export const releasePeriod = "period || case when unit = '' then '' else ' ' || unit end"
+
+const known = <Value>(value: Value | null): Value | undefined => value ?? undefined
+
+const exact = (value: number): BigDecimal.BigDecimal => BigDecimal.fromStringUnsafe(String(value))
+
+/** Macro challenges of planned releases. */
+export const makeReleasePlans = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const { macro } = yield* Arenas
+  const due = findAll(Due)
+  const earlierPrints = yield* makeEarlierPrints
+
+  const deadlineOf = ({ deadline, release_at }: Due) =>
+    deadline ?? DateTime.subtractDuration(release_at, settings.releaseClose)
+
+  /** Not those of a paused series, nor those that an administrator has made the challenge of. */
+  const releases = (now: DateTime.Utc) =>
+    due(sql`
+      select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
+             r.decimal_step::float8 as decimal_step, r.reference_scale::float8 as reference_scale,
+             r.bin_edges::float8[] as bin_edges, r.reward_pool::float8 / 1000000 as reward_pool
+        from release_calendar r join targets t on t.key = r.target and not t.paused
+       where r.release_at > ${timestamp(now)}
+         and r.release_at <= ${timestamp(DateTime.addDuration(now, settings.releaseLead))}
+         -- Looked up release by release: as an anti join it would read every macro challenge there ever was.
+         and (select true from challenges c
+               where c.type = 'macro' and c.target = r.target and c.period = r.period
+                 and c.unit is not distinct from nullif(r.unit, '') and c.cancelled_at is null
+               limit 1) is null
+       order by r.release_at, r.target, r.period, r.unit`)
+
+  const edgesOf = Effect.fnUntraced(function* (release: Due) {
+    if (release.bin_edges !== null) return release.bin_edges
+    const prints = yield* earlierPrints(release.target, known(release.unit))
+    const step = release.decimal_step === null ? decimalStep(prints) : exact(release.decimal_step)
+    const scale =
+      release.reference_scale === null ? referenceScale(prints, step) : exact(release.reference_scale)
+    const last = prints.at(-1)
+    if (last !== undefined && scale !== undefined) return edgesAround(last, scale, step)
+    return yield* new NotYet({
+      reason: `the bins of ${release.target} for ${release.period} are not in the release calendar, and are computed from ${minSurprises + 1} or more first prints in this unit, of which ${prints.length} are known`
+    })
+  })
+
+  const make = (release: Due): Plan["make"] =>
+    Effect.flatMap(edgesOf(release), (bin_edges) => {
+      const { decimal_step, period, question, reference_scale, release_at, reward_pool, target, unit } =
+        release
+      return made(
+        macro.create({
+          asset: target,
+          period,
+          deadline: deadlineOf(release),
+          release_at,
+          bin_edges,
+          reward_pool,
+          ...(question !== null && { question }),
+          ...(unit !== null && { unit }),
+          ...(decimal_step !== null && { decimal_step }),
+          ...(reference_scale !== null && { reference_scale })
+        })
+      )
+    })
+
+  return Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const lastCall = DateTime.addDuration(now, settings.scheduleNotice)
+    return (yield* releases(now))
+      .filter((release) => DateTime.isGreaterThanOrEqualTo(deadlineOf(release), lastCall))
+      .map((release): Plan => {
+        const period = release.unit === null ? release.period : `${release.period} ${release.unit}`
+        return { kind: "macro", target: release.target, period, eventId: null, make: make(release) }
+      })
+  })
+})
+
+const Fetched = Schema.Struct({ hourly: Schema.Boolean })
+
+/** The price that a scheduled challenge begins from, if it is recent enough. */
+const makeFreshPrice = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const prices = yield* Prices
+  const settings = yield* Settings
+  const fetched = findOne(Fetched)
+
+  /** Where prices of every hour are fetched, an old one says that they are not. Daily ones are of the last close. */
+  const oldest = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {
+    const { hourly } = yield* fetched(sql`
+      select exists (select 1 from expected_candles where asset = ${target} and interval = '1h') as hourly`)
+    return hourly
+      ? DateTime.subtractDuration(now, settings.schedulePriceWithin)
+      : DateTime.makeUnsafe(lastClose(target, DateTime.toEpochMillis(now)))
+  })
+
+  return Effect.fnUntraced(function* (target: string) {
+    const latest = yield* prices.latest(target)
+    if (Option.isNone(latest)) return yield* new NotYet({ reason: `no price of ${target} is known` })
+    const { observedAt, price } = latest.value
+    const now = yield* DateTime.now
+    if (DateTime.isLessThan(observedAt, yield* oldest(target, now))) {
+      return yield* new NotYet({
+        reason: `the latest price of ${target} is of ${DateTime.formatIso(observedAt)}, which is too old to begin from`
+      })
+    }
+    return BigDecimal.toNumberUnsafe(price)
+  })
+})

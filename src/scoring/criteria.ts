@@ -1,0 +1,203 @@
+/**
+ * The settlement texts of challenges, in English and Chinese. Made once, at creation, and frozen with the challenge: what a
+ * challenge settles by is what its text says.
+ */
+import type { PriceEventKind } from "./priceEvents.ts"
+
+interface DirectionalTerms {
+  readonly targetName: string
+  readonly target: string
+  /** Decimal texts, as they are settled by. */
+  readonly openPrice: string
+  readonly deadZonePct: string
+  /** ISO 8601, UTC. */
+  readonly resolveAt: string
+  /** How long after `resolveAt` a price still counts. */
+  readonly closePriceWithinHours: number
+  /** How long a closing price is waited for. */
+  readonly cancelAfterHours: number
+}
+
+const englishUnits = { day: " days", hour: " hours", oneHour: "1 hour" }
+const chineseUnits = { day: " 天", hour: " 小时", oneHour: "1 小时" }
+
+const days = (hours: number, unit: typeof englishUnits): string => {
+  if (hours === 1) return unit.oneHour
+  return hours % 24 === 0 && hours > 24 ? `${hours / 24}${unit.day}` : `${hours}${unit.hour}`
+}
+
+export const resolutionCriteria = (terms: DirectionalTerms): string =>
+  [
+    `Settles on the change of ${terms.targetName} (${terms.target}) from the open price ${terms.openPrice}.`,
+    `The close price is the first price observed at or after ${terms.resolveAt}, at most ${days(terms.closePriceWithinHours, englishUnits)} after; a candle counts at its end.`,
+    `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`,
+    `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${days(terms.cancelAfterHours, englishUnits)} after that time.`
+  ].join(" ")
+
+export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
+  [
+    `以${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
+    `收盘价取 ${terms.resolveAt} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chineseUnits)}；K 线的价格以其结束时刻为准。`,
+    `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`,
+    `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chineseUnits)}仍无收盘价，则本题取消，不对任何预测计分。`
+  ].join("")
+
+interface MacroTerms {
+  readonly seriesName: string
+  readonly series: string
+  readonly period: string
+  readonly unit: string | null
+  /** ISO 8601, UTC. */
+  readonly releaseAt: string
+  readonly voidAt: string
+  /** Decimal text: what forecasts are scored with. */
+  readonly scale: string
+  readonly scaleIsFrozen: boolean
+}
+
+export const macroCriteria = (terms: MacroTerms): string =>
+  [
+    `Settles on the first print of ${terms.seriesName} (${terms.series}) for ${terms.period}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${terms.releaseAt}; later revisions are ignored.`,
+    terms.scaleIsFrozen
+      ? `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${terms.scale}.`
+      : `A forecast is scored by the CRPS of its normal distribution, with the spread of the bins, ${terms.scale}.`,
+    "A value on the edge of two bins belongs to the bin above it.",
+    `Without a value by ${terms.voidAt} the challenge is void, scoring nobody.`
+  ].join(" ")
+
+export const macroCriteriaChinese = (terms: MacroTerms): string =>
+  [
+    `以${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；此后的修订值不予采用。`,
+    chineseScoring(
+      terms.scaleIsFrozen ? `参考尺度为 ${terms.scale}` : `以各区间的跨度为尺度，其值为 ${terms.scale}`
+    ),
+    "恰好落在两个区间分界点上的数值，归入其上方的区间。",
+    chineseVoid(terms.voidAt, "仍无公布值")
+  ].join("")
+
+interface PriceEventTerms {
+  readonly kind: PriceEventKind
+  readonly targetName: string
+  readonly target: string
+  /** UTC days, for example 2026-03-02: the first of a count, and the last one, which is the only one of a close. */
+  readonly firstDay: string
+  readonly lastDay: string
+  /** ISO 8601, UTC. */
+  readonly windowFrom: string | null
+  readonly resolveAt: string
+  readonly voidAt: string
+  /** Decimal texts, as they are settled by: a level of yes-or-no questions, a scale of numeric ones. */
+  readonly level: string | null
+  readonly scale: string | null
+}
+
+/** What is asked, where an administrator does not say it. */
+export const priceEventQuestion = (terms: PriceEventTerms): string => {
+  const name = `${terms.targetName} (${terms.target})`
+  switch (terms.kind) {
+    case "numeric_close":
+      return `Where will ${name} close on ${terms.lastDay} (UTC)?`
+    case "threshold":
+      return `Will ${name} close at or above ${terms.level} on ${terms.lastDay} (UTC)?`
+    case "barrier":
+      return `Will ${name} touch ${terms.level} before ${terms.resolveAt}?`
+    case "count_days":
+      return `On how many of the 7 days from ${terms.firstDay} to ${terms.lastDay} (UTC) will ${name} close up?`
+  }
+}
+
+const crps = ({ scale }: PriceEventTerms) =>
+  `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${scale}.`
+
+const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
+  numeric_close: (terms) => [
+    `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}: that of its last 1-hour candle, which ends at ${terms.resolveAt}.`,
+    crps(terms),
+    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  threshold: (terms) => [
+    `Yes (bullish) if the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
+    `The close is that of the day's last 1-hour candle, which ends at ${terms.resolveAt}.`,
+    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  barrier: (terms) => [
+    `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${terms.windowFrom} until ${terms.resolveAt}, otherwise No (bearish).`,
+    `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch, or in a gap between two.`,
+    `One touch is enough for Yes; No takes every candle of the window.`,
+    `Undecided by ${terms.voidAt} the question is void, scoring nobody.`
+  ],
+  count_days: (terms) => [
+    `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} ${terms.targetName} (${terms.target}) closes up: above the close of the day before; an equal close is not up.`,
+    `The close of a day is that of its last 1-hour candle.`,
+    crps(terms),
+    `Without all 8 closes by ${terms.voidAt} the question is void, scoring nobody.`
+  ]
+}
+
+const crpsChinese = ({ scale }: PriceEventTerms) => chineseScoring(`参考尺度为 ${scale}`)
+
+const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
+  numeric_close: (terms) => [
+    `以${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算，即当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
+    crpsChinese(terms),
+    chineseVoid(terms.voidAt, "仍未取得该 K 线")
+  ],
+  threshold: (terms) => [
+    `若${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价大于或等于 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
+    `收盘价取当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
+    chineseVoid(terms.voidAt, "仍未取得该 K 线")
+  ],
+  barrier: (terms) => [
+    `若${chineseName(terms.target)}在 ${terms.windowFrom} 至 ${terms.resolveAt} 期间触及 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
+    "判定依据为开盘时间不早于上述起始时刻、且早于上述结束时刻的 1 小时 K 线：若该价位落在某一根 K 线的最低价与最高价之间（恰好相等也视为触及），或落在前后两根 K 线之间的跳空缺口内，即为触及。",
+    "只要触及一次，即判为“是”；判为“否”则须具备该期间的全部 K 线。",
+    chineseVoid(terms.voidAt, "仍无法判定")
+  ],
+  count_days: (terms) => [
+    `以${chineseName(terms.target)}在 ${terms.firstDay} 至 ${terms.lastDay}（UTC，共 7 天）中收涨的天数结算：当日收盘价高于前一日收盘价为收涨，持平不算。`,
+    "每日收盘价取当日最后一根 1 小时 K 线的收盘价。",
+    crpsChinese(terms),
+    chineseVoid(terms.voidAt, "仍缺少所需 8 个收盘价中的任何一个")
+  ]
+}
+
+export const priceEventCriteria = (terms: PriceEventTerms): string => english[terms.kind](terms).join(" ")
+
+export const priceEventCriteriaChinese = (terms: PriceEventTerms): string =>
+  chinese[terms.kind](terms).join("")
+
+/** Targets as readers of Chinese know them. */
+const names: Readonly<Record<string, string>> = {
+  GC: "黄金",
+  ES: "E-mini 标普 500",
+  CL: "原油",
+  ZN: "10 年期美国国债期货",
+  HG: "铜",
+  NG: "天然气",
+  BTC: "比特币",
+  ZS: "大豆",
+  DXY: "美元指数",
+  ETH: "以太坊",
+  CPI: "美国消费者价格指数",
+  CORE_CPI: "美国核心消费者价格指数",
+  PPI: "美国生产者价格指数",
+  NFP: "美国非农就业人数",
+  UNRATE: "美国失业率",
+  PCE: "美国个人消费支出物价指数",
+  GDP: "美国国内生产总值",
+  FOMC: "美国联邦基金目标利率"
+}
+
+/** A target as a reader of Chinese knows it, with its key, as it stands after a Chinese word. */
+export const chineseName = (key: string): string => {
+  const name = names[key]
+  return name === undefined ? ` ${key} ` : `${/^\w/.test(name) ? " " : ""}${name}（${key}）`
+}
+
+/** How a forecast is scored; `scale` says which scale it is, and its value. */
+const chineseScoring = (scale: string): string =>
+  `预测按其正态分布的 CRPS（连续分级概率评分）计分，${scale}。`
+
+/** The end of a question that is not settled, when `condition` still holds by a time. */
+const chineseVoid = (voidAt: string, condition: string): string =>
+  `若截至 ${voidAt} ${condition}，则本题作废，不对任何预测计分。`
