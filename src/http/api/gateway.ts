@@ -1,7 +1,6 @@
 /** Keys of the language-model gateway, and their usage. The calls themselves are documented in `document.ts`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { UsagePage } from "../../services/GatewayUsage.ts"
 import {
   CreatedGatewayKey,
   GatewayDisabled,
@@ -9,6 +8,7 @@ import {
   GatewayKeyList,
   NewGatewayKey
 } from "../../services/GatewayKeys.ts"
+import { UsagePage } from "../../services/GatewayUsage.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Instant } from "../../services/text.ts"

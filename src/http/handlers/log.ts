@@ -8,10 +8,10 @@ import {
   HttpServerResponse
 } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Witnesses } from "../../services/Witnesses.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { LogEmpty, TransparencyLog } from "../../services/TransparencyLog.ts"
+import { Witnesses } from "../../services/Witnesses.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"

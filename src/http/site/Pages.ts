@@ -6,6 +6,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { Context, DateTime, Duration, Effect, Layer, Option, Predicate } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IdentityProvider, Operators } from "../../services/Operators.ts"
+import type { Operator } from "../../services/Operators.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidRequest, apiError } from "../../services/errors.ts"
@@ -14,7 +15,8 @@ import { errorStatus } from "../errorStatus.ts"
 import { PublicCache, cacheControl, notModified, withEtag } from "../httpCaching.ts"
 import { smallBody } from "../middleware/annotations.ts"
 import { bodyText } from "../middleware/requestBody.ts"
-import { showError, siteOf } from "./responses.ts"
+import { pagePaths } from "./paths.ts"
+import { goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
@@ -58,6 +60,14 @@ export class Pages extends Context.Service<
     /** Handles a form of ours. */
     readonly formPost: <E extends Failure, R>(
       act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+    ) => Served<R>
+    /** A page of a signed-in operator; others are led to signing in. */
+    readonly ownerPage: <E extends Failure, R>(
+      page: (frame: Frame, operator: Operator) => Effect.Effect<Response, E, R>
+    ) => Served<R>
+    /** Handles a form of a signed-in operator. */
+    readonly ownerForm: <E extends Failure, R>(
+      act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>
     ) => Served<R>
   }
 >()("auspex/http/Pages") {}
@@ -182,7 +192,20 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return Pages.of({ site, cookies, personalPage, publicPage, formPost })
+  const toSignIn = Effect.succeed(goTo(site, site.at(pagePaths.signIn)))
+
+  const ownerPage = <E extends Failure, R>(
+    page: (frame: Frame, operator: Operator) => Effect.Effect<Response, E, R>
+  ) => personalPage<E, R>(({ frame }) => (frame.operator === null ? toSignIn : page(frame, frame.operator)))
+
+  const ownerForm = <E extends Failure, R>(
+    act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+  ) =>
+    formPost<E, R>(({ frame }, fields) =>
+      frame.operator === null ? toSignIn : act(frame, frame.operator, fields)
+    )
+
+  return Pages.of({ site, cookies, personalPage, publicPage, formPost, ownerPage, ownerForm })
 })
 
 export const layer = Layer.effect(Pages, make)

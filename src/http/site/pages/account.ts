@@ -19,18 +19,16 @@ import { holdings } from "./credit.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { personalPage, site, formPost } = yield* Pages
+    const { ownerForm, ownerPage, site } = yield* Pages
     const operators = yield* Operators
     const { planCredit } = yield* Settings
-    const toSignIn = goTo(site, site.at(pagePaths.signIn))
 
     yield* router.add(
       "GET",
       pagePaths.account,
-      personalPage(
-        Effect.fnUntraced(function* ({ frame }) {
-          if (frame.operator === null) return toSignIn
-          const account = yield* operators.account(frame.operator.operatorId)
+      ownerPage(
+        Effect.fnUntraced(function* (frame, operator) {
+          const account = yield* operators.account(operator.operatorId)
           return show(site, frame, accountView(frame, account, planCredit))
         })
       )
@@ -39,13 +37,15 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "POST",
       pagePaths.rotateSecret,
-      formPost(
-        Effect.fnUntraced(function* ({ frame }, fields) {
-          if (frame.operator === null) return toSignIn
+      ownerForm(
+        Effect.fnUntraced(function* (frame, operator, fields) {
           const { agent_id: agentId = "" } = yield* HttpRouter.params
-          const { operatorId } = frame.operator
           const gatewayKeys = fields.get("gateway_keys") === "revoke" ? "revoke" : "keep"
-          const rotated = yield* operators.rotateSecret({ operatorId, agentId, gatewayKeys })
+          const rotated = yield* operators.rotateSecret({
+            operatorId: operator.operatorId,
+            agentId,
+            gatewayKeys
+          })
           return show(site, frame, newSecretView(frame, rotated))
         })
       )
@@ -54,16 +54,18 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "POST",
       pagePaths.spending,
-      formPost(
-        Effect.fnUntraced(function* ({ frame }, fields) {
-          if (frame.operator === null) return toSignIn
+      ownerForm(
+        Effect.fnUntraced(function* (_, operator, fields) {
           const { agent_id: agentId = "" } = yield* HttpRouter.params
-          const { operatorId } = frame.operator
           const answer = fields.get("spending")
           if (answer !== "on" && answer !== "off") {
             return yield* InvalidRequest.of("spending", "Expected on or off.")
           }
-          yield* operators.allowSpending({ operatorId, agentId, isAllowed: answer === "on" })
+          yield* operators.allowSpending({
+            operatorId: operator.operatorId,
+            agentId,
+            isAllowed: answer === "on"
+          })
           return goTo(site, site.at(accountPage))
         })
       )

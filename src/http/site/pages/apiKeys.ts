@@ -3,10 +3,10 @@ import { scaleLinear } from "d3-scale"
 import { DateTime, Duration, Effect, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { TypedAmount, creditsOf } from "../../../services/Credits.ts"
-import { GatewayUsage } from "../../../services/GatewayUsage.ts"
-import type { UsageDay } from "../../../services/GatewayUsage.ts"
 import { GatewayKeys, NewGatewayKey } from "../../../services/GatewayKeys.ts"
 import type { CreatedGatewayKey, GatewayKey } from "../../../services/GatewayKeys.ts"
+import { GatewayUsage } from "../../../services/GatewayUsage.ts"
+import type { UsageDay } from "../../../services/GatewayUsage.ts"
 import { Operators, accountPage, isPaid } from "../../../services/Operators.ts"
 import type { Account, Operator } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -55,12 +55,11 @@ const decodeName = Schema.decodeUnknownResult(Schema.Struct({ name: NewGatewayKe
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { personalPage, site, formPost } = yield* Pages
+    const { ownerForm, ownerPage, site } = yield* Pages
     const settings = yield* Settings
     const keys = yield* GatewayKeys
     const usage = yield* GatewayUsage
     const operators = yield* Operators
-    const toSignIn = goTo(site, site.at(pagePaths.signIn))
 
     const page = Effect.fnUntraced(function* (
       frame: Frame,
@@ -137,27 +136,18 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.apiKeys,
-      personalPage(({ frame }) =>
-        frame.operator === null ? Effect.succeed(toSignIn) : page(frame, frame.operator)
-      )
+      ownerPage((frame, operator) => page(frame, operator))
     )
 
-    yield* router.add(
-      "POST",
-      pagePaths.apiKeys,
-      formPost(({ frame }, fields) =>
-        frame.operator === null ? Effect.succeed(toSignIn) : create(frame, frame.operator, fields)
-      )
-    )
+    yield* router.add("POST", pagePaths.apiKeys, ownerForm(create))
 
     yield* router.add(
       "POST",
       pagePaths.revokeKey,
-      formPost(
-        Effect.fnUntraced(function* ({ frame }) {
-          if (frame.operator === null) return toSignIn
+      ownerForm(
+        Effect.fnUntraced(function* (_, operator) {
           const { key_id: keyId = "" } = yield* HttpRouter.params
-          yield* keys.revoke({ kind: "owner", id: frame.operator.operatorId }, keyId)
+          yield* keys.revoke({ kind: "owner", id: operator.operatorId }, keyId)
           return goTo(site, site.at(apiKeysPage()))
         })
       )

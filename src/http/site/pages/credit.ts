@@ -40,10 +40,9 @@ const tooLittle = ({ available }: InsufficientCredit) =>
 
 const topUps = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { personalPage, site, formPost } = yield* Pages
+    const { ownerForm, ownerPage, site } = yield* Pages
     const credits = yield* Credits
     const operators = yield* Operators
-    const toSignIn = goTo(site, site.at(pagePaths.signIn))
 
     const agentInPath = Effect.map(HttpRouter.params, ({ agent_id: agentId = "" }) => agentId.toLowerCase())
 
@@ -65,15 +64,14 @@ const topUps = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.topUp,
-      personalPage(
-        Effect.fnUntraced(function* ({ frame }) {
-          if (frame.operator === null) return toSignIn
-          const { operatorId } = frame.operator
+      ownerPage(
+        Effect.fnUntraced(function* (frame, operator) {
+          const { operatorId } = operator
           const agentId = yield* agentInPath
           const key = decodeKey((yield* query).get("moved"))
           const known = Option.isSome(key) ? yield* credits.topUpOf(operatorId, key.value) : Option.none()
           const moved = Option.filter(known, (topUp) => topUp.agentId === agentId)
-          return yield* page(frame, frame.operator, Option.isSome(moved) ? { moved: moved.value } : {})
+          return yield* page(frame, operator, Option.isSome(moved) ? { moved: moved.value } : {})
         })
       )
     )
@@ -81,10 +79,8 @@ const topUps = HttpRouter.use(
     yield* router.add(
       "POST",
       pagePaths.topUp,
-      formPost(
-        Effect.fnUntraced(function* ({ frame }, fields) {
-          const { operator } = frame
-          if (operator === null) return toSignIn
+      ownerForm(
+        Effect.fnUntraced(function* (frame, operator, fields) {
           const typed = (fields.get("amount") ?? "").trim()
           const key = yield* keyOf(fields)
           const reject = (complaint: string, status: number) =>
@@ -109,11 +105,10 @@ const topUps = HttpRouter.use(
 
 const account = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { personalPage, site, formPost } = yield* Pages
+    const { ownerForm, ownerPage, site } = yield* Pages
     const credits = yield* Credits
     const operators = yield* Operators
     const payments = yield* Payments
-    const toSignIn = goTo(site, site.at(pagePaths.signIn))
 
     const page = Effect.fnUntraced(function* (
       frame: Frame,
@@ -141,18 +136,14 @@ const account = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.credit,
-      personalPage(({ frame }) =>
-        frame.operator === null ? Effect.succeed(toSignIn) : page(frame, frame.operator)
-      )
+      ownerPage((frame, operator) => page(frame, operator))
     )
 
     yield* router.add(
       "POST",
       pagePaths.credit,
-      formPost(
-        Effect.fnUntraced(function* ({ frame }, fields) {
-          const { operator } = frame
-          if (operator === null) return toSignIn
+      ownerForm(
+        Effect.fnUntraced(function* (frame, operator, fields) {
           const reject = (error: { readonly detail: string }) =>
             page(frame, operator, { complaint: error.detail, status: errorStatus(error) })
           const key = yield* keyOf(fields)

@@ -4,9 +4,9 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import {
   IdentityProvider,
-  SignInRefused,
   Operators,
   ReturnTo,
+  SignInRefused,
   accountPage,
   signInPage,
   toAccount
