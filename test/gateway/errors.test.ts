@@ -69,7 +69,7 @@ describe("An error", () => {
   })
 })
 
-describe("What a provider says of a body that it refuses", () => {
+describe("What a provider says of a body that it rejects", () => {
   const said = (style: "openai" | "anthropic", body: unknown) =>
     providerRejection(style, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
 

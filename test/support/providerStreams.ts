@@ -213,3 +213,10 @@ export const wholeMessagesTools = {
   stop_sequence: null,
   usage: { input_tokens: 25, output_tokens: 50 }
 }
+
+/** A call of a function, as chat completions have it. */
+export const toolCall = (id: string, name: string, args: string) => ({
+  id,
+  type: "function",
+  function: { name, arguments: args }
+})

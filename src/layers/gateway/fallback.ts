@@ -180,7 +180,7 @@ const noteHealth = Effect.fnUntraced(function* (
   const isFailure =
     outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
   if (!isFailure) {
-    // Whoever refuses a request, or is not read to the end, is there.
+    // A provider that rejects a request, or is not read to the end, is up.
     if (outcome.outcome !== "failed") circuitBreaker.succeeded(route)
     return
   }
