@@ -3,8 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { breadth } from "../support/breadth.ts"
 import { chatPath, gatewayServer, Providers, spender } from "../support/gateway.ts"
-import { agreed } from "../support/gatewayAgreement.ts"
-import { runGatewayWorkload, workloadModels } from "../support/gatewayWorkload.ts"
+import { assertAgreement, runGatewayWorkload, workloadModels } from "../support/gatewayWorkload.ts"
 import { TestServer } from "../support/server.ts"
 
 const calls = breadth(250, 10_000)
@@ -16,9 +15,9 @@ layer(gatewayServer(workloadModels, {}, "usual"))("usage and the ledger", (it) =
   it.effect(
     "agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
-      const played = yield* runGatewayWorkload(calls)
-      yield* agreed(played)
-      const { items, statuses } = played
+      const result = yield* runGatewayWorkload(calls)
+      yield* assertAgreement(result)
+      const { items, statuses } = result
       const of = (model: string) => items.filter((item) => item.model === model)
       // what a second provider could make good was seen by nobody
       assert.isTrue(of("second").every(({ error }) => error === null))

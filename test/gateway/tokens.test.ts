@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { admit } from "../../src/layers/gateway/admitCall.ts"
-import { countPrompt, countText } from "../../src/layers/gateway/tokens.ts"
+import { countOrEstimate, countPrompt, countText, roughCount } from "../../src/layers/gateway/tokens.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 
 const counted = (text: string) => Effect.promise(() => countText(text))
@@ -62,6 +62,34 @@ describe("Counting tokens", () => {
       const withSystem = yield* prompt("anthropic", rest)
       assert.isAbove(withSystem, plain)
       assert.isAbove(yield* prompt("anthropic", { ...rest, tools }), withSystem)
+    })
+  )
+})
+
+const text = "What the model said, in twelve tokens or so: naïve, 日本語."
+
+describe("The tokens of a call of a provider that reports no usage", () => {
+  it.effect("are counted where they can be", () =>
+    Effect.gen(function* () {
+      const count = yield* countOrEstimate(
+        () => countText(text),
+        () => roughCount(text)
+      )
+      assert.strictEqual(count, yield* Effect.promise(() => countText(text)))
+    })
+  )
+
+  it.effect("are taken for four bytes each where they cannot, so that the call is settled all the same", () =>
+    Effect.gen(function* () {
+      for (const broken of [
+        () => Promise.reject(new Error("no encoding")),
+        () => {
+          throw new Error("at once")
+        }
+      ]) {
+        const count = yield* countOrEstimate(broken, () => roughCount(text))
+        assert.strictEqual(count, Math.ceil(Buffer.byteLength(text) / 4))
+      }
     })
   )
 })

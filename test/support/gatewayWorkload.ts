@@ -2,7 +2,9 @@
  * Many calls at once of every kind, a tenth of them with a fault: of the provider, which is made good by another, or seen
  * by the client; or of the client, which leaves. Then usage, balances and the ledger are compared.
  */
+import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { Credits } from "../../src/services/Credits.ts"
 import { chatPath, messagesPath, spender } from "./gateway.ts"
 import type { TestModel } from "./gateway.ts"
 import { stateOf } from "./ledger.ts"
@@ -70,7 +72,7 @@ const costOf = ({ completion_tokens, prompt_tokens }: typeof Item.Type): bigint 
   return (picos + 999_999n) / 1_000_000n
 }
 
-export interface Played {
+export interface WorkloadResult {
   readonly calls: number
   /** Of every status that clients got, how often; 0: the client left. */
   readonly statuses: Readonly<Record<number, number>>
@@ -159,7 +161,7 @@ export const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
     state = yield* stateOf(`agent:${who.agentId}`)
   }
   const { items, totals } = yield* usageOf(who.key)
-  const played: Played = {
+  const result: WorkloadResult = {
     calls,
     statuses,
     items,
@@ -169,5 +171,26 @@ export const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
     spent: BigInt(credit) * 1_000_000n - state.posted,
     held: state.held
   }
-  return played
+  return result
+})
+
+/** Usage, its totals, the balance and the ledger say the same, to the micro-credit. */
+export const assertAgreement = Effect.fnUntraced(function* (result: WorkloadResult) {
+  const { calls, computed, held, items, listed, spent, totals } = result
+  assert.strictEqual(items.length, calls)
+  assert.strictEqual(new Set(items.map(({ request_id }) => request_id)).size, calls)
+  assert.strictEqual(held, 0n)
+  assert.strictEqual(listed, computed)
+  assert.strictEqual(spent, listed)
+  assert.strictEqual(BigInt(Math.round(totals.cost * 1_000_000)), listed)
+  assert.strictEqual(totals.calls, calls)
+  assert.strictEqual(totals.failed_calls, items.filter(({ error }) => error !== null).length)
+  for (const item of items) {
+    const isFree = item.error !== null && item.error !== "client_left"
+    if (isFree) assert.strictEqual(item.cost, 0, item.error ?? "")
+    else assert.isAbove(item.cost, 0)
+  }
+  const { differences, gateway_revenue } = yield* Credits.use(({ check }) => check)
+  assert.deepStrictEqual(differences, [])
+  assert.strictEqual(gateway_revenue, listed)
 })
