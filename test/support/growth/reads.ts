@@ -346,7 +346,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     page(
       "/challenges",
       asked,
-      list(yield* pageAfter({ list: "directory", which: filter.status, key })),
+      list(yield* pageAfter({ list: "all challenges", which: filter.status, key })),
       "last"
     )
   })
