@@ -1,7 +1,7 @@
 /** Lists are read in pages: `limit` and an opaque `cursor`; `next_cursor` is null at the end. */
 import { Context, Schema } from "effect"
-import type { Option } from "effect"
-import { InvalidRequest } from "./errors.ts"
+import type { Effect } from "effect"
+import type { InvalidRequest } from "./errors.ts"
 
 export const maximumLimit = 200
 export const defaultLimit = 50
@@ -44,41 +44,33 @@ export interface PageOf<Item> {
   readonly next_cursor: string | null
 }
 
+/** One page while it is read. */
+export interface PageRead<Key> {
+  /** The sort key of the item to continue after; `undefined` at the beginning of the list. */
+  readonly after: Key | undefined
+  /** How many rows to read: one more than the page shows, which tells whether another page follows. */
+  readonly limit: number
+  /** The page that the rows make. */
+  readonly cut: <Row>(rows: ReadonlyArray<Row>, keyOf: (last: Row) => Key) => PageOf<Row>
+}
+
 /**
- * Cursors of one kind of list. `which` tells the lists of a kind apart: those of several events, or of one thing in several
- * orders.
+ * One kind of list. `which` tells the lists of a kind apart: those of several events, or of one thing in several orders.
  */
-export interface CursorCodec<Key> {
-  readonly encode: (key: Key, which?: string) => string
-  /** The key to continue after; `undefined` at the beginning, and none where the cursor is not of this list. */
-  readonly decode: (cursor: string | undefined, which?: string) => Option.Option<Key | undefined>
+export interface PagedList<Key> {
+  /** Fails where the cursor is not of this list. */
+  readonly open: (page: Page, which?: string) => Effect.Effect<PageRead<Key>, InvalidRequest>
 }
 
 /**
  * A cursor holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or skipped while
- * new items arrive. It is opaque to clients, and signed with the name of its list: only what a page of this list handed out is
- * taken.
+ * new items arrive. It is opaque to clients, and signed with the name of its list: a list takes only its own cursors.
  */
 export class Cursors extends Context.Service<
   Cursors,
   {
-    readonly codec: <Key>(list: string, key: Schema.Codec<Key, unknown>) => CursorCodec<Key>
-    /** Of a list that is ordered by id alone. */
-    readonly ids: (list: string) => CursorCodec<string>
+    readonly list: <Key>(name: string, key: Schema.Codec<Key, unknown>) => PagedList<Key>
+    /** A list that is ordered by id alone. */
+    readonly listById: (name: string) => PagedList<string>
   }
 >()("auspex/services/Cursors") {}
-
-/** 400: the cursor is not of this list. */
-export const invalidCursor = (): InvalidRequest =>
-  InvalidRequest.of("cursor", "Expected the next_cursor of an earlier page of this list, unchanged")
-
-/** Cuts `limit + 1` fetched rows into a page. */
-export const cutPage = <Row>(
-  rows: ReadonlyArray<Row>,
-  limit: number,
-  cursorOf: (last: Row) => string
-): PageOf<Row> => {
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(last) : null }
-}

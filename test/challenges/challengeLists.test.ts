@@ -146,7 +146,7 @@ layer(testServices())("The directory of challenges", (it) => {
       assert.deepStrictEqual(open.toSorted(), made.map(({ id }) => String(id)).toSorted())
       yield* moveTo(plus(now, "3 hours"))
       assert.deepStrictEqual(yield* pagesOf({ status: "closed" }), yield* ids({ status: "closed" }))
-      for (const cursor of foreignCursors(["directory", "open"], { deadline: "x", id: "y" })) {
+      for (const cursor of foreignCursors(["all challenges", "open"], { deadline: "x", id: "y" })) {
         const refused = yield* Effect.flip(listed({ status: "open" }, { limit: 2, cursor }))
         assert.strictEqual(refused._tag, "InvalidRequest")
       }

@@ -1,7 +1,7 @@
 /** Cursors are of the list that handed them out, and of no other. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
-import { cursorsOf } from "../../src/layers/crypto/Cursors.ts"
+import { cursorCodecs } from "../../src/layers/crypto/Cursors.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { Discussion } from "../../src/services/Discussion.ts"
@@ -13,21 +13,22 @@ import { comment, newEvent } from "../support/discussion.ts"
 import { testServices } from "../support/services.ts"
 
 const secret = (text: string) => Redacted.make(text)
-const cursors = cursorsOf({ tokenSecret: secret("new"), tokenSecretPrevious: Option.some(secret("old")) })
-const earlier = cursorsOf({ tokenSecret: secret("old"), tokenSecretPrevious: Option.none() })
+const codecOf = cursorCodecs({ tokenSecret: secret("new"), tokenSecretPrevious: Option.some(secret("old")) })
+const earlierCodecOf = cursorCodecs({ tokenSecret: secret("old"), tokenSecretPrevious: Option.none() })
 
+const Guid = Schema.String.check(Schema.isGUID())
 const id = "01890000-0000-7000-8000-000000000000"
 
 describe("A cursor", () => {
   it("is taken by its list, also after a change of the token secret", () => {
-    for (const made of [cursors, earlier]) {
-      const cursor = made.ids("comments").encode(id, "storm")
-      assert.deepStrictEqual(cursors.ids("comments").decode(cursor, "storm"), Option.some(id))
+    for (const made of [codecOf, earlierCodecOf]) {
+      const cursor = made("comments", Guid).encode(id, "storm")
+      assert.deepStrictEqual(codecOf("comments", Guid).decode(cursor, "storm"), Option.some(id))
     }
   })
 
   it("is taken by no other list, of whatever name", () => {
-    const cursor = cursors.ids("comments").encode(id, "storm")
+    const cursor = codecOf("comments", Guid).encode(id, "storm")
     for (const [list, which] of [
       ["replies", "storm"],
       ["comments", "calm"],
@@ -35,14 +36,14 @@ describe("A cursor", () => {
       ["commentsstorm", undefined],
       ['comments","storm', undefined]
     ] as const) {
-      assert.deepStrictEqual(cursors.ids(list).decode(cursor, which), Option.none(), list)
+      assert.deepStrictEqual(codecOf(list, Guid).decode(cursor, which), Option.none(), list)
     }
   })
 
   it("is not taken where what it holds is no key of the list", () => {
     for (const key of ["1", null, {}, [], `${id}0`]) {
-      const cursor = cursors.codec("comments", Schema.Unknown).encode(key)
-      assert.deepStrictEqual(cursors.ids("comments").decode(cursor), Option.none())
+      const cursor = codecOf("comments", Schema.Unknown).encode(key)
+      assert.deepStrictEqual(codecOf("comments", Guid).decode(cursor), Option.none())
     }
   })
 })

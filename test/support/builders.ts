@@ -4,7 +4,7 @@ import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { cursorsOf } from "../../src/layers/crypto/Cursors.ts"
+import { cursorCodecs } from "../../src/layers/crypto/Cursors.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
@@ -224,7 +224,7 @@ export const allPages = Effect.fnUntraced(function* <Item, E, R>(
   return pages
 })
 
-const sealed = cursorsOf({
+const codecOf = cursorCodecs({
   tokenSecret: Redacted.make(testTokenSecret),
   tokenSecretPrevious: Option.none()
 })
@@ -237,7 +237,7 @@ export const foreignCursors = (
   [list, which]: SealedFor,
   ...keys: ReadonlyArray<unknown>
 ): ReadonlyArray<string> => [
-  ...["1", null, {}, [], ...keys].map((key) => sealed.codec(list, Schema.Unknown).encode(key, which)),
+  ...["1", null, {}, [], ...keys].map((key) => codecOf(list, Schema.Unknown).encode(key, which)),
   "",
   "x",
   "!!!",

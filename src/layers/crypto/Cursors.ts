@@ -7,7 +7,8 @@ import type { KeyObject } from "node:crypto"
 import { Effect, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { Cursors } from "../../services/paging.ts"
-import type { CursorCodec } from "../../services/paging.ts"
+import type { PagedList } from "../../services/paging.ts"
+import { InvalidRequest } from "../../services/errors.ts"
 import { Settings } from "../../services/Settings.ts"
 import { derivedKey } from "./secrets.ts"
 
@@ -17,10 +18,14 @@ const macLength = 22
 /** Made once: a key of plain bytes is made into one of these at each use, which takes longer than the HMAC. */
 const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
 
-/** By these secrets. */
-export const cursorsOf = (
-  settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
-): Cursors["Service"] => {
+/** Encodes and decodes the cursors of one kind of list. */
+interface CursorCodec<Key> {
+  readonly encode: (key: Key, which?: string) => string
+  /** The key to continue after; `undefined` at the beginning, and none where the cursor is not of this list. */
+  readonly decode: (cursor: string | undefined, which?: string) => Option.Option<Key | undefined>
+}
+
+export const cursorCodecs = (settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">) => {
   const key = keyOf(settings.tokenSecret)
   // A change of the token secret ends nobody's walk through a list.
   const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map(keyOf)]
@@ -34,7 +39,7 @@ export const cursorsOf = (
       return one.length === other.length && timingSafeEqual(one, other)
     })
 
-  const codec = <Key>(list: string, schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
+  return <Key>(list: string, schema: Schema.Codec<Key, unknown>): CursorCodec<Key> => {
     const json = Schema.toCodecJson(schema)
     const decode = Schema.decodeUnknownOption(
       Schema.StringFromBase64Url.pipe(Schema.decodeTo(Schema.fromJsonString(json)))
@@ -56,8 +61,39 @@ export const cursorsOf = (
       }
     }
   }
-
-  return { codec, ids: (list) => codec(list, Schema.String.check(Schema.isGUID())) }
 }
 
-export const layer = Layer.effect(Cursors, Effect.map(Settings, cursorsOf))
+const make = Effect.gen(function* () {
+  const codecOf = cursorCodecs(yield* Settings)
+
+  const list = <Key>(name: string, key: Schema.Codec<Key, unknown>): PagedList<Key> => {
+    const codec = codecOf(name, key)
+    return {
+      open: (page, which) =>
+        Option.match(codec.decode(page.cursor, which), {
+          onNone: () =>
+            Effect.fail(
+              InvalidRequest.of(
+                "cursor",
+                "Expected the next_cursor of an earlier page of this list, unchanged"
+              )
+            ),
+          onSome: (after) =>
+            Effect.succeed({
+              after,
+              limit: page.limit + 1,
+              cut: (rows, keyOf) => {
+                const items = rows.slice(0, page.limit)
+                const last = items.at(-1)
+                const isLast = rows.length <= page.limit || last === undefined
+                return { items, next_cursor: isLast ? null : codec.encode(keyOf(last), which) }
+              }
+            })
+        })
+    }
+  }
+
+  return Cursors.of({ list, listById: (name) => list(name, Schema.String.check(Schema.isGUID())) })
+})
+
+export const layer = Layer.effect(Cursors, make)

@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Audit, AuditEntry } from "../../services/AdminAudit.ts"
-import { Cursors, cutPage, invalidCursor } from "../../services/paging.ts"
+import { Cursors } from "../../services/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
@@ -13,7 +13,7 @@ const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("audit")
+  const pages = (yield* Cursors).listById("audit")
   const random = yield* SecureRandom.SecureRandom
   const entries = findAll(AuditEntry)
   const headRow = findOption(Head)
@@ -46,8 +46,7 @@ const make = Effect.gen(function* () {
   ).pipe(Effect.withSpan("Audit.logHead"))
 
   const list: Audit["Service"]["list"] = Effect.fn("Audit.list")(function* (page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* entries(sql`
       select id::text, ${isoTimestamp(sql, "at")} as at, action, path, request_id, body,
              audit_outcomes.status
@@ -56,8 +55,8 @@ const make = Effect.gen(function* () {
        ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
        -- By the column: "id" alone would be the text that is selected, which no index has.
        order by audit_log.id desc
-       limit ${page.limit + 1}`)
-    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+       limit ${limit}`)
+    return cut(rows, (last) => last.id)
   })
 
   return Audit.of({ begin, complete, logHead, list })

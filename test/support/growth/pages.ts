@@ -1,7 +1,7 @@
 /** The pages that are read: the first of a list, and those that begin after an item further down. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { cursorsOf } from "../../../src/layers/crypto/Cursors.ts"
+import { cursorCodecs } from "../../../src/layers/crypto/Cursors.ts"
 import type { Page } from "../../../src/services/paging.ts"
 import { testTokenSecret } from "../settings.ts"
 
@@ -11,7 +11,10 @@ export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
 
-const cursors = cursorsOf({ tokenSecret: Redacted.make(testTokenSecret), tokenSecretPrevious: Option.none() })
+const codecOf = cursorCodecs({
+  tokenSecret: Redacted.make(testTokenSecret),
+  tokenSecretPrevious: Option.none()
+})
 const keyOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
 /** An item of a list. */
@@ -27,7 +30,7 @@ export interface Item {
 export const pageAfter = Effect.fnUntraced(function* ({ key, list, which }: Item) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql.unsafe(`select (${key})::text as key`).values
-  const cursor = cursors.codec(list, Schema.Json).encode(yield* keyOf(row?.[0]), which)
+  const cursor = codecOf(list, Schema.Json).encode(yield* keyOf(row?.[0]), which)
   const page: Page = { limit: pageSize, cursor }
   return page
 })

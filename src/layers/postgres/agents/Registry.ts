@@ -19,7 +19,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../services/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
 import { statusAt } from "../../../services/agentStatus.ts"
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
   const scopeRow = findOption(ScopeRow)
   const publicProfileRow = findOption(PublicProfile)
   const actionRows = findAll(Schema.Struct({ action: Action }))
-  const cursor = (yield* Cursors).ids("actions")
+  const pages = (yield* Cursors).listById("actions")
   const challengeState = findOption(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
@@ -402,10 +402,9 @@ const make = Effect.gen(function* () {
   )
 
   const actions: Registry["Service"]["actions"] = Effect.fn("Registry.actions")(function* (agentId, page) {
-    const after = Option.getOrNull(cursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const agent = sql`${agentId}::uuid`
-    const newest = sql`${after === undefined ? sql`` : sql`and id < ${after}::uuid`} order by id desc limit ${page.limit + 1}`
+    const newest = sql`${after === undefined ? sql`` : sql`and id < ${after}::uuid`} order by id desc limit ${limit}`
     // Everything has a UUIDv7, so one order holds for all kinds. Of each no more is read than the page shows, by an index
     // of its own, and the rest of a row only of what is shown.
     const rows = yield* actionRows(sql`
@@ -422,7 +421,7 @@ const make = Effect.gen(function* () {
         union all
         (select id, 'follow' from follows where follower_id = ${agent} ${newest})
          order by id desc
-         limit ${page.limit + 1}
+         limit ${limit}
       )
       select jsonb_build_object('type', kind, 'action_id', id) || case kind
                when 'prediction' then (
@@ -455,10 +454,9 @@ const make = Effect.gen(function* () {
              end as action
         from newest n
        order by n.id desc`)
-    return cutPage(
+    return cut(
       rows.map((row) => row.action),
-      page.limit,
-      (last) => cursor.encode(last.action_id)
+      (last) => last.action_id
     )
   })
 

@@ -11,7 +11,7 @@ import {
   unfinished
 } from "../../../services/Archive.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { InstantText } from "../../../services/text.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { execute, findAll, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
@@ -27,11 +27,11 @@ const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const tournamentCursor = cursors.codec(
+  const tournamentPages = cursors.list(
     "archive",
     Schema.Struct({ ended_at: InstantText, slug: TournamentSlug })
   )
-  const positionCursor = cursors.codec(
+  const positionPages = cursors.list(
     "tournament",
     Schema.Struct({ position: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })) })
   )
@@ -96,21 +96,19 @@ const make = Effect.gen(function* () {
   })
 
   const list: Archive["Service"]["list"] = Effect.fn("Archive.list")(function* (page) {
-    const after = Option.getOrNull(tournamentCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* tournamentPages.open(page)
     const rows = yield* tournaments(sql`
       select ${columns} from archived_tournaments
        ${after === undefined ? sql`` : sql`where (ended_at, slug) < (${after.ended_at}::timestamptz, ${after.slug})`}
        order by archived_tournaments.ended_at desc, slug desc
-       limit ${page.limit + 1}`)
-    return cutPage(rows, page.limit, ({ ended_at, slug }) => tournamentCursor.encode({ ended_at, slug }))
+       limit ${limit}`)
+    return cut(rows, ({ ended_at, slug }) => ({ ended_at, slug }))
   })
 
   const get: Archive["Service"]["get"] = Effect.fn("Archive.get")(function* (slug, page) {
     const unknown = new NotFound({ detail: `No tournament is archived as ${slug.slice(0, 64)}.` })
     if (!isSlug(slug)) return yield* unknown
-    const after = Option.getOrNull(positionCursor.decode(page.cursor, slug))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* positionPages.open(page, slug)
     const found = yield* tournament(sql`select ${columns} from archived_tournaments where slug = ${slug}`)
     if (Option.isNone(found)) return yield* unknown
     const rows = yield* challenges(sql`
@@ -120,10 +118,8 @@ const make = Effect.gen(function* () {
         from archived_challenges
        where tournament = ${slug} and position > ${after?.position ?? 0}
        order by position
-       limit ${page.limit + 1}`)
-    const { items, next_cursor } = cutPage(rows, page.limit, ({ position }) =>
-      positionCursor.encode({ position }, slug)
-    )
+       limit ${limit}`)
+    const { items, next_cursor } = cut(rows, ({ position }) => ({ position }))
     return { ...found.value, challenges: items, next_cursor }
   })
 

@@ -14,7 +14,7 @@ import type { NewChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import type { Page } from "../../../services/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
@@ -42,7 +42,7 @@ const positionNote = (entry: Option.Option<ObservedPrice>): string =>
 
 export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("challenges")
+  const pages = (yield* Cursors).listById("challenges")
   const settings = yield* Settings
   const targets = yield* Targets
   const prices = yield* Prices
@@ -87,15 +87,14 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
     now: DateTime.Utc,
     totalOf = sql`select count(*)::int as total from challenges c where ${conditions}`
   ) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* challenges(sql`
       ${selectChallenges(now)}
        where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
-       limit ${page.limit + 1}`)
+       limit ${limit}`)
     const count = yield* total(totalOf)
-    return { ...cutPage(rows, page.limit, (last) => idCursor.encode(last.id)), total: count.total }
+    return { ...cut(rows, (last) => last.id), total: count.total }
   })
 
   /** The total of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */

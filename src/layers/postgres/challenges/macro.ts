@@ -8,7 +8,7 @@ import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
 import type { MacroArena } from "../../../services/Arenas.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
@@ -23,7 +23,7 @@ import { macroCriteria, macroCriteriaChinese } from "../../../scoring/criteria.t
 
 export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("macro challenges")
+  const pages = (yield* Cursors).listById("macro challenges")
   const settings = yield* Settings
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
@@ -44,16 +44,15 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   })
 
   const list: MacroArena["list"] = Effect.fn("MacroArena.list")(function* (status, page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const now = yield* DateTime.now
     const rows = yield* challenges(sql`
       ${selectMacro(sql, now)}
        where c.type = 'macro' ${status === undefined ? sql`` : sql`and ${hasStatus(sql, status, now)}`}
          ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
-       limit ${page.limit + 1}`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+       limit ${limit}`)
+    const { items, next_cursor } = cut(rows, (last) => last.id)
     return { challenges: items.map(toChallenge), next_cursor }
   })
 

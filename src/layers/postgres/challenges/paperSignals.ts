@@ -12,7 +12,7 @@ import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { PredictionId } from "../../../services/identifiers.ts"
 import { TooManyRequests } from "../../../services/RateLimiter.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -61,7 +61,7 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
 
 export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("paper signals")
+  const pages = (yield* Cursors).listById("paper signals")
   const prices = yield* Prices
   const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
   const simulated = findOption(Schema.Struct({ target: Schema.String }))
@@ -129,8 +129,7 @@ export const makePaperSignals = Effect.gen(function* () {
 
   const list: DirectionalArena["paperSignals"] = Effect.fn("DirectionalArena.paperSignals")(
     function* (agentId, challengeId, page) {
-      const after = Option.getOrNull(idCursor.decode(page.cursor, challengeId.toLowerCase()))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* pages.open(page, challengeId.toLowerCase())
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
       const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDie)
       if (known.length === 0) return yield* unknownChallenge(challengeId)
@@ -160,10 +159,8 @@ export const makePaperSignals = Effect.gen(function* () {
          where s.agent_id = ${agentId}::uuid and s.challenge_id = ${challengeId}::uuid
            ${after === undefined ? sql`` : sql`and s.id < ${after}::uuid`}
          order by s.id desc
-         limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        idCursor.encode(last.prediction_id, challengeId.toLowerCase())
-      )
+         limit ${limit}`)
+      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
       return { items: items.map(signalOf), next_cursor }
     }
   )

@@ -17,7 +17,7 @@ import type { NewPriceEvent } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { FieldProblem } from "../../../services/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import type { NewPriceEventPrediction } from "../../../services/domain/Prediction.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
 import { Targets } from "../../../services/Targets.ts"
@@ -109,7 +109,7 @@ const nothingSaid = { direction: null, confidence: null, predicted_value: null, 
 
 export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPrediction) {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("price events")
+  const pages = (yield* Cursors).listById("price events")
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
   const questions = findAll(PriceEvent)
@@ -127,16 +127,15 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
   })
 
   const list: PriceEventArena["list"] = Effect.fn("PriceEventArena.list")(function* (status, page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const now = yield* DateTime.now
     const rows = yield* questions(sql`
       ${selectPriceEvent(sql, now)}
        where c.type = 'price_event' ${status === undefined ? sql`` : sql`and ${hasStatus(sql, status, now)}`}
          ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
        order by c.id desc
-       limit ${page.limit + 1}`)
-    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+       limit ${limit}`)
+    return cut(rows, (last) => last.id)
   })
 
   const predict: PriceEventArena["predict"] = Effect.fnUntraced(function* (submission) {

@@ -9,7 +9,7 @@ import { ChallengeSummary, unknownChallenge } from "../../../services/domain/Cha
 import type { ListStatus } from "../../../services/domain/Challenge.ts"
 import { InstantText, Timestamp } from "../../../services/text.ts"
 import { isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import {
@@ -58,8 +58,8 @@ const maxOfEvent = 20
 export const makeQueries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const resultCursor = cursors.ids("results")
-  const ownCursor = cursors.ids("own predictions")
+  const resultPages = cursors.listById("results")
+  const ownPages = cursors.listById("own predictions")
   const { baseUrl } = yield* Settings
   const resultRow = findOption(ResultRow)
   const resultPredictions = findAll(predictions.value)
@@ -67,8 +67,7 @@ export const makeQueries = Effect.gen(function* () {
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-    const after = Option.getOrNull(resultCursor.decode(page.cursor, challengeId.toLowerCase()))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* resultPages.open(page, challengeId.toLowerCase())
     const now = yield* DateTime.now
     const found = yield* resultRow(sql`
       select c.id::text as challenge_id, c.type, c.kind, c.question, c.resolution_criteria, c.resolution_criteria_zh,
@@ -114,7 +113,7 @@ export const makeQueries = Effect.gen(function* () {
                where challenge_id = ${challengeId}::uuid
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
                order by agent_id, revision desc
-               limit ${page.limit + 1}) p
+               limit ${limit}) p
            cross join lateral (select name from agents where id = p.agent_id limit 1) a
             left join lateral (
               select is_correct, crps, skill, score from prediction_scores
@@ -128,9 +127,7 @@ export const makeQueries = Effect.gen(function* () {
                limit 1) b on true
            order by p.agent_id`)
       : []
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      resultCursor.encode(last.agent_id, challengeId.toLowerCase())
-    )
+    const { items, next_cursor } = cut(rows, (last) => last.agent_id)
     return {
       ...shown,
       bins: bin_edges === null ? null : binsOf(bin_edges),
@@ -149,8 +146,7 @@ export const makeQueries = Effect.gen(function* () {
 
   const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
     function* (agentId, page) {
-      const after = Option.getOrNull(ownCursor.decode(page.cursor))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* ownPages.open(page)
       const now = yield* DateTime.now
       const rows = yield* ownRows(sql`
         select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
@@ -171,8 +167,8 @@ export const makeQueries = Effect.gen(function* () {
            and p.revision = (
              select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
          order by p.id desc
-         limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) => ownCursor.encode(last.prediction_id))
+         limit ${limit}`)
+      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
       return {
         items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
           ...own,
@@ -184,7 +180,7 @@ export const makeQueries = Effect.gen(function* () {
   )
 
   // Where a page ended. Lists by deadline need both, the others the id alone.
-  const listCursor = cursors.codec(
+  const listPages = cursors.list(
     "all challenges",
     Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
@@ -231,8 +227,7 @@ export const makeQueries = Effect.gen(function* () {
   }
 
   const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* ({ status, type }, page) {
-    const after = Option.getOrNull(listCursor.decode(page.cursor, status))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* listPages.open(page, status)
     const now = yield* DateTime.now
     const rows = yield* summaries(sql`
         select ${summaryColumns(now)}
@@ -242,12 +237,10 @@ export const makeQueries = Effect.gen(function* () {
                ${type === undefined ? sql`` : ofType[type]}
                ${after === undefined ? sql`` : beyond(status, after)}
              order by ${orders[status]}
-             limit ${page.limit + 1}) c
+             limit ${limit}) c
           ${summaryJoins}
          order by ${orders[status]}`)
-    return cutPage(rows, page.limit, (last) =>
-      listCursor.encode({ deadline: last.deadline, id: last.id }, status)
-    )
+    return cut(rows, (last) => ({ deadline: last.deadline, id: last.id }))
   })
 
   const lastSettled: Arenas["Service"]["lastSettled"] = Effect.fn("Arenas.lastSettled")(function* (limit) {

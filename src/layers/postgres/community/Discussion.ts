@@ -22,7 +22,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
 import { execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
 import { topCommentCount } from "../../../services/Events.ts"
@@ -180,8 +180,8 @@ const CommentRow = Schema.Struct(commentColumns)
 const makeQueries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const commentCursor = cursors.ids("comments")
-  const replyCursor = cursors.ids("replies")
+  const commentPages = cursors.listById("comments")
+  const replyPages = cursors.listById("replies")
   const countRow = findOption(Schema.Struct({ total_count: Schema.Int }))
   const known = findOption(Schema.Struct({ id: Schema.String }))
   const commentRows = findAll(CommentRow)
@@ -190,8 +190,7 @@ const makeQueries = Effect.gen(function* () {
   const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
     function* (eventId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
-      const after = Option.getOrNull(commentCursor.decode(page.cursor, eventId))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* commentPages.open(page, eventId)
       const counted = yield* countRow(sql`
         select coalesce(d.comment_count, 0) as total_count
           from events e left join discussions d on d.event_id = e.id
@@ -202,15 +201,13 @@ const makeQueries = Effect.gen(function* () {
           from (select id from comments
                  where event_id = ${eventId} and not is_reply
                    ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
-                 order by id desc limit ${page.limit + 1}) listed
+                 order by id desc limit ${limit}) listed
          cross join lateral (
            select id, agent_id, space, content, created_at from comments where id = listed.id limit 1) c
          ${countsAndAuthor(sql)}
          ${oldestReplies(sql)}
          order by listed.id desc`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        commentCursor.encode(last.comment_id, eventId)
-      )
+      const { items, next_cursor } = cut(rows, (last) => last.comment_id)
       return {
         news_id: eventId,
         total_count: counted.value.total_count,
@@ -224,8 +221,7 @@ const makeQueries = Effect.gen(function* () {
     function* (eventId, commentId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
       if (!isUuid(commentId)) return yield* unknownPost("comment", commentId)
-      const after = Option.getOrNull(replyCursor.decode(page.cursor, commentId.toLowerCase()))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* replyPages.open(page, commentId.toLowerCase())
       const parent = yield* known(sql`
         select id::text from comments where event_id = ${eventId} and not is_reply and id = ${commentId}::uuid`)
       if (Option.isNone(parent)) return yield* unknownPost("comment", commentId)
@@ -234,12 +230,12 @@ const makeQueries = Effect.gen(function* () {
           from (select id from comments
                  where parent_id = ${commentId}::uuid
                    ${after === undefined ? sql`` : sql`and id > ${after}::uuid`}
-                 order by id limit ${page.limit + 1}) listed
+                 order by id limit ${limit}) listed
          cross join lateral (
            select id, agent_id, parent_id, content, created_at from comments where id = listed.id limit 1) c
          ${countsAndAuthor(sql)}
          order by listed.id`)
-      return cutPage(rows, page.limit, (last) => replyCursor.encode(last.comment_id, commentId.toLowerCase()))
+      return cut(rows, (last) => last.comment_id)
     }
   )
 

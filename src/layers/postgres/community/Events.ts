@@ -5,7 +5,7 @@ import { InvalidRequest } from "../../../services/errors.ts"
 import { Events, MarketEvent } from "../../../services/Events.ts"
 import type { EventFilter } from "../../../services/Events.ts"
 import { EventId } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import type { Page } from "../../../services/paging.ts"
 import { InstantText } from "../../../services/text.ts"
 import { unknownEvent, social } from "./Discussion.ts"
@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const events = findAll(MarketEvent)
   const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))
-  const cursor = (yield* Cursors).codec("events", Schema.Struct({ published_at: InstantText, id: EventId }))
+  const pages = (yield* Cursors).list("events", Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     e.id as event_id, e.id as news_id, e.title, e.summary, e.url, e.source,
@@ -101,8 +101,7 @@ const make = Effect.gen(function* () {
     day: Option.Option<DateTime.Utc>
   ) {
     const which = Option.isSome(day) ? "today" : "all"
-    const after = Option.getOrNull(cursor.decode(page.cursor, which))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page, which)
     const conditions = sql.and([
       sql`space = ${filter.space ?? ""}`,
       sql`asset = ${filter.asset ?? ""}`,
@@ -121,13 +120,11 @@ const make = Effect.gen(function* () {
         from (
           select event_id as listed from event_lists where ${conditions}
            order by published_at desc, event_id desc
-           limit ${page.limit + 1}) l
+           limit ${limit}) l
        cross join lateral (select * from events where id = l.listed limit 1) e
        ${social(sql)}
        order by e.published_at desc, e.id desc`)
-    return cutPage(rows, page.limit, (last) =>
-      cursor.encode({ published_at: last.published_at, id: last.event_id }, which)
-    )
+    return cut(rows, (last) => ({ published_at: last.published_at, id: last.event_id }))
   })
 
   const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {

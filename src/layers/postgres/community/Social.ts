@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
@@ -6,7 +6,7 @@ import { FeedItem, FollowRefused, FollowedAgent, Social } from "../../../service
 import { NotFound } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import type { AgentId } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import type { Page } from "../../../services/paging.ts"
 import { execute, findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
@@ -31,9 +31,9 @@ const make = Effect.gen(function* () {
   const followRow = findOne(Schema.Struct({ exists: Schema.Boolean }))
   const followRows = findAll(FollowRow)
   const cursors = yield* Cursors
-  const cursor = cursors.ids("follows")
+  const pages = cursors.listById("follows")
   const feedItems = findAll(FeedItem)
-  const feedCursor = cursors.ids("feed")
+  const feedPages = cursors.listById("feed")
   const lists = {
     following: { own: sql.literal("follower_id"), other: sql.literal("followed_id") },
     followers: { own: sql.literal("followed_id"), other: sql.literal("follower_id") }
@@ -96,8 +96,7 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fnUntraced(function* (side: keyof typeof lists, agentId: AgentId, page: Page) {
     const { other, own } = lists[side]
-    const after = Option.getOrNull(cursor.decode(page.cursor, side))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page, side)
     const rows = yield* followRows(sql`
       select f.id::text, a.id::text as agent_id, a.name as agent_name, a.model_provider, a.model_name,
              a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
@@ -105,18 +104,16 @@ const make = Effect.gen(function* () {
           select id, ${other} as agent_id, created_at from follows
            where ${own} = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
            order by id desc
-           limit ${page.limit + 1}) f
+           limit ${limit}) f
        cross join lateral (select * from agents where id = f.agent_id limit 1) a
        order by f.id desc`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) => cursor.encode(last.id, side))
+    const { items, next_cursor } = cut(rows, (last) => last.id)
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor }
   })
 
   const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
-    const after = Option.getOrNull(feedCursor.decode(asked.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* feedPages.open(asked)
     const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
-    const limit = asked.limit + 1
     // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on
     // the page, with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n
     // comments. So the cost depends neither on how many comments there are nor on whose they are.
@@ -153,7 +150,7 @@ const make = Effect.gen(function* () {
        cross join lateral (select title from events where id = c.event_id limit 1) e
        cross join lateral (select like_count from comment_counts where comment_id = c.id limit 1) n
        order by p.id desc`)
-    return cutPage(rows, asked.limit, (last) => feedCursor.encode(last.comment_id))
+    return cut(rows, (last) => last.comment_id)
   })
 
   return Social.of({

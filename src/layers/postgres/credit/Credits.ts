@@ -1,6 +1,7 @@
 /** Credit of agents and owners: balances, transactions, and all that gives credit but purchases and pools. */
 import { Effect, Layer, Option, Schema, Struct, Predicate, DateTime } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import {
   Credits,
   CreditTransaction,
@@ -12,14 +13,13 @@ import {
 } from "../../../services/Credits.ts"
 import { NotFound, InvalidRequest } from "../../../services/errors.ts"
 import { isUuid, AgentId } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import type { OperatorId } from "../../../services/identifiers.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
 import { findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
-import type { SqlError } from "effect/sql"
 import { Plan } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
-import type { OperatorId } from "../../../services/identifiers.ts"
 
 const BalanceRow = Schema.Struct({ available: Schema.BigInt, frozen: Schema.BigInt })
 
@@ -68,7 +68,7 @@ const orTooMuch = (error: SqlError.SqlError) =>
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   /** Transfers are listed in the order in which they were recorded. */
-  const seqCursor = (yield* Cursors).codec(
+  const seqPages = (yield* Cursors).list(
     "transfers",
     Schema.Struct({ seq: Schema.String.check(Schema.isPattern(/^\d{1,18}$/)) })
   )
@@ -97,19 +97,18 @@ const make = Effect.gen(function* () {
 
   const transactions: Credits["Service"]["transactions"] = Effect.fn("Credits.transactions")(
     function* (agentId, page) {
-      const after = Option.getOrNull(seqCursor.decode(page.cursor, "agent"))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* seqPages.open(page, "agent")
       const account = accountOf({ kind: "agent", id: agentId })
       const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
       // Each side by its own index, and of what comes in only what has come.
       const rows = yield* transactionRows(sql`
         with newest as (
-          (select * from transfers where debit = ${account} ${before} order by seq desc limit ${page.limit + 1})
+          (select * from transfers where debit = ${account} ${before} order by seq desc limit ${limit})
           union all
           (select * from transfers where credit = ${account} and kind = 'post' ${before}
-            order by seq desc limit ${page.limit + 1})
+            order by seq desc limit ${limit})
            order by seq desc
-           limit ${page.limit + 1}
+           limit ${limit}
         )
         select t.id as transaction_id, t.kind, t.amount, c.available_change, c.frozen_change, t.reason,
                ${isoTimestamp(sql, "t.at")} as created_at, t.seq
@@ -123,27 +122,24 @@ const make = Effect.gen(function* () {
          cross join lateral (
            select m.frozen_change, m.posted_change - m.frozen_change as available_change) as c
          order by t.seq desc`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        seqCursor.encode({ seq: String(last.seq) }, "agent")
-      )
+      const { items, next_cursor } = cut(rows, (last) => ({ seq: String(last.seq) }))
       return { items: items.map((row) => Struct.omit(row, ["seq"])), next_cursor }
     }
   )
 
   const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
-    const after = Option.getOrNull(seqCursor.decode(page.cursor, "owner"))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* seqPages.open(page, "owner")
     const account = accountOf({ kind: "owner", id: owner })
     const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
     const rows = yield* movementRows(sql`
       with newest as (
         (select * from transfers where debit = ${account} and kind = 'post' ${before}
-          order by seq desc limit ${page.limit + 1})
+          order by seq desc limit ${limit})
         union all
         (select * from transfers where credit = ${account} and kind = 'post' ${before}
-          order by seq desc limit ${page.limit + 1})
+          order by seq desc limit ${limit})
          order by seq desc
-         limit ${page.limit + 1}
+         limit ${limit}
       )
       select t.id, case when t.debit = ${account} then -t.amount else t.amount end as change, t.reason, t.at, t.seq,
              g.name as agent_name
@@ -151,9 +147,7 @@ const make = Effect.gen(function* () {
         left join accounts a on a.id = t.credit
         left join agents g on g.id = a.agent_id
        order by t.seq desc`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      seqCursor.encode({ seq: String(last.seq) }, "owner")
-    )
+    const { items, next_cursor } = cut(rows, (last) => ({ seq: String(last.seq) }))
     return {
       items: items.map(({ agent_name, at, change, id, reason }) => ({
         id,

@@ -2,16 +2,16 @@
 import { DateTime, Effect, Layer, Option, Schema, Duration } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { IdempotencyKeyReused, wholeCredits, creditsOf } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { isUuid, PurchaseId, OperatorId } from "../../../services/identifiers.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
-import { cutPage, Cursors, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { PaymentProvider, packageName, Payments, Purchase } from "../../../services/Payments.ts"
+import type { PaymentEvent, Provider } from "../../../services/Payments.ts"
 import { maxPosted, accountOf, makeTransfers, treasury } from "./transfers.ts"
 import { execute, findOne, timestamp, findOption, orDie, transaction, findAll, isoTimestamp } from "../sql.ts"
-import type { PaymentEvent, Provider } from "../../../services/Payments.ts"
-import type { Statement } from "effect/sql"
 
 const BegunRow = Schema.Struct({
   id: PurchaseId,
@@ -25,7 +25,7 @@ const nothingSold = () => new NotFound({ detail: "Nothing is sold here." })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("purchases")
+  const pages = (yield* Cursors).listById("purchases")
   const random = yield* SecureRandom.SecureRandom
   const limits = yield* RateLimiter
   const provider = yield* PaymentProvider
@@ -113,10 +113,9 @@ const make = Effect.gen(function* () {
   )
 
   const list: Payments["Service"]["list"] = Effect.fn("Payments.list")(function* (page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
-    const rows = yield* purchases(after === undefined ? sql`true` : sql`id < ${after}::uuid`, page.limit + 1)
-    return cutPage(rows, page.limit, ({ purchase_id }) => idCursor.encode(purchase_id))
+    const { after, cut, limit } = yield* pages.open(page)
+    const rows = yield* purchases(after === undefined ? sql`true` : sql`id < ${after}::uuid`, limit)
+    return cut(rows, ({ purchase_id }) => purchase_id)
   })
 
   return Payments.of({

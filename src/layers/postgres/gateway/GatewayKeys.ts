@@ -16,7 +16,7 @@ import {
 } from "../../../services/GatewayKeys.ts"
 import type { KeyHolder, KeyMaker } from "../../../services/GatewayKeys.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
@@ -70,7 +70,7 @@ const rejected = (detail: string) => new InvalidGatewayKey({ detail })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("gateway keys")
+  const pages = (yield* Cursors).listById("gateway keys")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const agentRow = findOption(AgentRow)
@@ -211,8 +211,7 @@ const make = Effect.gen(function* () {
   const ownColumn = ({ kind }: Holder) => sql.literal(kind === "agent" ? "k.agent_id" : "k.owner_id")
 
   const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const now = yield* DateTime.now
     const before = after === undefined ? sql`` : sql`and k.id < ${after}::uuid`
     const rows = yield* keyRows(sql`
@@ -228,8 +227,8 @@ const make = Effect.gen(function* () {
           select created_at + latency_ms * interval '1 millisecond' as latest from gateway_calls where key_id = k.id
            order by created_at desc limit 1) u on true
        where ${ownColumn(of)} = ${of.id}::uuid ${before}
-       order by k.id desc limit ${page.limit + 1}`)
-    return cutPage(rows, page.limit, (last) => idCursor.encode(last.key_id))
+       order by k.id desc limit ${limit}`)
+    return cut(rows, (last) => last.key_id)
   })
 
   const revoke: GatewayKeys["Service"]["revoke"] = Effect.fn("GatewayKeys.revoke")(function* (by, keyId) {

@@ -1,11 +1,11 @@
 /** What was called and charged. Totals come from sums by day, and from the calls of the two days that a range cuts. */
-import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
 import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../services/GatewayUsage.ts"
 import type { UsageRange } from "../../../services/GatewayUsage.ts"
 import { InstantText } from "../../../services/text.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
 const sums = { ...UsageTotals.fields, cost: Schema.BigInt }
@@ -26,7 +26,7 @@ const nextDay = (instant: DateTime.Utc) => {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const callCursor = (yield* Cursors).codec(
+  const callPages = (yield* Cursors).list(
     "gateway calls",
     Schema.Struct({ at: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
@@ -61,8 +61,7 @@ const make = Effect.gen(function* () {
   }
 
   const list: GatewayUsage["Service"]["list"] = Effect.fn("GatewayUsage.list")(function* (of, range, page) {
-    const after = Option.getOrNull(callCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* callPages.open(page)
     const since = range.since === undefined ? sql`` : sql`and created_at >= ${timestamp(range.since)}`
     const until = range.until === undefined ? sql`` : sql`and created_at < ${timestamp(range.until)}`
     const before =
@@ -72,10 +71,8 @@ const make = Effect.gen(function* () {
              status, error, latency_ms, first_byte_ms, attempts, estimated, ${isoTimestamp(sql, "created_at")} as created_at
         from gateway_calls c
        where ${own(of)} ${since} ${until} ${before}
-       order by c.created_at desc, c.id desc limit ${page.limit + 1}`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      callCursor.encode({ at: last.created_at, id: last.id })
-    )
+       order by c.created_at desc, c.id desc limit ${limit}`)
+    const { items, next_cursor } = cut(rows, (last) => ({ at: last.created_at, id: last.id }))
     const totals = yield* totalsOf(of, range)
     return { items: items.map((row) => Struct.omit(row, ["id"])), next_cursor, totals }
   })

@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Prices, QuarantinedPrice } from "../../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -43,7 +43,7 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const idCursor = (yield* Cursors).ids("quarantine")
+  const pages = (yield* Cursors).listById("quarantine")
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const observed = findOption(PriceRow)
@@ -184,13 +184,12 @@ const make = Effect.gen(function* () {
   )
 
   const quarantine: Prices["Service"]["quarantine"] = Effect.fn("Prices.quarantine")(function* (page) {
-    const after = Option.getOrNull(idCursor.decode(page.cursor))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* quarantined(sql`
       select ${quarantineColumns} from price_quarantine q
        where q.decision is null ${after === undefined ? sql`` : sql`and q.id > ${after}::uuid`}
-       order by q.id limit ${page.limit + 1}`)
-    return cutPage(rows, page.limit, (last) => idCursor.encode(last.id))
+       order by q.id limit ${limit}`)
+    return cut(rows, (last) => last.id)
   })
 
   const decide: Prices["Service"]["decide"] = Effect.fn("Prices.decide")(function* (id, decision) {

@@ -2,7 +2,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/errors.ts"
 import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { Cursors, cutPage, invalidCursor } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/paging.ts"
 import { Scorecard, Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Category } from "../../../services/Targets.ts"
@@ -38,9 +38,9 @@ const isCategory = Schema.is(Category)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
-  const scorecardCursor = cursors.ids("scorecard")
+  const scorecardPages = cursors.listById("scorecard")
   /** Where a page of the leaderboard ended: its whole sort key. */
-  const leaderboardCursor = cursors.codec(
+  const leaderboardPages = cursors.list(
     "leaderboard",
     Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
   )
@@ -98,8 +98,7 @@ const make = Effect.gen(function* () {
     rankedOnly
   ) {
     const board = category ?? "global"
-    const after = Option.getOrNull(leaderboardCursor.decode(page.cursor, board))
-    if (after === null) return yield* invalidCursor()
+    const { after, cut, limit } = yield* leaderboardPages.open(page, board)
     const rows = yield* leaderboardRows(sql`
       select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
@@ -115,10 +114,12 @@ const make = Effect.gen(function* () {
                         or (f.scored = ${after.count} and f.agent_id > ${after.agent_id}::uuid))`
          }
        order by f.avg_score desc, f.scored desc, f.agent_id
-       limit ${page.limit + 1}`)
-    const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-      leaderboardCursor.encode({ score: last.sort_score, count: last.scored, agent_id: last.agent_id }, board)
-    )
+       limit ${limit}`)
+    const { items, next_cursor } = cut(rows, (last) => ({
+      score: last.sort_score,
+      count: last.scored,
+      agent_id: last.agent_id
+    }))
     const [top] = rows
     const kept =
       top === undefined
@@ -148,8 +149,7 @@ const make = Effect.gen(function* () {
     function* (agentId, page) {
       const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
       if (!isUuid(agentId)) return yield* unknown
-      const after = Option.getOrNull(scorecardCursor.decode(page.cursor, agentId.toLowerCase()))
-      if (after === null) return yield* invalidCursor()
+      const { after, cut, limit } = yield* scorecardPages.open(page, agentId.toLowerCase())
       const agent = yield* named(sql`
       select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
@@ -173,10 +173,8 @@ const make = Effect.gen(function* () {
        where p.agent_id = ${agentId}::uuid
          ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
        order by p.id desc
-       limit ${page.limit + 1}`)
-      const { items, next_cursor } = cutPage(rows, page.limit, (last) =>
-        scorecardCursor.encode(last.prediction_id, agentId.toLowerCase())
-      )
+       limit ${limit}`)
+      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
       const overall = boards.find((each) => each.board === "global")
       return {
         agent_id: AgentId.make(agentId),
