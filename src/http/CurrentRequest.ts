@@ -1,10 +1,12 @@
 /** What is known of the request under way: its id, and the address it counts by. */
-import { Context, Effect } from "effect"
+import { Context, Effect, Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
+import { countedAddress } from "../services/RateLimiter.ts"
 
 export const CurrentRequest = Context.Reference<{
   readonly requestId: string
   readonly address: string
-  /** Whether it counts towards a limit of the service `RateLimiter`; the edge counts all others (UnidentifiedLimit.ts). */
+  /** Whether it counts towards a limit of the service `RateLimiter`; the edge counts all others (`UnidentifiedLimit`). */
   isCounted: boolean
 }>("auspex/http/CurrentRequest", {
   defaultValue: () => ({ requestId: "none", address: "unknown", isCounted: true })
@@ -15,3 +17,40 @@ export const countedRequest = Effect.map(CurrentRequest, (request) => {
   request.isCounted = true
   return request
 })
+
+/** An address as X-Forwarded-For has it: IPv6 may stand in brackets, and either with a port. */
+const parsed = (text: string): NetAddress.IpAddress | undefined => {
+  const address = NetAddress.ipFromString(/^\[(.*)\]$/.exec(text)?.[1] ?? text)
+  if (Result.isSuccess(address)) return NetAddress.toCanonical(address.success)
+  const withPort = NetAddress.inetAddressFromString(text)
+  return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
+}
+
+/** Whose word is taken on whom a request comes from: that of the proxies of AUSPEX_TRUSTED_PROXIES, and of nobody else. */
+export const trustedProxies = (networks: ReadonlyArray<string>) => {
+  const proxies = networks.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
+  const isProxy = (address: NetAddress.IpAddress) =>
+    proxies.some((network) => IpNetwork.contains(network, address))
+
+  const isTrusted = (peer: string): boolean => {
+    const address = parsed(peer)
+    return address !== undefined && isProxy(address)
+  }
+
+  /** The last hop that is no proxy of ours: what stands before it is that client's own invention. */
+  const clientOf = (peer: string, forwardedFor: string | undefined): string => {
+    if (forwardedFor === undefined || !isTrusted(peer)) return peer
+    const hops = forwardedFor.split(",").map((hop) => parsed(hop.trim()))
+    const last = hops.findLastIndex((hop) => hop === undefined || !isProxy(hop))
+    // Proxies all the way: the first of them asks for itself.
+    const client = hops[Math.max(last, 0)]
+    return client === undefined ? peer : NetAddress.formatIp(client)
+  }
+
+  return {
+    isTrusted,
+    /** What a request from this peer counts by. */
+    countedAddress: (peer: string | undefined, forwardedFor: string | undefined): string =>
+      peer === undefined ? "unknown" : countedAddress(clientOf(peer, forwardedFor))
+  }
+}

@@ -1,12 +1,13 @@
-/**
- * A Node server whose connections are bounded: in number, in requests under way and in unread answers. Its closing waits for
- * requests, not for connections. Node's own waits for every one that has sent nothing yet, or half a head, or that polls,
- * and no longer enforces its time limits meanwhile.
- */
+/** What listens: a server of Node's that hangs up on the slow and the greedy, and answers what it cannot parse in our shape. */
+import { randomUUID } from "node:crypto"
 import { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { ServerOptions } from "node:http"
 import { Socket } from "node:net"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Clock, Effect, Layer, Metric } from "effect"
 import { countedAddress } from "../services/RateLimiter.ts"
+import { Settings } from "../services/Settings.ts"
+import { trustedProxies } from "./CurrentRequest.ts"
 
 /** Requests of one connection that are carried out at a time; the next ones wait. */
 const maxInFlight = 8
@@ -63,6 +64,11 @@ const unreadOf = ({ inFlight }: Connection): number => {
   return bytes
 }
 
+/**
+ * A Node server whose connections are bounded: in number, in requests under way and in unread answers. Its closing waits for
+ * requests, not for connections. Node's own waits for every one that has sent nothing yet, or half a head, or that polls,
+ * and no longer enforces its time limits meanwhile.
+ */
 export class DrainingServer extends Server {
   readonly #limits: ConnectionLimits
   readonly #connections = new Map<Socket, Connection>()
@@ -218,3 +224,109 @@ export class DrainingServer extends Server {
     return this
   }
 }
+
+/** How long clients are waited for, in milliseconds. */
+export interface Timeouts extends ServerOptions {
+  readonly stallTimeout?: number
+}
+
+/** A client gets this long to send its headers, and its whole request, and to read something of its answers. */
+const defaultTimeouts = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 65_000,
+  stallTimeout: 10_000
+}
+
+const maxUnreadOfAll = 256 * 1024 * 1024
+
+const closedTotal = Metric.counter("http_connections_closed_total", {
+  description:
+    "Connections that were refused or cut off: connections, address (as many as there may be, or as one address may have), pipelining, unread",
+  incremental: true
+})
+
+/** Counts connections that are closed for a limit; the log has a line of it at most once a minute. */
+const countClosed = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const context = yield* Effect.context<never>()
+  let quietUntil = 0
+  return (why: ClosedFor, address: string) => {
+    Metric.withAttributes(closedTotal, { why }).updateUnsafe(1, context)
+    const now = clock.currentTimeMillisUnsafe()
+    if (now < quietUntil) return
+    quietUntil = now + 60_000
+    Effect.runForkWith(context)(
+      Effect.logWarning("a connection was closed for a limit; others are counted only for a minute").pipe(
+        Effect.annotateLogs({ why, address })
+      )
+    )
+  }
+})
+
+const unreadable = (status: string, code: string, detail: string): string => {
+  const body = JSON.stringify({ detail, code })
+  return [
+    `HTTP/1.1 ${status}`,
+    "Connection: close",
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+    `X-Request-Id: ${randomUUID()}`,
+    "",
+    body
+  ].join("\r\n")
+}
+
+/** What never became a request, by Node's code for it. */
+const responseTo = (error: string | undefined): string => {
+  switch (error) {
+    case "HPE_HEADER_OVERFLOW":
+      return unreadable(
+        "431 Request Header Fields Too Large",
+        "headers_too_large",
+        "Expected smaller headers."
+      )
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return unreadable("408 Request Timeout", "request_timeout", "The request did not arrive in time.")
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return unreadable("413 Content Too Large", "payload_too_large", "Expected smaller chunk extensions.")
+    default:
+      return unreadable("400 Bad Request", "invalid_request", "The request is not well-formed HTTP.")
+  }
+}
+
+/** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
+const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
+  const { maxConnections, maxConnectionsPerAddress, ...settings } = yield* Settings
+  const server = new DrainingServer({
+    ...defaultTimeouts,
+    ...timeouts,
+    // A missing Host is the edge's to refuse: Node's own answer would have no body.
+    requireHostHeader: false,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxUnreadOfAll,
+    isProxy: trustedProxies(settings.trustedProxies).isTrusted,
+    onClosed: yield* countClosed
+  })
+  // Node would answer 417 without a body; RFC 9110 10.1.1 lets us pass over expectations that we do not know.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
+    else socket.end(responseTo(error.code))
+  })
+  return server
+})
+
+/** Listens, on a server of Node's that hangs up on the slow. */
+export const listening = (
+  options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly timeouts?: Timeouts | undefined }
+) =>
+  Layer.unwrap(
+    Effect.map(makeNodeServer(options.timeouts ?? {}), (server) =>
+      NodeHttpServer.layer(() => server, options)
+    )
+  )

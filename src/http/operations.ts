@@ -10,7 +10,7 @@ import { Health } from "../services/Health.ts"
 import type { Settings } from "../services/Settings.ts"
 import { live, ready } from "./handlers/health.ts"
 import { pathOf } from "./routes.ts"
-import { listening } from "./server.ts"
+import { listening } from "./DrainingServer.ts"
 
 /** Where it is reached; null: it is turned off. */
 export class OperationsUrl extends Context.Service<OperationsUrl, string | null>()(

@@ -2,7 +2,7 @@
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { Tokens } from "../services/Tokens.ts"
 import { Arenas } from "../services/Arenas.ts"
-import { Audit } from "../services/AdminAudit.ts"
+import { AdminAudit } from "../services/AdminAudit.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
 import { GatewayBilling } from "../services/GatewayBilling.ts"
@@ -33,7 +33,7 @@ const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
-  const audit = yield* Audit
+  const audit = yield* AdminAudit
   const schedules = yield* Schedules
   const scoring = yield* Scoring
   const arenas = yield* Arenas

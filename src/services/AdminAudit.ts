@@ -22,8 +22,8 @@ export type AuditEntry = typeof AuditEntry.Type
 
 export const AuditEntries = pageSchema(AuditEntry)
 
-export class Audit extends Context.Service<
-  Audit,
+export class AdminAudit extends Context.Service<
+  AdminAudit,
   {
     /** Answers once the entry is stored: only then may what it tells of begin. */
     readonly begin: (call: {
@@ -39,4 +39,4 @@ export class Audit extends Context.Service<
     /** Newest first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<AuditEntry>, InvalidRequest>
   }
->()("auspex/services/Audit") {}
+>()("auspex/services/AdminAudit") {}

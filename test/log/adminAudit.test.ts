@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import * as Jobs from "../../src/jobs/Jobs.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
-import { Audit } from "../../src/services/AdminAudit.ts"
+import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { asOwner } from "../support/database.ts"
@@ -13,13 +13,13 @@ import { freshWeek, moveTo, plus } from "../support/builders.ts"
 import { testServices } from "../support/services.ts"
 
 const call = Effect.fnUntraced(function* (body: string) {
-  const audit = yield* Audit
+  const audit = yield* AdminAudit
   const id = yield* audit.begin({ action: "changeOwner", path: "/owners/1", requestId: "r", body })
   yield* audit.complete(id, 200)
   return id
 })
 
-const logHead = Audit.use((audit) => audit.logHead)
+const logHead = AdminAudit.use((audit) => audit.logHead)
 const differences = Effect.map(
   LogAudit.use((log) => log.audit),
   (report) => report.differences

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
-import { Audit } from "../../src/services/AdminAudit.ts"
+import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import type { AgentId } from "../../src/services/identifiers.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -138,7 +138,7 @@ const records = Effect.gen(function* () {
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* fullTile
   yield* LogSequencer.use(({ publish, sequence }) => Effect.andThen(sequence, publish))
-  yield* Audit.use((audit) =>
+  yield* AdminAudit.use((audit) =>
     audit
       .begin({ action: "test", path: "/", requestId: "r", body: "{}" })
       .pipe(Effect.flatMap((id) => audit.complete(id, 200)))

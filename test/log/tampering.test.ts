@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
-import { Audit } from "../../src/services/AdminAudit.ts"
+import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
@@ -827,7 +827,7 @@ const pem = () =>
 
 /** An administrator's call, and its end. */
 const called = Effect.fnUntraced(function* (path: string) {
-  const audit = yield* Audit
+  const audit = yield* AdminAudit
   yield* audit.complete(yield* audit.begin({ action: "changeAgent", path, requestId: "r", body: "{}" }), 200)
 })
 
@@ -854,7 +854,7 @@ const world = Effect.gen(function* () {
   yield* importQuotes("GC", [[deadline, 102]])
   yield* Scoring.use((scoring) => scoring.settleDue)
   yield* called("/called/1")
-  yield* Audit.use((audit) => audit.logHead)
+  yield* AdminAudit.use((audit) => audit.logHead)
   yield* revealAll
   yield* called("/called/2")
 })

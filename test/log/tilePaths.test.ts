@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { parseTilePath } from "../../src/http/tilePaths.ts"
+import { parseTilePath } from "../../src/http/routes.ts"
 
 const digits = (n: number): string => {
   const groups = n.toLocaleString("en", { minimumIntegerDigits: 3 }).split(",")

@@ -19,7 +19,7 @@ const refusal = (response: string): number => {
 }
 
 layer(
-  testServer({ patience: { headersTimeout: 150, requestTimeout: 300, connectionsCheckingInterval: 25 } })
+  testServer({ timeouts: { headersTimeout: 150, requestTimeout: 300, connectionsCheckingInterval: 25 } })
 )("Raw requests", (it) => {
   it.effect.each([
     ["two Host headers", `${start}${host}Host: evil.example\r\nConnection: close\r\n\r\n`],

@@ -2,8 +2,8 @@
 import { HttpApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
-import { RequiredScope } from "../../src/http/middleware/annotations.ts"
 import {
+  RequiredScope,
   AdminAuthentication,
   AgentAuthentication,
   GatewayReader

@@ -7,8 +7,9 @@ import { connect } from "node:net"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
-import { layer as http, listening } from "../../src/http/server.ts"
-import type { Patience } from "../../src/http/server.ts"
+import { listening } from "../../src/http/DrainingServer.ts"
+import type { Timeouts } from "../../src/http/DrainingServer.ts"
+import { layer as http } from "../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
@@ -29,7 +30,7 @@ export const testServer = <Swapped = never, Needs = never>(
     /** Services that were put together elsewhere. */
     readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
-    readonly patience?: Patience
+    readonly timeouts?: Timeouts
     /** For who must know it before the server is there; any free one otherwise. */
     readonly port?: number
   } = {}
@@ -40,7 +41,7 @@ export const testServer = <Swapped = never, Needs = never>(
     Layer.provideMerge(Layer.provideMerge(Layer.merge(noIdentityProvider, nothingSold), services))
   )
   const node = listening({
-    patience: options.patience,
+    timeouts: options.timeouts,
     host: "127.0.0.1",
     port: options.port ?? 0
   })

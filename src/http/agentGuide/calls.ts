@@ -4,8 +4,13 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import type { Scope } from "../../services/Scopes.ts"
 import type { LimitName } from "../../services/Settings.ts"
 import { Api } from "../api/Api.ts"
-import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
-import { AdminAuthentication, AgentAuthentication } from "../middleware/definitions.ts"
+import {
+  CountsTowards,
+  DecidedByBody,
+  RequiredScope,
+  AdminAuthentication,
+  AgentAuthentication
+} from "../middleware/definitions.ts"
 
 export interface Call {
   /** The operation id, for example `arena.predict`. */

@@ -29,8 +29,8 @@ import {
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { list, text } from "../../services/text.ts"
-import { MaxBody } from "../middleware/annotations.ts"
 import {
+  MaxBody,
   AdminAuthentication,
   AdminIdempotentRequest,
   RequestBody,

@@ -33,14 +33,17 @@ import {
   CountsTowards,
   MaxBody,
   RequiredScope,
-  smallBody
-} from "../middleware/annotations.ts"
-import { AddressLimit, AgentAuthentication, AgentLimit, RequestBody } from "../middleware/definitions.ts"
+  smallBody,
+  AddressLimit,
+  AgentAuthentication,
+  AgentLimit,
+  RequestBody
+} from "../middleware/definitions.ts"
 import { TooManyRequestsResponse, UnsupportedGrantType } from "./errors.ts"
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
-/** The credentials of an agent, as requests document them; `clientAuthentication.ts` reads them. */
+/** The credentials of an agent, as requests document them; `oauth.ts` reads them. */
 export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 export const id = text({ minimum: 1, maximum: 200 })

@@ -17,8 +17,9 @@ import {
 } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { CountsTowards, RequiredScope } from "../middleware/annotations.ts"
 import {
+  CountsTowards,
+  RequiredScope,
   AgentAuthentication,
   AgentLimit,
   IdempotentRequest,

@@ -17,13 +17,15 @@ import { Actions, PublicProfile } from "../../services/Registry.ts"
 import { FeedPage, FollowRefused, FollowedAgents, NewFollow } from "../../services/Social.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
-import { CountsTowards, DecidedByBody, RequiredScope } from "../middleware/annotations.ts"
 import {
+  CountsTowards,
+  DecidedByBody,
+  RequiredScope,
   AddressLimit,
   AgentAuthentication,
   AgentLimit,
   IdempotentRequest,
-  PublicRead,
+  HttpCaching,
   RequestBody,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
@@ -62,7 +64,7 @@ export class PublicDiscussionApi extends HttpApiGroup.make("publicDiscussion")
     }).annotate(OpenApi.Summary, "All replies to a comment, oldest first")
   )
   .middleware(RequestBody)
-  .middleware(PublicRead)
+  .middleware(HttpCaching)
   .middleware(AddressLimit)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Public discussion") {}

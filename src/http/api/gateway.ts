@@ -12,8 +12,8 @@ import { UsagePage } from "../../services/GatewayUsage.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { Instant } from "../../services/text.ts"
-import { RequiredScope } from "../middleware/annotations.ts"
 import {
+  RequiredScope,
   AgentAuthentication,
   AgentLimit,
   GatewayReader,

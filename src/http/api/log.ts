@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LogEntry } from "../../services/TransparencyLog.ts"
 import { NotFound } from "../../services/errors.ts"
-import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
+import { AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { withNotModified } from "./document.ts"
 import { NotSequencedResponse } from "./errors.ts"
 
@@ -48,7 +48,7 @@ export class LogApi extends HttpApiGroup.make("log")
   )
   .annotateEndpoints(OpenApi.Transform, withNotModified)
   .middleware(RequestBody)
-  .middleware(PublicRead)
+  .middleware(HttpCaching)
   .middleware(AddressLimit)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Public log")

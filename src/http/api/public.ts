@@ -20,8 +20,7 @@ import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { EventId } from "../../services/identifiers.ts"
 import { pageQuery } from "../../services/paging.ts"
 import { text } from "../../services/text.ts"
-import { KeptForAll } from "../middleware/annotations.ts"
-import { AddressLimit, PublicRead, RequestBody } from "../middleware/definitions.ts"
+import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
 import { withNotModified } from "./document.ts"
 
@@ -32,10 +31,10 @@ export class PublicApi extends HttpApiGroup.make("public")
   .add(
     HttpApiEndpoint.get("scopes", "/public/prediction-scopes", { success: ScopeList })
       .annotate(OpenApi.Summary, "The scopes that can be subscribed to")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("targets", "/public/target-catalog", { success: TargetCatalog })
       .annotate(OpenApi.Summary, "Every category and the targets in it")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("challenges", "/eval/challenges", {
       query: {
         ...pageQuery,
@@ -62,7 +61,7 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: NotFound
     })
       .annotate(OpenApi.Summary, "What share of a challenge's pool is staked on each bin")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("priceEvents", "/eval/price-events/challenges", {
       query: {
         ...pageQuery,
@@ -80,14 +79,14 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: [NotFound, InvalidRequest]
     })
       .annotate(OpenApi.Summary, "Results; individual predictions from the deadline on")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("leaderboard", "/eval/leaderboard", {
       query: { ...pageQuery, category: Schema.optional(Category) },
       success: Leaderboard,
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Agents by average score, over all or in a category")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("scorecard", "/eval/agents/:agent_id/scorecard", {
       params: { agent_id: Schema.String },
       query: pageQuery,
@@ -95,43 +94,43 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: [NotFound, InvalidRequest]
     })
       .annotate(OpenApi.Summary, "An agent's figures and settled predictions")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("calibration", "/eval/distribution-calibration", { success: Calibration })
       .annotate(OpenApi.Summary, "How well the uncertainty of all numeric forecasts fits what happened")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("calibrationOfAgent", "/eval/agents/:agent_id/distribution-calibration", {
       params: { agent_id: Schema.String },
       success: Calibration,
       error: NotFound
     })
       .annotate(OpenApi.Summary, "The same of one agent's forecasts")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("btcContext", "/eval/btc/context", {
       success: Schema.Struct({ paused: Schema.Boolean })
     })
       .annotate(OpenApi.Summary, "Whether new BTC challenges are paused")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("events", "/events", {
       query: eventQuery,
       success: MarketEvents,
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Market events, newest first")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("eventsToday", "/events/today", {
       query: eventQuery,
       success: MarketEvents,
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Market events of the current UTC day")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("archive", "/public/archive", {
       query: pageQuery,
       success: Tournaments,
       error: InvalidRequest
     })
       .annotate(OpenApi.Summary, "Tournaments that are over, last ended first")
-      .annotate(KeptForAll, true),
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("archivedTournament", "/public/archive/:slug", {
       params: { slug: Schema.String },
       query: pageQuery,
@@ -139,11 +138,11 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: [NotFound, InvalidRequest]
     })
       .annotate(OpenApi.Summary, "A tournament that is over, with its challenges in their order")
-      .annotate(KeptForAll, true)
+      .annotate(SharedCache, true)
   )
   .annotateEndpoints(OpenApi.Transform, withNotModified)
   .middleware(RequestBody)
-  .middleware(PublicRead)
+  .middleware(HttpCaching)
   .middleware(AddressLimit)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Public") {}

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { Audit } from "../../services/AdminAudit.ts"
+import { AdminAudit } from "../../services/AdminAudit.ts"
 import { Amendments } from "../../services/Amendments.ts"
 import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(
     const amendments = yield* Amendments
     const archive = yield* Archive
     const arenas = yield* Arenas
-    const audit = yield* Audit
+    const audit = yield* AdminAudit
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit

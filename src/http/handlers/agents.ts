@@ -13,7 +13,7 @@ import { Tokens, tokenPath } from "../../services/Tokens.ts"
 import { pageOf } from "../../services/paging.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
-import { presented, presentedForToken } from "../clientAuthentication.ts"
+import { presented, presentedForToken } from "../oauth.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 import { documents } from "../routes.ts"
 

@@ -8,7 +8,7 @@ import { readCalls } from "../agentGuide/calls.ts"
 import { llms, skill } from "../agentGuide/skill.ts"
 import { Api } from "../api/Api.ts"
 import { documents } from "../routes.ts"
-import { staticDocument, untilNextStart } from "../staticDocument.ts"
+import { staticDocument, untilNextStart } from "../httpCaching.ts"
 
 const openapi = staticDocument(
   Effect.sync(() => ({

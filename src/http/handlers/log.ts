@@ -15,9 +15,8 @@ import { Witnesses } from "../../services/Witnesses.ts"
 import { InvalidRequest, NotFound } from "../../services/errors.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
-import { errorResponse } from "../errorStatus.ts"
-import { logPaths } from "../routes.ts"
-import { parseTilePath } from "../tilePaths.ts"
+import { errorResponse } from "../errors.ts"
+import { logPaths, parseTilePath } from "../routes.ts"
 
 /** A download, named as c2sp.org/tlog-proof recommends. */
 const proofFile = (name: string) => (text: string) =>

@@ -1,16 +1,28 @@
+/** Who is asking: an agent by its token, a reader of the gateway by a key as well, the administrator; whose calls are recorded. */
 import { createHash, timingSafeEqual } from "node:crypto"
-import { Context, Effect, Layer, Redacted } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { Audit } from "../../services/AdminAudit.ts"
+import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Stream } from "effect"
+import { HttpBody, HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { AdminAudit } from "../../services/AdminAudit.ts"
+import { storeUnavailableIn } from "../../services/errors.ts"
+import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
-import { countedRequest } from "../CurrentRequest.ts"
+import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
+import { errorStatus } from "../errors.ts"
+import { gatewayCredential, isGatewayKey, neitherDetail } from "../gateway/clients.ts"
 import { PublicCache } from "../httpCaching.ts"
-import { RequiredScope } from "./annotations.ts"
-import { audited } from "./adminAudit.ts"
-import { AdminAuthentication, AgentAuthentication, CurrentAgent } from "./definitions.ts"
+import { redactSecrets } from "../redaction.ts"
+import {
+  AdminAuthentication,
+  AgentAuthentication,
+  CurrentAgent,
+  GatewayReader,
+  MaxBody,
+  RequiredScope
+} from "./definitions.ts"
 
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })
@@ -40,14 +52,58 @@ export const agents = Layer.effect(
   })
 )
 
+/** An agent by its access token, or by one of its gateway keys. */
+export const gatewayReaders = Layer.effect(
+  GatewayReader,
+  Effect.gen(function* () {
+    const tokens = yield* Tokens
+    const keys = yield* GatewayKeys
+
+    const byKey = (key: string) =>
+      keys.authenticate(key).pipe(
+        Effect.map(({ agentId }) => ({ agentId, trustLevel: "claimed" as const, scopes: new Set<never>() })),
+        Effect.catchTag("InvalidGatewayKey", ({ detail }) => Effect.fail(new InvalidToken({ detail })))
+      )
+
+    const byToken = (token: string) =>
+      tokens
+        .authenticate(token)
+        .pipe(
+          Effect.mapError((error) =>
+            error._tag === "InvalidToken" ? new InvalidToken({ detail: neitherDetail(error.detail) }) : error
+          )
+        )
+
+    return GatewayReader.of({
+      bearer: Effect.fnUntraced(function* (httpEffect) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const credential = yield* gatewayCredential(request).pipe(
+          Effect.mapError(({ detail }) => new InvalidToken({ detail }))
+        )
+        if (credential === undefined) {
+          return yield* new Unauthorized({
+            detail: "Send a gateway key or an access token: Authorization: Bearer <API_KEY>."
+          })
+        }
+        const principal = yield* isGatewayKey(credential) ? byKey(credential) : byToken(credential)
+        const named = request.headers["x-agent-id"]
+        if (named !== undefined && named.toLowerCase() !== principal.agentId) {
+          return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the credential." })
+        }
+        return yield* Effect.provideService(httpEffect, CurrentAgent, principal)
+      })
+    })
+  })
+)
+
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
 export const administrators = Layer.effect(
   AdminAuthentication,
   Effect.gen(function* () {
     const settings = yield* Settings
-    const audit = yield* Audit
-    const kept = yield* PublicCache
+    const audit = yield* AdminAudit
+    const cache = yield* PublicCache
     const expected = digest(Redacted.value(settings.adminToken))
     return AdminAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
@@ -60,11 +116,75 @@ export const administrators = Layer.effect(
         // Nothing limits an administrator.
         yield* countedRequest
         if (request.method === "GET" || request.method === "HEAD") return yield* httpEffect
-        return yield* audited(httpEffect, endpoint).pipe(
-          Effect.provideService(Audit, audit),
-          Effect.provideService(PublicCache, kept)
+        return yield* recordAdminCall(httpEffect, endpoint).pipe(
+          Effect.provideService(AdminAudit, audit),
+          Effect.provideService(PublicCache, cache)
         )
       })
     })
   })
 )
+
+/** The status of a failure; none where the work was broken off, for how far it came nobody knows. */
+const statusOf = (cause: Cause.Cause<unknown>): Option.Option<number> => {
+  if (Cause.hasInterruptsOnly(cause)) return Option.none()
+  const unexpected = storeUnavailableIn(cause).length > 0 ? 503 : 500
+  return Option.some(
+    Option.match(Cause.findErrorOption(cause), { onNone: () => unexpected, onSome: errorStatus })
+  )
+}
+
+/** Records what an administrator asks for before it begins, and how it ended once its answer is whole. */
+const recordAdminCall = Effect.fnUntraced(function* <E, R>(
+  work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  endpoint: HttpApiEndpoint.Top
+) {
+  const audit = yield* AdminAudit
+  const cache = yield* PublicCache
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { requestId } = yield* CurrentRequest
+  // What cannot be read has no body to record.
+  const body = yield* request.text.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, Context.get(endpoint.annotations, MaxBody)),
+    Effect.orElseSucceed(() => "")
+  )
+
+  const carriedOut = Effect.gen(function* () {
+    const entry = yield* audit.begin({
+      action: endpoint.identifier,
+      path: redactSecrets(request.url),
+      requestId,
+      // Refused bodies are recorded too, and no column takes a NUL.
+      body: redactSecrets(body).replaceAll("\0", "\ufffd")
+    })
+    // What was done is answered as it is: that its end is not recorded the entry itself shows.
+    const complete = (status: number) =>
+      audit
+        .complete(entry, status)
+        .pipe(
+          Effect.catchCause((cause) =>
+            Effect.logWarning("how an administrator's call ended is not recorded", cause)
+          )
+        )
+    const ended = (status: Option.Option<number>) =>
+      Effect.andThen(cache.clear, Option.match(status, { onNone: () => Effect.void, onSome: complete }))
+    const response = yield* Effect.onError(work, (cause) => ended(statusOf(cause)))
+    const { body: answer } = response
+    const answered = Option.some(response.status)
+    if (answer._tag !== "Stream") {
+      yield* ended(answered)
+      return response
+    }
+    const stream = Stream.onExit(
+      answer.stream,
+      Exit.match({ onSuccess: () => ended(answered), onFailure: (cause) => ended(statusOf(cause)) })
+    )
+    return HttpServerResponse.setBody(
+      response,
+      HttpBody.stream(stream, answer.contentType, answer.contentLength)
+    )
+  })
+  // Who hangs up before there is an answer breaks nothing off. Its end is recorded, too, unless it takes longer than five
+  // seconds: then nobody is left who would wait for it (heartbeatResponse.ts).
+  return yield* Effect.uninterruptible(carriedOut)
+})

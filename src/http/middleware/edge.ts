@@ -4,9 +4,15 @@
  */
 import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
-import { Cause, Clock, Context, Effect, LogLevel, Metric, Option, References, identity } from "effect"
+import { Cause, Clock, Context, Effect, Layer, LogLevel, Metric, Option, References, identity } from "effect"
 import type { Types } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import {
+  HttpMiddleware,
+  HttpRouter,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse
+} from "effect/http"
 import { storeUnavailableIn } from "../../services/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
@@ -14,20 +20,18 @@ import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../site/paths.ts"
-import { showError as refuseAsPage, siteOf } from "../site/responses.ts"
+import { showError as errorPage, siteOf } from "../site/responses.ts"
 import type { Site } from "../site/responses.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
+import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { knownPath, methodLabel, pathOf } from "../routes.ts"
-import { asSampled } from "../sampling.ts"
-import { trustedProxies } from "../trustedProxies.ts"
-import { UnidentifiedLimit } from "../UnidentifiedLimit.ts"
-import { asOAuth } from "./oauthErrors.ts"
+import { UnidentifiedLimit } from "./limits.ts"
+import { asOAuth } from "../oauth.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The id that was sent, or a new one: ids are logged, traced and kept, so one that holds a secret is not taken. */
+/** The id that was sent, or a new one: ids are logRequest, traced and kept, so one that holds a secret is not taken. */
 const requestIdOf = (sent: string | undefined): string =>
   sent !== undefined && acceptedId.test(sent) && withoutOwnSecrets(sent) === sent ? sent : randomUUID()
 
@@ -50,7 +54,7 @@ const durationOf = (method: string, route: string, status: number) => {
   return made
 }
 
-interface Refusal {
+interface Rejection {
   readonly status: number
   readonly code: string
   readonly detail: string
@@ -58,7 +62,7 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const unavailable = (detail: string): Refusal => ({
+const unavailable = (detail: string): Rejection => ({
   status: 503,
   code: "unavailable",
   detail,
@@ -79,7 +83,7 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 /** What is answered where a request failed by no fault of its own; the log says why. */
-const refusalOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   const [away] = storeUnavailableIn(cause)
   if (away !== undefined) {
     // An outage is one story: its stack on every request would drown it.
@@ -89,7 +93,7 @@ const refusalOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   yield* Effect.logError("request failed", cause)
-  const failure: Refusal = {
+  const failure: Rejection = {
     status: 500,
     code: "internal_error",
     detail: "Something went wrong on our side; the request id names it in our log."
@@ -97,14 +101,14 @@ const refusalOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   return failure
 })
 
-/** Writes a refusal so that whoever asked can read it. */
-type Refuse = (refusal: Refusal) => HttpServerResponse.HttpServerResponse
+/** Writes a rejection so that whoever asked can read it. */
+type Reject = (rejection: Rejection) => HttpServerResponse.HttpServerResponse
 
-const asJson: Refuse = ({ code, detail, headers, status, ...more }) =>
+const asJson: Reject = ({ code, detail, headers, status, ...more }) =>
   HttpServerResponse.jsonUnsafe({ detail, code, ...more }, { status, headers })
 
-const asPage = (site: Site, requestId: string, refusal: Refusal) =>
-  refuseAsPage(site, { ...refusal, requestId })
+const asPage = (site: Site, requestId: string, rejection: Rejection) =>
+  errorPage(site, { ...rejection, requestId })
 
 /** Whether a person looks at the answer: at a page of ours, or where a browser shows what it gets. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
@@ -114,18 +118,18 @@ const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
   return isRead && !path.startsWith("/api/") && (request.headers["accept"] ?? "").includes("text/html")
 }
 
-const nothingThere: Refusal = {
+const nothingThere: Rejection = {
   status: 404,
   code: "not_found",
   detail: "There is nothing at this path: see /docs."
 }
 
-const noSuchCall: Refusal = {
+const noSuchModelCall: Rejection = {
   ...nothingThere,
   detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}: see /docs.`
 }
 
-const tooMany = ({ code, detail, retry_after }: TooManyRequests): Refusal => ({
+const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => ({
   status: 429,
   code,
   detail,
@@ -133,14 +137,14 @@ const tooMany = ({ code, detail, retry_after }: TooManyRequests): Refusal => ({
   headers: { "retry-after": String(retry_after) }
 })
 
-const noPath = ({ isOfModels, refuse }: Visit) => refuse(isOfModels ? noSuchCall : nothingThere)
+const noPath = ({ isOfModels, reject }: RequestInfo) => reject(isOfModels ? noSuchModelCall : nothingThere)
 
-const notFound = (visit: Visit) => {
-  const { known, refuse, request } = visit
-  if (known === undefined) return noPath(visit)
+const notFound = (info: RequestInfo) => {
+  const { known, reject, request } = info
+  if (known === undefined) return noPath(info)
   const allow = [...known.methods].join(", ")
   if (request.method === "OPTIONS") return HttpServerResponse.empty({ status: 204, headers: { allow } })
-  return refuse({
+  return reject({
     status: 405,
     code: "method_not_allowed",
     detail: `This path takes ${allow}.`,
@@ -149,16 +153,16 @@ const notFound = (visit: Visit) => {
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
-const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, visit: Visit) {
+const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, info: RequestInfo) {
   const failed = Cause.findErrorOption(cause)
   if (
     Option.isSome(failed) &&
     HttpServerError.isHttpServerError(failed.value) &&
     failed.value.reason._tag === "RouteNotFound"
   ) {
-    return notFound(visit)
+    return notFound(info)
   }
-  return visit.refuse(yield* refusalOf(cause))
+  return info.reject(yield* rejectionOf(cause))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -176,7 +180,7 @@ const finish = (response: HttpServerResponse.HttpServerResponse, requestId: stri
 }
 
 /** What a request is known by before anything is done for it. */
-const visitOf = (
+const requestInfo = (
   request: HttpServerRequest.HttpServerRequest,
   site: Site,
   inStyle: Gateway["Service"]["inStyle"]
@@ -184,30 +188,30 @@ const visitOf = (
   const requestId = requestIdOf(request.headers["x-request-id"])
   const path = pathOf(request.url)
   const style = styleAt(path, request.headers)
-  const refuse: Refuse = (refusal) => {
-    if (style !== undefined) return errorResponse(inStyle(style, refusal, requestId))
-    return isForPeople(request) ? asPage(site, requestId, refusal) : asJson(refusal)
+  const reject: Reject = (rejection) => {
+    if (style !== undefined) return errorResponse(inStyle(style, rejection, requestId))
+    return isForPeople(request) ? asPage(site, requestId, rejection) : asJson(rejection)
   }
-  return { request, requestId, path, known: knownPath(request.url), refuse, isOfModels: style !== undefined }
+  return { request, requestId, path, known: knownPath(request.url), reject, isOfModels: style !== undefined }
 }
-type Visit = ReturnType<typeof visitOf>
+type RequestInfo = ReturnType<typeof requestInfo>
 
 /** What is answered without asking the router. */
-const turnedAway = (visit: Visit) => {
-  const { known, path, refuse, request } = visit
+const rejectEarly = (info: RequestInfo) => {
+  const { known, path, reject, request } = info
   if (request.source instanceof IncomingMessage && !hasOneHost(request.source)) {
-    return refuse({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
+    return reject({ status: 400, code: "invalid_request", detail: "Expected one Host header." })
   }
   // The router would end the path there, which nothing in front of us does.
-  if (/[;#]/.test(path)) return noPath(visit)
+  if (/[;#]/.test(path)) return noPath(info)
   // It would also take these for "/".
-  if (!path.startsWith("/") || path.startsWith("//")) return noPath(visit)
+  if (!path.startsWith("/") || path.startsWith("//")) return noPath(info)
   // A path that is one of ours by name is no parameter of another: GET /follows/following, DELETE /follows/{id}.
-  if (known !== undefined && !known.methods.has(request.method)) return notFound(visit)
+  if (known !== undefined && !known.methods.has(request.method)) return notFound(info)
   return undefined
 }
 
-const logged = ({ path, request, requestId }: Visit, status: number, seconds: number) =>
+const logRequest = ({ path, request, requestId }: RequestInfo, status: number, seconds: number) =>
   Effect.logDebug("request").pipe(
     Effect.annotateLogs({
       request_id: requestId,
@@ -227,10 +231,10 @@ export const layer = HttpRouter.middleware(
     const { inStyle } = yield* Gateway
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
-    let isTold = false
-    /** Told once: whoever sends the header to an instance without proxies would fill the log. */
-    const tellOfUntrustedProxy = (peer: string) => {
-      isTold = true
+    let hasWarned = false
+    /** Logged once: whoever sends the header to an instance without proxies would fill the log. */
+    const warnOfUntrustedProxy = (peer: string) => {
+      hasWarned = true
       return Effect.logWarning(
         "X-Forwarded-For came from a peer that is not in AUSPEX_TRUSTED_PROXIES, and is ignored: if that is your proxy, all its clients count as one address"
       ).pipe(Effect.annotateLogs({ peer }))
@@ -238,9 +242,9 @@ export const layer = HttpRouter.middleware(
 
     /** In one step before the handler and one after it: every step of Effect's that all requests take costs all of them. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
-      const unlessLeaving = (refuse: Refuse) =>
+      const unlessDraining = (reject: Reject) =>
         health.isDraining()
-          ? Effect.succeed(refuse(unavailable("This instance is shutting down: try again shortly.")))
+          ? Effect.succeed(reject(unavailable("This instance is shutting down: try again shortly.")))
           : httpEffect
 
       return Effect.withFiber<
@@ -251,8 +255,8 @@ export const layer = HttpRouter.middleware(
         const clock = fiber.getRef(Clock.Clock)
         const started = clock.currentTimeNanosUnsafe()
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const visit = visitOf(request, site, inStyle)
-        const { known, path, refuse, requestId } = visit
+        const info = requestInfo(request, site, inStyle)
+        const { known, path, reject, requestId } = info
         const route = known?.path ?? "none"
         const peer = Option.getOrUndefined(request.remoteAddress)
         const forwardedFor = request.headers["x-forwarded-for"]
@@ -270,24 +274,24 @@ export const layer = HttpRouter.middleware(
           const whole = Effect.succeed(finish(response, requestId, isPublicRead))
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
             ? whole
-            : Effect.andThen(logged(visit, response.status, elapsed), whole)
+            : Effect.andThen(logRequest(info, response.status, elapsed), whole)
         }
 
         /** What nothing else counts is counted here. A fault of ours is not whoever asks to wait for. */
         const counted = (answer: HttpServerResponse.HttpServerResponse) =>
           current.isCounted || answer.status >= 500
             ? finished(answer)
-            : Effect.matchEffect(unidentified.take(current.address), {
+            : Effect.matchEffect(unidentified.consume(current.address), {
                 onSuccess: () => finished(answer),
-                onFailure: (error) => finished(refuse(tooMany(error)))
+                onFailure: (error) => finished(reject(tooMany(error)))
               })
 
-        const refused = turnedAway(visit)
-        if (refused !== undefined) return counted(refused)
-        const responded = (path.startsWith("/health/") ? httpEffect : unlessLeaving(refuse)).pipe(
+        const rejected = rejectEarly(info)
+        if (rejected !== undefined) return counted(rejected)
+        const responded = (path.startsWith("/health/") ? httpEffect : unlessDraining(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, visit)
+            (cause) => responseToCause(cause, info)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
@@ -312,11 +316,60 @@ export const layer = HttpRouter.middleware(
         HttpServerRequest.HttpServerRequest
       >((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        if (isTold || request.headers["x-forwarded-for"] === undefined) return answered
+        if (hasWarned || request.headers["x-forwarded-for"] === undefined) return answered
         const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
-        return isTrusted(peer) ? answered : Effect.andThen(tellOfUntrustedProxy(peer), answered)
+        return isTrusted(peer) ? answered : Effect.andThen(warnOfUntrustedProxy(peer), answered)
       })
     }
   }),
   { global: true }
+)
+
+/** Requests that are not traced, by what Node gave us of them; a middleware in between may have made a copy. */
+const untraced = new WeakSet<object>()
+
+/** The request's spans name it. Within one that is not traced, services and statements build no spans either. */
+const asSampled =
+  (request: HttpServerRequest.HttpServerRequest, requestId: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    untraced.has(request.source)
+      ? Effect.withTracerEnabled(effect, false)
+      : Effect.andThen(
+          Effect.annotateCurrentSpan("request.id", requestId),
+          Effect.annotateSpans(effect, "request.id", requestId)
+        )
+
+/** Headers that name the trace a request is part of, and whether it is sampled: all that Effect reads. */
+const parentHeaders = ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"]
+
+/** A stranger that is believed joins the traces of others, has its own kept, or hides from them. */
+const strangersParents = (networks: ReadonlyArray<string>) => {
+  const { isTrusted } = trustedProxies(networks)
+  return ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest) => {
+    const sent = parentHeaders.filter((name) => name in headers)
+    if (sent.length === 0 || Option.exists(peerAddress, isTrusted)) return
+    // The span is begun with what stands in this object, right after this.
+    for (const name of sent) Reflect.deleteProperty(headers, name)
+  }
+}
+
+/**
+ * Which requests are traced: one in so many, evenly. Decided before a span is built, for a span that nobody will see costs
+ * as much as one that is sent. A claim link is a secret in a path, so it is never traced.
+ */
+export const sampling = Layer.effect(
+  HttpMiddleware.TracerDisabledWhen,
+  Effect.map(Settings, ({ traceRatio, trustedProxies: networks }) => {
+    const forgetStrangersParent = strangersParents(networks)
+    let share = 1
+    return (request: HttpServerRequest.HttpServerRequest) => {
+      share += traceRatio
+      const isTaken = share >= 1
+      if (isTaken) share -= 1
+      const isTraced = isTaken && request.url === redactSecrets(request.url)
+      if (isTraced) forgetStrangersParent(request)
+      else untraced.add(request.source)
+      return !isTraced
+    }
+  })
 )

@@ -4,8 +4,7 @@ import { HttpApiError } from "effect/http-api"
 import { InvalidRequest } from "../../services/errors.ts"
 import type { FieldProblem } from "../../services/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
-import { BodyTypes, MaxBody } from "./annotations.ts"
-import { RequestBody } from "./definitions.ts"
+import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
 import { jsonFault } from "../../services/strictJson.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })

@@ -1,7 +1,7 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { Audit, AuditEntry } from "../../services/AdminAudit.ts"
+import { AdminAudit, AuditEntry } from "../../services/AdminAudit.ts"
 import { Cursors } from "../../services/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
@@ -18,7 +18,7 @@ const make = Effect.gen(function* () {
   const entries = findAll(AuditEntry)
   const headRow = findOption(Head)
 
-  const begin: Audit["Service"]["begin"] = Effect.fn("Audit.begin")(function* (call) {
+  const begin: AdminAudit["Service"]["begin"] = Effect.fn("AdminAudit.begin")(function* (call) {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     yield* execute(sql`
@@ -28,11 +28,13 @@ const make = Effect.gen(function* () {
     return id
   })
 
-  const complete: Audit["Service"]["complete"] = Effect.fn("Audit.complete")(function* (id, status) {
-    yield* execute(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
-  })
+  const complete: AdminAudit["Service"]["complete"] = Effect.fn("AdminAudit.complete")(
+    function* (id, status) {
+      yield* execute(sql`insert into audit_outcomes (entry_id, status) values (${id}::uuid, ${status})`)
+    }
+  )
 
-  const logHead: Audit["Service"]["logHead"] = transaction(sql)(
+  const logHead: AdminAudit["Service"]["logHead"] = transaction(sql)(
     Effect.gen(function* () {
       const now = yield* DateTime.now
       // Whoever asks at once waits for this row, and finds nothing new.
@@ -43,9 +45,9 @@ const make = Effect.gen(function* () {
       yield* execute(sql`
           insert into log_pending (type, entry) values ('admin.audit', ${adminAudit({ count, head: hash, at: now })})`)
     })
-  ).pipe(Effect.withSpan("Audit.logHead"))
+  ).pipe(Effect.withSpan("AdminAudit.logHead"))
 
-  const list: Audit["Service"]["list"] = Effect.fn("Audit.list")(function* (page) {
+  const list: AdminAudit["Service"]["list"] = Effect.fn("AdminAudit.list")(function* (page) {
     const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* entries(sql`
       select id::text, ${isoTimestamp(sql, "at")} as at, action, path, request_id, body,
@@ -59,7 +61,7 @@ const make = Effect.gen(function* () {
     return cut(rows, (last) => last.id)
   })
 
-  return Audit.of({ begin, complete, logHead, list })
+  return AdminAudit.of({ begin, complete, logHead, list })
 })
 
-export const layer = Layer.effect(Audit, make)
+export const layer = Layer.effect(AdminAudit, make)

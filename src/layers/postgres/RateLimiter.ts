@@ -7,12 +7,57 @@ import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "
 import { SqlClient } from "effect/sql"
 import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
-import type { LimitName } from "../../services/Settings.ts"
+import type { LimitName, RateLimit } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
-import { Counts, locate, retryAfter, weight } from "./slidingWindow.ts"
-import type { Full, Moment, Use } from "./slidingWindow.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
 import { execute, findAll, rowsOf, timestamp } from "./sql.ts"
+
+/** Uses in the bucket of now, and in the one before. */
+const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
+
+/** A moment in a window, in milliseconds: whole numbers, so that waiting as long as was said is enough to the digit. */
+interface Moment {
+  readonly key: string
+  readonly bucket: number
+  readonly window: number
+  /** Since the bucket began. */
+  readonly elapsed: number
+}
+
+/** Uses times milliseconds: what lies within the window now. */
+const weight = (counts: typeof Counts.Type, { window, elapsed }: Moment): number =>
+  counts.previous * (window - elapsed) + counts.current * window
+
+/** Seconds until one more use fits, when nothing else is counted meanwhile. */
+const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elapsed }: Moment): number => {
+  const room = limit.count - 1
+  // In this bucket only the previous count fades; in the next one the current count is the previous.
+  const wait =
+    counts.current <= room
+      ? window - elapsed - ((room - counts.current) * window) / Math.max(counts.previous, 1)
+      : window - elapsed + window - (room * window) / counts.current
+  return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
+}
+
+/** A use that is asked for. */
+interface Use {
+  readonly name: LimitName
+  readonly subject: string
+  readonly limit: RateLimit
+  readonly now: number
+}
+
+/** A use that its window has no room for. */
+interface Full extends Use {
+  readonly counts: typeof Counts.Type
+  readonly moment: Moment
+}
+
+const locate = ({ limit, name, subject }: Use, now: number): Moment => {
+  const window = Duration.toMillis(limit.window)
+  const bucket = Math.floor(now / window)
+  return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
+}
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -47,7 +92,7 @@ interface Unused extends Pick<typeof Window.Type, "key" | "bucket"> {
   readonly left: number
 }
 
-const refuse = ({ counts, limit, moment, name }: Full) => {
+const tooMany = ({ counts, limit, moment, name }: Full) => {
   const seconds = retryAfter(limit, counts, moment)
   return new TooManyRequests({
     detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
@@ -75,12 +120,12 @@ const make = Effect.gen(function* () {
       same.slice(0, 1).map((first) => ({ ...first, uses: same.length }))
     )
     const counted = yield* windows(client`
-      insert into rate_limits as r (key, window_ms, most, bucket, current, previous, expires_at)
-      select key, window_ms, most, bucket, least(uses, most), 0, expires_at
+      insert into rate_limits as r (key, window_ms, max_uses, bucket, current, previous, expires_at)
+      select key, window_ms, max_uses, bucket, least(uses, max_uses), 0, expires_at
         from ${rowsOf(client, "w", asked, {
           key: ["text", ({ moment }) => moment.key],
           window_ms: ["int8", ({ moment }) => BigInt(moment.window)],
-          most: ["int4", ({ use }) => use.limit.count],
+          max_uses: ["int4", ({ use }) => use.limit.count],
           bucket: ["int8", ({ moment }) => BigInt(moment.bucket)],
           uses: ["int4", (each) => each.uses],
           expires_at: [
@@ -90,10 +135,10 @@ const make = Effect.gen(function* () {
         })}
        order by key
       on conflict (key) do update set
-        (window_ms, most, bucket, expires_at, previous, current) = (
-          select excluded.window_ms, excluded.most, n.bucket, greatest(r.expires_at, excluded.expires_at), n.previous,
+        (window_ms, max_uses, bucket, expires_at, previous, current) = (
+          select excluded.window_ms, excluded.max_uses, n.bucket, greatest(r.expires_at, excluded.expires_at), n.previous,
                  n.current + least(excluded.current, greatest(0,
-                   (excluded.most * excluded.window_ms
+                   (excluded.max_uses * excluded.window_ms
                       - n.previous * (excluded.window_ms - greatest(0, ${BigInt(now)}::int8 - n.bucket * excluded.window_ms)))
                    / excluded.window_ms - n.current))
             from (select greatest(r.bucket, excluded.bucket) as bucket,
@@ -162,7 +207,7 @@ const make = Effect.gen(function* () {
     )
     if (asked.length === 0) return
     const full = yield* takeOne(asked)
-    if (full !== undefined) return yield* refuse(full)
+    if (full !== undefined) return yield* tooMany(full)
   }, cheapSpan("RateLimiter.consume"))
 
   const consume: RateLimiter["Service"]["consume"] = (limit, subject) => consumeAll([[limit, subject]])
@@ -174,7 +219,7 @@ const make = Effect.gen(function* () {
       const moment = locate(use, now)
       const counts = yield* read(moment)
       if (weight(counts, moment) > (limit.count - 1) * moment.window) {
-        return yield* refuse({ ...use, counts, moment })
+        return yield* tooMany({ ...use, counts, moment })
       }
     }
   })

@@ -7,7 +7,7 @@ import * as Cursors from "../crypto/Cursors.ts"
 import * as Amendments from "./settlement/Amendments.ts"
 import * as Archive from "./challenges/Archive.ts"
 import * as Arenas from "./challenges/Arenas.ts"
-import * as Audit from "./AdminAudit.ts"
+import * as AdminAudit from "./AdminAudit.ts"
 import * as Charts from "./challenges/Charts.ts"
 import * as Claims from "./agents/Claims.ts"
 import * as Credits from "./credit/Credits.ts"
@@ -40,7 +40,7 @@ import * as Tokens from "./agents/Tokens.ts"
 const foundations = Layer.mergeAll(
   Amendments.layer,
   Archive.layer,
-  Audit.layer,
+  AdminAudit.layer,
   Charts.layer,
   Credits.layer,
   Discussion.layer,

@@ -1,6 +1,7 @@
 /** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; no limit is in the way. */
 import { Layer, References } from "effect"
-import { layer as http, listening } from "../../../src/http/server.ts"
+import { listening } from "../../../src/http/DrainingServer.ts"
+import { layer as http } from "../../../src/http/server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 
 const unhindered = {

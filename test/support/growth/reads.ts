@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { Archive } from "../../../src/services/Archive.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../../src/services/Arenas.ts"
-import { Audit } from "../../../src/services/AdminAudit.ts"
+import { AdminAudit } from "../../../src/services/AdminAudit.ts"
 import type { ListFilter } from "../../../src/services/domain/Challenge.ts"
 import { Charts } from "../../../src/services/Charts.ts"
 import type { Credits } from "../../../src/services/Credits.ts"
@@ -43,7 +43,7 @@ export type Reading = Effect.Effect<
   unknown,
   | Archive
   | Arenas
-  | Audit
+  | AdminAudit
   | Charts
   | Credits
   | Discussion
@@ -332,7 +332,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* listed(
     "/api/v1/admin/audit",
     "",
-    (page) => Audit.use((audit) => audit.list(page)),
+    (page) => AdminAudit.use((audit) => audit.list(page)),
     last("audit", "audit_log")
   )
   const page = (route: string, asked: string, run: Reading, which = "first") =>

@@ -12,7 +12,7 @@ import type { Account, Operator } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidRequest } from "../../../services/errors.ts"
 import type { PageOf } from "../../../services/paging.ts"
-import { errorStatus } from "../../errorStatus.ts"
+import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
 import {
   across,

@@ -10,7 +10,7 @@ import { Payments, creditPage, moneyText, packageName } from "../../../services/
 import type { CreditPackage, Purchase } from "../../../services/Payments.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import type { PageOf } from "../../../services/paging.ts"
-import { errorStatus } from "../../errorStatus.ts"
+import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
 import { pagePaths, topUpPage } from "../paths.ts"
 import { goTo, listPage, query, show, withFormsTo } from "../responses.ts"

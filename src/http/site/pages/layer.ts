@@ -1,7 +1,7 @@
 /** All pages, and the files that they refer to. */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { staticDocument } from "../../staticDocument.ts"
+import { staticDocument } from "../../httpCaching.ts"
 import * as Pages from "../Pages.ts"
 import { assets } from "../assets/assets.ts"
 import * as account from "./account.ts"

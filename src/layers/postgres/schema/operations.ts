@@ -20,7 +20,7 @@ export const operations = Effect.gen(function* () {
     create unlogged table rate_limits (
       key text primary key,
       window_ms bigint not null,
-      most integer not null,
+      max_uses integer not null,
       bucket bigint not null,
       current integer not null,
       previous integer not null,

@@ -3,7 +3,7 @@
  * its parameters, or by HTTP Basic; exactly one of them. Every parameter that is wrong is named.
  */
 import { Effect, Option, Predicate, Result, Schema } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpBody, HttpServerResponse } from "effect/http"
 import type { PresentedCredentials } from "../services/Tokens.ts"
 import { InvalidRequest } from "../services/errors.ts"
 import type { FieldProblem } from "../services/errors.ts"
@@ -20,7 +20,7 @@ const Parameters = Schema.Struct({
   client_secret: Schema.optionalKey(secret),
   client_assertion: Schema.optionalKey(assertion)
 })
-const decode = Schema.decodeUnknownResult(Parameters, { errors: "all" })
+const decodeParameters = Schema.decodeUnknownResult(Parameters, { errors: "all" })
 
 interface Read {
   readonly sent: Sent
@@ -66,7 +66,7 @@ const basicOf = (header: string): Option.Option<Basic> => {
     : Option.all({ user: unescaped(user ?? ""), password: unescaped(password.join(":")) })
 }
 
-export const usesBasic = (header: string | undefined): header is string => /^basic\b/i.test(header ?? "")
+const usesBasic = (header: string | undefined): header is string => /^basic\b/i.test(header ?? "")
 
 const one = "Expected exactly one of client_secret, client_assertion and HTTP Basic"
 
@@ -107,7 +107,7 @@ const read = Effect.gen(function* () {
   const { authorization } = request.headers
   const basic = usesBasic(authorization) ? basicOf(authorization) : Option.none()
   const broken = { path: "authorization", message: "Expected HTTP Basic with agent_id and client_secret" }
-  const decoded = decode({
+  const decoded = decodeParameters({
     ...sent,
     ...Option.match(basic, {
       onNone: () => ({}),
@@ -155,3 +155,57 @@ export const presentedForToken = Effect.gen(function* () {
   }
   return Result.isFailure(credentials) || errors.length > 0 ? yield* invalid(errors) : credentials.success
 })
+
+const ErrorBody = Schema.fromJsonString(
+  Schema.StructWithRest(
+    Schema.Struct({ detail: Schema.String, code: Schema.String, error: Schema.optionalKey(Schema.String) }),
+    [Schema.Record(Schema.String, Schema.Json)]
+  )
+)
+const decodeError = Schema.decodeUnknownOption(ErrorBody)
+
+/** Our codes that are OAuth's too. */
+const shared: ReadonlySet<string> = new Set(["invalid_client", "unsupported_grant_type"])
+
+const errorOf = (code: string, status: number): string => {
+  if (shared.has(code)) return code
+  if (status === 429 || status === 503) return "temporarily_unavailable"
+  return status >= 500 ? "server_error" : "invalid_request"
+}
+
+/** What RFC 6749 5.2 lets stand in an error_description. */
+const described = (detail: string): string =>
+  detail.replaceAll('"', "'").replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]+/g, " ")
+
+const withMembers = (
+  response: HttpServerResponse.HttpServerResponse
+): HttpServerResponse.HttpServerResponse => {
+  const { body, status } = response
+  if (status < 400 || body._tag !== "Uint8Array") return response
+  return Option.match(decodeError(new TextDecoder().decode(body.body)), {
+    onNone: () => response,
+    onSome: (json) =>
+      HttpServerResponse.setBody(
+        response,
+        HttpBody.jsonUnsafe({
+          ...json,
+          error: json.error ?? errorOf(json.code, status),
+          error_description: described(json.detail)
+        })
+      )
+  })
+}
+
+/**
+ * The token endpoint's answer, with its errors as OAuth clients read them (RFC 6749 5.2): `error` and `error_description`
+ * beside `detail` and `code`, whoever made the error, the edge included. Only who came by HTTP Basic is asked to do so again.
+ */
+export const asOAuth = (
+  response: HttpServerResponse.HttpServerResponse,
+  { headers }: HttpServerRequest.HttpServerRequest
+): HttpServerResponse.HttpServerResponse => {
+  const answer = HttpServerResponse.setHeader(withMembers(response), "pragma", "no-cache")
+  return response.status === 401 && usesBasic(headers["authorization"])
+    ? HttpServerResponse.setHeader(answer, "www-authenticate", 'Basic realm="auspex", charset="UTF-8"')
+    : answer
+}
