@@ -1,4 +1,3 @@
-import { Arenas } from "../../src/services/Arenas.ts"
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
@@ -329,13 +328,10 @@ layer(testServer({ swap: slowSettlement }), { excludeTestServices: true })(
 
 const voiding = { begun: Deferred.makeUnsafe<void>(), end: Deferred.makeUnsafe<never, ChallengeState>() }
 const slowVoid = Layer.effect(
-  Arenas,
-  Effect.map(Arenas, (arenas) => ({
-    ...arenas,
-    macro: {
-      ...arenas.macro,
-      void: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
-    }
+  Scoring,
+  Effect.map(Scoring, (scoring) => ({
+    ...scoring,
+    voidMacro: () => Effect.andThen(Deferred.succeed(voiding.begun, undefined), Deferred.await(voiding.end))
   }))
 )
 
