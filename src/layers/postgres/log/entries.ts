@@ -25,28 +25,32 @@ export const EntryType = Schema.Literals([
 ])
 export type EntryType = typeof EntryType.Type
 
-const encode = (type: EntryType, members: Readonly<Record<string, unknown>>): Uint8Array =>
+/** A time as a program has it, or as the text of a column, in which an audit sees what lies beyond milliseconds. */
+export type Instant = DateTime.Utc | string
+
+/** The bytes of an entry. */
+export const encode = (type: EntryType, members: Readonly<Record<string, unknown>>): Uint8Array =>
   Buffer.from(canonicalJson({ ...members, type }))
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 const hexOrNull = (bytes: Uint8Array | null): string | null => (bytes === null ? null : hex(bytes))
-const isoOrNull = (at: DateTime.Utc | null): string | null => (at === null ? null : DateTime.formatIso(at))
+const iso = (at: Instant): string => (typeof at === "string" ? at : DateTime.formatIso(at))
 const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
-export interface CreatedChallenge {
+export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
   readonly challenge_id: string
-  readonly challenge_type: "directional" | "macro" | "price_event"
+  readonly challenge_type: string
   readonly asset: string
   readonly kind: string
   readonly event_id: string | null
   readonly question: string
   readonly resolution_criteria: string | null
   readonly resolution_criteria_zh: string | null
-  readonly created_at: DateTime.Utc
-  readonly deadline: DateTime.Utc
-  readonly resolve_at: DateTime.Utc
-  readonly close_price_until: DateTime.Utc
-  readonly cancel_at: DateTime.Utc
+  readonly created_at: Time
+  readonly deadline: Time
+  readonly resolve_at: Time
+  readonly close_price_until: Time
+  readonly cancel_at: Time
   /** Of directional challenges. */
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
@@ -60,18 +64,12 @@ export interface CreatedChallenge {
   readonly reward_pool: string | null
   /** Of price events: of yes-or-no questions, and of barriers. Numeric ones have a reference scale. */
   readonly level: string | null
-  readonly window_from: DateTime.Utc | null
+  readonly window_from: Time | null
 }
 
 /** What a challenge of each type settles by. */
-const termsOf = (challenge: CreatedChallenge) => {
+const termsOf = (challenge: CreatedChallenge<Instant>) => {
   switch (challenge.challenge_type) {
-    case "directional":
-      return {
-        close_price_until: DateTime.formatIso(challenge.close_price_until),
-        dead_zone_pct: challenge.dead_zone_pct,
-        open_price: challenge.open_price
-      }
     case "macro":
       return {
         bin_edges: challenge.bin_edges,
@@ -86,19 +84,25 @@ const termsOf = (challenge: CreatedChallenge) => {
         decimal_step: challenge.decimal_step,
         level: challenge.level,
         reference_scale: challenge.reference_scale,
-        window_from: isoOrNull(challenge.window_from)
+        window_from: challenge.window_from === null ? null : iso(challenge.window_from)
+      }
+    default:
+      return {
+        close_price_until: iso(challenge.close_price_until),
+        dead_zone_pct: challenge.dead_zone_pct,
+        open_price: challenge.open_price
       }
   }
 }
 
-const createdMembers = (challenge: CreatedChallenge) => ({
+const createdMembers = (challenge: CreatedChallenge<Instant>) => ({
   ...termsOf(challenge),
   asset: challenge.asset,
-  cancel_at: DateTime.formatIso(challenge.cancel_at),
+  cancel_at: iso(challenge.cancel_at),
   challenge_id: challenge.challenge_id,
   challenge_type: challenge.challenge_type,
-  created_at: DateTime.formatIso(challenge.created_at),
-  deadline: DateTime.formatIso(challenge.deadline),
+  created_at: iso(challenge.created_at),
+  deadline: iso(challenge.deadline),
   event_id: challenge.event_id,
   frozen_sha256: sha256(
     canonicalJson({
@@ -108,13 +112,13 @@ const createdMembers = (challenge: CreatedChallenge) => ({
     })
   ),
   kind: challenge.kind,
-  resolve_at: DateTime.formatIso(challenge.resolve_at),
+  resolve_at: iso(challenge.resolve_at),
   scoring_version: 1,
   source: null
 })
 
 /** A challenge, as it is frozen. Its price may come from any source; the settlement says which it was. */
-export const challengeCreate = (challenge: CreatedChallenge): Uint8Array =>
+export const challengeCreate = (challenge: CreatedChallenge<Instant>): Uint8Array =>
   encode("challenge.create", createdMembers(challenge))
 
 /** That somebody predicted: who and what stays hidden until the reveal. The statement that records predictions writes the same bytes. */
@@ -139,7 +143,7 @@ export interface ClosedChallenge {
 export const challengeClose = (closed: ClosedChallenge): Uint8Array =>
   encode("challenge.close", {
     challenge_id: closed.challenge_id,
-    closed_at: DateTime.formatIso(closed.closed_at),
+    closed_at: iso(closed.closed_at),
     commits: closed.commits,
     last_index: closed.last_index,
     root: hex(closed.root)
@@ -175,7 +179,7 @@ const poolMember = (pool: SettledPool | null) =>
   pool === null ? {} : { pool: { ...pool, root: hex(pool.root) } }
 
 /** What every version of a settlement has. */
-interface SettlementVersion {
+interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly challenge_id: string
   readonly version: number
   /** Null of numeric questions. */
@@ -189,28 +193,28 @@ interface SettlementVersion {
   /** Of yes-or-no questions. */
   readonly level: string | null
   readonly source: string
-  readonly observed_at: DateTime.Utc
-  readonly fetched_at: DateTime.Utc
+  readonly observed_at: Time
+  readonly fetched_at: Time
   /** SHA-256 of what the source answered, if that is kept. */
   readonly raw_sha256: Uint8Array | null
-  readonly settled_at: DateTime.Utc
+  readonly settled_at: Time
   readonly scores: number
   /** RFC 6962 root over `scoreLeaf` of every score, in the order of the agents' ids. */
   readonly root: Uint8Array
 }
 
 /** What a settlement was decided by, beside what was observed. */
-const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: SettlementVersion) => {
+const measureOf = ({ dead_zone_pct, level, open_price, reference_scale }: SettlementVersion<Instant>) => {
   if (reference_scale !== null) return { reference_scale }
   return level === null ? { dead_zone_pct, open_price } : { level }
 }
 
-const settledMembers = (settled: SettlementVersion) => ({
+const settledMembers = (settled: SettlementVersion<Instant>) => ({
   ...measureOf(settled),
   challenge_id: settled.challenge_id,
-  fetched_at: DateTime.formatIso(settled.fetched_at),
+  fetched_at: iso(settled.fetched_at),
   observation: settled.observation,
-  observed_at: DateTime.formatIso(settled.observed_at),
+  observed_at: iso(settled.observed_at),
   raw_sha256: hexOrNull(settled.raw_sha256),
   result: settled.result,
   root: hex(settled.root),
@@ -220,47 +224,47 @@ const settledMembers = (settled: SettlementVersion) => ({
 })
 
 /** The first version, with which credit moves. */
-export interface Settled extends SettlementVersion {
+export interface Settled<Time extends Instant = DateTime.Utc> extends SettlementVersion<Time> {
   readonly pool: SettledPool | null
 }
 
 /** How a challenge was settled, and the scores that it gave. */
-export const settlement = (settled: Settled): Uint8Array =>
+export const settlement = (settled: Settled<Instant>): Uint8Array =>
   encode("settlement", {
     ...settledMembers(settled),
     ...poolMember(settled.pool),
-    settled_at: DateTime.formatIso(settled.settled_at)
+    settled_at: iso(settled.settled_at)
   })
 
 /** A later version of a settlement, whose `settled_at` is when it was made. */
-export interface Amended extends SettlementVersion {
+export interface Amended<Time extends Instant = DateTime.Utc> extends SettlementVersion<Time> {
   readonly previous_version: number
   readonly reason: string
 }
 
 /** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
-export const amendment = (amended: Amended): Uint8Array =>
+export const amendment = (amended: Amended<Instant>): Uint8Array =>
   encode("amendment", {
     ...settledMembers(amended),
-    amended_at: DateTime.formatIso(amended.settled_at),
+    amended_at: iso(amended.settled_at),
     previous_version: amended.previous_version,
     reason_sha256: sha256(amended.reason)
   })
 
-export interface Voided {
+export interface Voided<Time extends Instant = DateTime.Utc> {
   readonly challenge_id: string
-  readonly voided_at: DateTime.Utc
+  readonly voided_at: Time
   readonly reason: string
   readonly pool: SettledPool | null
 }
 
 /** A cancelled challenge: nobody is scored by it. */
-export const voided = (challenge: Voided): Uint8Array =>
+export const voided = (challenge: Voided<Instant>): Uint8Array =>
   encode("void", {
     challenge_id: challenge.challenge_id,
     ...poolMember(challenge.pool),
     reason_sha256: sha256(challenge.reason),
-    voided_at: DateTime.formatIso(challenge.voided_at)
+    voided_at: iso(challenge.voided_at)
   })
 
 /** The key that signs from here on, and the one that signed before; both as verifier keys. */
@@ -272,5 +276,4 @@ export const adminAudit = (audit: {
   readonly count: number
   readonly head: Uint8Array
   readonly at: DateTime.Utc
-}): Uint8Array =>
-  encode("admin.audit", { at: DateTime.formatIso(audit.at), count: audit.count, head: hex(audit.head) })
+}): Uint8Array => encode("admin.audit", { at: iso(audit.at), count: audit.count, head: hex(audit.head) })

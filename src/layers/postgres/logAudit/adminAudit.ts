@@ -4,8 +4,8 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll, findOption, rowsOf } from "../sql.ts"
+import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 
 /** Each may have 16 000 characters. */
 const pageSize = 256

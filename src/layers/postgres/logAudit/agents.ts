@@ -4,10 +4,10 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
+import { encode } from "../log/entries.ts"
 import { compare, membersOf, moment } from "./entry.ts"
-import { addStrays } from "./findings.ts"
+import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 
 const pageSize = 4096
 
@@ -87,14 +87,14 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             findings,
             what,
             { index: row.registered, entry: registered_entry },
-            {
+            encode("agent.register", {
               agent_id: row.id,
               auth_method: row.auth_method,
               // Another one has replaced it since, where there is a later entry.
               key_sha256: keyed_entry === null ? keyOf(row) : membersOf(registered_entry)?.["key_sha256"],
               name_sha256: hashOf("auspex/agent-name/v1", row.name),
               registered_at: row.created_at
-            }
+            })
           )
         }
         if (keyed_entry !== null) {
@@ -102,7 +102,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             findings,
             what,
             { index: row.keyed, entry: keyed_entry },
-            { agent_id: row.id, at: row.key_set_at, key_sha256: keyOf(row) }
+            encode("agent.key", { agent_id: row.id, at: row.key_set_at, key_sha256: keyOf(row) })
           )
         } else if (row.key_set_at !== null) {
           findings.add(`${what}: key_set_at is there, and no entry records it`)
@@ -112,12 +112,12 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             findings,
             what,
             { index: row.claimed, entry: claimed_entry },
-            {
+            encode("agent.claim", {
               agent_id: row.id,
               claimed_at: row.claimed_at,
               owner_sha256:
                 row.owner_id === null ? null : hashOf("auspex/agent-owner/v1", row.id, row.owner_id)
-            }
+            })
           )
         } else if (row.claimed_at !== null || row.owner_id !== null) {
           findings.add(`${what}: its claim (claimed_at, owner_id) is not in the log`)
@@ -127,7 +127,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
 
   yield* eachPage(pageSize, read, look)
 
-  const found = addStrays(findings)
+  const found = addFound(findings)
   const types = sql`type in ('agent.register', 'agent.claim', 'agent.key')`
   const recorded = sql`(
     select index, null::int8 as id, type, log_entry_agent(entry) as agent from log_entries where ${types}

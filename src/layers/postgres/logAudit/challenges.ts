@@ -1,13 +1,12 @@
 /** Challenges beside the entries of their making, their close and their cancellation. */
-import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { arrayParam, findAll } from "../sql.ts"
-import { QuestionTerms, questionTerms } from "../log/recorded.ts"
-import { compare, exact, membersOf, moment } from "./entry.ts"
+import { credits } from "../log/settlementEntries.ts"
+import { challengeCreate, encode, voided } from "../log/entries.ts"
+import { checkEmpty, compare, exact, membersOf, moment } from "./entry.ts"
+import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 import { makeAuditPools } from "./pools.ts"
 
 const pageSize = 1000
@@ -32,7 +31,13 @@ const Row = Schema.Struct({
   cancel_at: Schema.String,
   open_price: Schema.NullOr(Schema.String),
   dead_zone_pct: Schema.NullOr(Schema.String),
-  ...QuestionTerms.fields,
+  period: Schema.NullOr(Schema.String),
+  unit: Schema.NullOr(Schema.String),
+  bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
+  reference_scale: Schema.NullOr(Schema.String),
+  decimal_step: Schema.NullOr(Schema.String),
+  reward_pool: Schema.NullOr(Schema.String),
+  level: Schema.NullOr(Schema.String),
   window_from: At,
   closed_at: At,
   resolved_at: At,
@@ -54,73 +59,39 @@ const Waiting = Schema.Struct({
   closed_at: At
 })
 
-const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
+/** The columns that only challenges of some types have. */
+const columnsOfTypes = [
+  "open_price",
+  "dead_zone_pct",
+  "bin_edges",
+  "decimal_step",
+  "period",
+  "reference_scale",
+  "reward_pool",
+  "unit",
+  "level",
+  "window_from"
+] as const
 
-/** What a row has of the other types: nothing, or that shows as a difference. */
-const foreign = (row: typeof Row.Type, names: ReadonlyArray<keyof typeof Row.Type>) =>
-  Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
-
-/** What nobody waits for apart is no member of an entry. */
-const untilCancelled = ({ cancel_at, close_price_until }: typeof Row.Type) =>
-  close_price_until === cancel_at ? {} : { close_price_until }
-
-/** What a challenge of each type settles by. */
-const termsOf = (row: typeof Row.Type) => {
-  const { bin_edges, close_price_until, dead_zone_pct, decimal_step, level, open_price } = row
-  const { period, reference_scale, reward_pool, unit, window_from } = row
-  switch (row.type) {
-    case "macro":
-      return {
-        bin_edges,
-        decimal_step,
-        period,
-        reference_scale,
-        reward_pool,
-        unit,
-        ...foreign(row, ["open_price", "dead_zone_pct", "level", "window_from"]),
-        ...untilCancelled(row)
-      }
-    case "price_event":
-      return {
-        decimal_step,
-        level,
-        reference_scale,
-        window_from,
-        ...foreign(row, ["open_price", "dead_zone_pct", "bin_edges", "period", "reward_pool", "unit"]),
-        ...untilCancelled(row)
-      }
-    default:
-      return {
-        close_price_until,
-        dead_zone_pct,
-        open_price,
-        ...foreign(row, ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"]),
-        ...foreign(row, ["level", "window_from"])
-      }
-  }
+const columnsOf: Readonly<Record<string, ReadonlyArray<(typeof columnsOfTypes)[number]>>> = {
+  directional: ["open_price", "dead_zone_pct"],
+  macro: ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"],
+  price_event: ["decimal_step", "level", "reference_scale", "window_from"]
 }
 
-const madeOf = (row: typeof Row.Type) => ({
-  ...termsOf(row),
-  asset: row.target,
-  cancel_at: row.cancel_at,
-  challenge_id: row.id,
-  challenge_type: row.type,
-  created_at: row.created_at,
-  deadline: row.deadline,
-  event_id: row.event_id,
-  frozen_sha256: sha256(
-    canonicalJson({
-      question: row.question,
-      resolution_criteria: row.resolution_criteria,
-      resolution_criteria_zh: row.resolution_criteria_zh
-    })
-  ),
-  kind: row.kind,
-  resolve_at: row.resolve_at,
-  scoring_version: 1,
-  source: null
-})
+/** What the entry of its making does not have. */
+const checkOtherColumns = (findings: Findings, what: string, row: typeof Row.Type): void => {
+  const own = columnsOf[row.type] ?? []
+  checkEmpty(
+    findings,
+    what,
+    row,
+    columnsOfTypes.filter((name) => !own.includes(name))
+  )
+  if (row.type !== "directional" && row.close_price_until !== row.cancel_at) {
+    findings.add(`${what}: close_price_until is not its cancel_at`)
+  }
+}
 
 export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
@@ -141,7 +112,11 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${moment(sql, "c.deadline")} as deadline, ${moment(sql, "c.resolve_at")} as resolve_at,
              ${moment(sql, "c.close_price_until")} as close_price_until, ${moment(sql, "c.cancel_at")} as cancel_at,
              ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct,
-             ${questionTerms(sql)}, ${moment(sql, "c.window_from")} as window_from,
+             c.period, c.unit, ${exact(sql, "c.level")} as level, ${exact(sql, "c.reference_scale")} as reference_scale,
+             ${exact(sql, "c.decimal_step")} as decimal_step, ${credits(sql, "c.reward_pool")} as reward_pool,
+             (select array_agg(trim_scale(e.edge)::text order by e.position)
+                from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
+             ${moment(sql, "c.window_from")} as window_from,
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,
@@ -187,14 +162,21 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         name: string,
         index: number | null,
         entry: Uint8Array | null,
-        expected: Readonly<Record<string, unknown>>
+        composed: Uint8Array
       ) => {
         const queue = waits.get(`${type} ${row.id}`)
         const bytes = entry ?? queue?.entry ?? null
-        if (bytes !== null) compare(findings, what, { index, entry: bytes }, expected)
+        if (bytes !== null) compare(findings, what, { index, entry: bytes }, composed)
         else if (queue === undefined) findings.add(`${what}: ${name} is not in the log`)
       }
-      against("challenge.create", "its making", row.made, row.made_entry, madeOf(row))
+      const created = challengeCreate({
+        ...row,
+        asset: row.target,
+        challenge_id: row.id,
+        challenge_type: row.type
+      })
+      against("challenge.create", "its making", row.made, row.made_entry, created)
+      checkOtherColumns(findings, what, row)
 
       const closedAt = row.closed_at ?? row.cancelled_at
       if (closedAt !== null) {
@@ -205,7 +187,11 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
             findings,
             what,
             { index: row.closed, entry: row.closed_entry },
-            { ...membersOf(row.closed_entry), challenge_id: row.id, closed_at: closedAt }
+            encode("challenge.close", {
+              ...membersOf(row.closed_entry),
+              challenge_id: row.id,
+              closed_at: closedAt
+            })
           )
         } else if (queue === undefined) findings.add(`${what}: its close is not in the log`)
         else if (queue.closed_at !== closedAt) {
@@ -216,13 +202,13 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       }
 
       if (row.cancelled_at !== null) {
-        const pool = pools.get(row.id)
-        against("void", "its cancellation", row.voided, row.voided_entry, {
+        const cancelled = voided({
           challenge_id: row.id,
-          ...(pool === undefined ? {} : { pool }),
-          reason_sha256: row.cancel_reason === null ? null : sha256(row.cancel_reason),
+          pool: pools.get(row.id) ?? null,
+          reason: row.cancel_reason ?? "",
           voided_at: row.cancelled_at
         })
+        against("void", "its cancellation", row.voided, row.voided_entry, cancelled)
       } else if (row.voided !== null) {
         findings.add(`${what}: entry ${row.voided} records its cancellation, and it is not cancelled`)
       }

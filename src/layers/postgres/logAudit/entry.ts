@@ -1,5 +1,5 @@
 /** An entry as it is stored, in the log or in the queue before it, and how it is compared with what it records. */
-import { Schema } from "effect"
+import { BigDecimal, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { EntryType } from "../log/entries.ts"
@@ -38,22 +38,6 @@ export const membersOf = (entry: Uint8Array): Members | undefined => {
     return undefined
   }
 }
-
-/** Whether an entry is that of a prediction, with the very bytes that its columns make. */
-export const isPlainCommit = ({
-  challenge_id,
-  commit,
-  commit_index,
-  entry,
-  type,
-  version
-}: StoredEntry): boolean =>
-  type === "prediction.commit" &&
-  version === null &&
-  commit_index === null &&
-  Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength).equals(
-    Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
-  )
 
 /** Types that are recorded once of a challenge have the version 1, those that are not of one none. */
 const versionOf = (type: unknown, members: Members): unknown => {
@@ -113,6 +97,18 @@ const stored: Readonly<Record<string, string>> = {
   scores: "number of scores"
 }
 
+/** Columns of other types, which have no value, or that shows as a difference. */
+export const checkEmpty = <Row>(
+  findings: Findings,
+  what: string,
+  row: Row,
+  columns: ReadonlyArray<keyof Row & string>
+): void => {
+  for (const name of columns) {
+    if (row[name] !== null) findings.add(`${what}: ${name} is there, and what it is has none`)
+  }
+}
+
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (Array.isArray(one) && Array.isArray(other) && canonicalJson(one) === canonicalJson(other))
 
@@ -125,19 +121,22 @@ const flat = ({ pool, ...members }: Members): Members =>
       }
     : { ...members, ...(pool === undefined ? {} : { pool }) }
 
-/** Names every member by which a thing differs from its entry. */
+/**
+ * Compares the bytes of an entry with those that are composed anew of what it records. Where they differ every member
+ * is named.
+ */
 export const compare = (
   findings: Findings,
   what: string,
   { entry, index }: { readonly entry: Uint8Array; readonly index: number | null },
-  expected: Members
+  composed: Uint8Array
 ): void => {
+  if (Buffer.compare(entry, composed) === 0) return
   const recorded = membersOf(entry)
   // Said of the entry itself.
   if (recorded === undefined) return
-  const [members, wanted] = [flat(recorded), flat(expected)]
+  const [members, wanted] = [flat(recorded), flat(membersOf(composed) ?? {})]
   const names = new Set([...Object.keys(wanted), ...Object.keys(members)])
-  names.delete("type")
   for (const name of names) {
     if (!isSame(members[name], wanted[name])) {
       findings.add(`${what}: ${stored[name] ?? name} is not what ${placeOf(index)} recorded`)
@@ -158,3 +157,17 @@ export const moment = (sql: SqlClient.SqlClient, column: string) =>
 
 /** A decimal as an entry writes it. */
 export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)
+
+/** Whether two texts are one number, however they write it. */
+export const isSameDecimal = (one: string | null, other: string): boolean => {
+  if (one === null) return false
+  if (one === other) return true
+  const [first, second] = [BigDecimal.fromString(one), BigDecimal.fromString(other)]
+  return Option.isSome(first) && Option.isSome(second) && BigDecimal.Equivalence(first.value, second.value)
+}
+
+/** A stored decimal as the number that an agent sent; text, when no number has exactly this value. */
+export const sentNumber = (decimal: string): number | string => {
+  const value = Number(decimal)
+  return isSameDecimal(decimal, String(value)) ? value : decimal
+}

@@ -1,5 +1,5 @@
-/** What an audit finds: all differences are counted, the first are named. */
-import { Effect, Schema } from "effect"
+/** What an audit finds: all differences are counted, the first are named. And how it reads tables of any size. */
+import { Effect, Fiber, Schema } from "effect"
 import type { Statement } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
@@ -28,15 +28,35 @@ export class Findings {
   }
 }
 
-const strays = findAll(Schema.Struct({ what: Schema.String, count: Schema.Int }))
+const lines = findAll(Schema.Struct({ what: Schema.String, count: Schema.Int }))
 
 /** Adds what a statement finds: it selects its first findings as `what`, and with each how many there are as `count`. */
-export const addStrays =
+export const addFound =
   (findings: Findings) =>
   (statement: Statement.Statement<object>): Effect.Effect<void> =>
-    Effect.map(strays(statement), (rows) =>
+    Effect.map(lines(statement), (rows) =>
       findings.addFirst(
         rows.map(({ what }) => what),
         rows[0]?.count ?? 0
       )
     )
+
+/**
+ * Reads a table page by page in the order of a key: `read` answers at most `size` rows that come after the one it is given. The database reads the next page while this
+ * process looks at one.
+ */
+export const eachPage = Effect.fnUntraced(function* <Row>(
+  size: number,
+  read: (after: Row | undefined) => Effect.Effect<ReadonlyArray<Row>>,
+  look: (rows: ReadonlyArray<Row>) => Effect.Effect<void>
+) {
+  let rows = yield* read(undefined)
+  while (rows.length > 0) {
+    const next =
+      rows.length < size
+        ? Effect.succeed([])
+        : Fiber.join(yield* Effect.forkChild(read(rows.at(-1)), { startImmediately: true }))
+    yield* look(rows)
+    rows = yield* next
+  }
+})

@@ -6,14 +6,12 @@ import type { WinningStake } from "../../../scoring/pools.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { arrayParam, findAll } from "../sql.ts"
+import type { SettledPool } from "../log/entries.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
-import { PoolColumns, credits, poolColumns } from "../log/recordedPools.ts"
-import { isSameDecimal } from "./decimals.ts"
-import { moment } from "./entry.ts"
-import type { Members } from "./entry.ts"
-import { addStrays } from "./findings.ts"
+import { PoolColumns, credits, poolColumns } from "../log/settlementEntries.ts"
+import { isSameDecimal, moment } from "./entry.ts"
+import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 
 const stakesPage = 4096
 
@@ -152,8 +150,8 @@ export const makeAuditPools = Effect.gen(function* () {
 
   /** What the entries of these challenges' ends must say of their pools, by challenge, of those that have one. */
   return Effect.fnUntraced(function* (findings: Findings, ends: ReadonlyArray<End>) {
-    const members = new Map<string, Members>()
-    if (ends.length === 0) return members
+    const settled = new Map<string, SettledPool>()
+    if (ends.length === 0) return settled
     const endOf = new Map(ends.map((end) => [end.challenge_id, end]))
     const rows = yield* pools(sql`
       select p.challenge_id::text, ${poolColumns(sql)}, p.winners, p.staked as micro_staked, p.paid as micro_paid,
@@ -172,8 +170,8 @@ export const makeAuditPools = Effect.gen(function* () {
       checkRewards(findings, reading)
       checkFigures(findings, reading)
       const { outcome, paid, reward_pool, staked, stakes, winning_bin } = reading.pool
-      const root = reading.tree.root().toString("hex")
-      members.set(reading.end.challenge_id, {
+      const root = reading.tree.root()
+      settled.set(reading.end.challenge_id, {
         outcome,
         paid,
         reward_pool,
@@ -204,14 +202,14 @@ export const makeAuditPools = Effect.gen(function* () {
       ended(current)
       current = waiting.next().value
     }
-    return members
+    return settled
   })
 })
 
 /** Stakes of open pools too, and rows that belong to no pool that was settled. */
 export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const found = addStrays(findings)
+  const found = addFound(findings)
   yield* found(sql`
     select 'stake of agent ' || s.agent_id || ' in the pool of challenge ' || s.challenge_id || ': ' || w.wrong as what,
            (count(*) over ())::int as count

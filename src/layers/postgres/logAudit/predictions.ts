@@ -1,16 +1,16 @@
 /** Predictions beside their sealed bodies, their commits in the log, and what the log reveals of them. */
 import { createHash } from "node:crypto"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { isUuid } from "../../../services/identifiers.ts"
+import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { findAll } from "../sql.ts"
-import { sentNumber } from "./decimals.ts"
-import { predictionCommit } from "../log/entries.ts"
-import { compare, exact, membersOf, moment } from "./entry.ts"
+import { findAll, rowsOf } from "../sql.ts"
+import { predictionCommit, predictionReveal } from "../log/entries.ts"
+import { compare, exact, membersOf, moment, sentNumber } from "./entry.ts"
+import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
-import { isPlainReveal, mustBeRevealed, nameOf, revealedTooSoon, revealOf } from "./sealed.ts"
-import { auditWaitingPredictions } from "./waitingPredictions.ts"
 
 const pageSize = 4096
 
@@ -97,6 +97,148 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
   if (different.length === 0) findings.add(`${what}: its sealed body has other members than it must have`)
 }
 
+interface Sealed {
+  readonly challenge_id: string
+  readonly agent_id: string
+  readonly revision: number
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+}
+
+const nameOf = (row: Omit<Sealed, "salt" | "body">): string =>
+  `prediction of agent ${row.agent_id} on challenge ${row.challenge_id}, revision ${row.revision}`
+
+/** What the log says when it reveals the commit in entry `committed`. */
+const revealOf = ({ body, salt }: Sealed, committed: number): Uint8Array =>
+  predictionReveal({ body: Buffer.from(body).toString("utf8"), commit_index: committed, salt })
+
+const revealedTooSoon = "it is revealed, and log_reveals says that it is not"
+
+/** Whether the challenge of prediction `p` is closed in the log (entry `x`), and its reveals (row `w`) have come past it. */
+const mustBeRevealed = (sql: SqlClient.SqlClient) =>
+  sql.literal(`
+    (x.index is not null
+     and (w.challenge_id is null
+          or coalesce((p.agent_id, p.revision) <= (w.last_agent_id, w.last_revision), false)))`)
+
+const Key = { challenge_id: Schema.String, agent_id: Schema.String, revision: Schema.Int }
+
+const Missing = Schema.Struct({ ...Key, committed: Schema.NullOr(Schema.Finite), count: Schema.Int })
+
+const Reveal = Schema.Struct({ id: Schema.Finite, commit_index: Schema.Finite, entry: Schema.Uint8Array })
+type Reveal = typeof Reveal.Type
+
+const Revealed = Schema.Struct({
+  ...Key,
+  salt: Schema.Uint8Array,
+  body: Schema.Uint8Array,
+  committed: Schema.NullOr(Schema.Finite),
+  is_closed: Schema.Boolean,
+  must_be_revealed: Schema.Boolean
+})
+
+const Revision = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2_147_483_647 }))
+const decodeKey = Schema.decodeUnknownOption(
+  Schema.fromJsonString(
+    Schema.Struct({
+      challenge_id: Schema.String.check(Schema.makeFilter(isUuid)),
+      agent_id: Schema.String.check(Schema.makeFilter(isUuid)),
+      revision: Revision
+    })
+  )
+)
+
+const textOf = (key: { readonly [Name in keyof typeof Key]: string | number }): string =>
+  `${key.challenge_id} ${key.agent_id} ${key.revision}`
+
+/** The reveals that are missing, and those that are pending: the outbox has no index of them, so it is read once. */
+const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed: number) {
+  const sql = yield* SqlClient.SqlClient
+  const missing = findAll(Missing)
+  const reveals = findAll(Reveal)
+  const predictions = findAll(Revealed)
+
+  const named = Effect.fnUntraced(function* (
+    statement: Statement.Statement<object>,
+    complaint: (committed: number | null) => string
+  ) {
+    const rows = yield* missing(statement)
+    findings.addFirst(
+      rows.map((row) => `${nameOf(row)}: ${complaint(row.committed)}`),
+      rows[0]?.count ?? 0
+    )
+  })
+
+  const first = sql`order by p.challenge_id, p.agent_id, p.revision limit ${maxDifferences}`
+  const key = sql`p.challenge_id::text, p.agent_id::text, p.revision, (count(*) over ())::int as count`
+
+  if (unrevealed > 0) {
+    yield* named(
+      sql`
+        select ${key}, e.index::float8 as committed
+          from predictions p
+          left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
+          left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
+          left join log_reveals w on w.challenge_id = p.challenge_id
+         where ${mustBeRevealed(sql)} and e.index is not null
+           and not exists (select from log_entries r where r.commit_index = e.index)
+           and not exists (
+             select from log_pending q where q.type = 'prediction.reveal' and q.commit_index = e.index)
+         ${first}`,
+      (committed) => `the log does not reveal entry ${committed}, and nothing waits to do so`
+    )
+  }
+
+  const keysOf = (page: ReadonlyArray<Reveal>) =>
+    page.map(({ entry }) => decodeKey(membersOf(entry)?.["body"]))
+
+  const look = Effect.fnUntraced(function* (page: ReadonlyArray<Reveal>) {
+    const keys = keysOf(page)
+    const known = keys.flatMap(Option.toArray)
+    const rows = yield* predictions(sql`
+      select p.challenge_id::text, p.agent_id::text, p.revision, p.salt, p.body, e.index::float8 as committed,
+             x.index is not null as is_closed, ${mustBeRevealed(sql)} as must_be_revealed
+        from ${rowsOf(sql, "wanted", known, {
+          challenge_id: ["uuid", ({ challenge_id }) => challenge_id],
+          agent_id: ["uuid", ({ agent_id }) => agent_id],
+          revision: ["int4", (each) => each.revision]
+        })}
+        join predictions p
+          on p.challenge_id = wanted.challenge_id and p.agent_id = wanted.agent_id and p.revision = wanted.revision
+        left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
+        left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
+        left join log_reveals w on w.challenge_id = p.challenge_id`)
+    const byKey = new Map(rows.map((row) => [textOf(row), row]))
+    for (const [place, { commit_index, entry }] of page.entries()) {
+      const row = Option.getOrUndefined(
+        Option.flatMap(keys[place] ?? Option.none(), (named) =>
+          Option.fromUndefinedOr(byKey.get(textOf(named)))
+        )
+      )
+      if (row === undefined || row.committed !== commit_index) {
+        findings.add(
+          `an entry that waits (prediction.reveal): its body is that of no prediction whose commit is entry ${commit_index}`
+        )
+        continue
+      }
+      const what = nameOf(row)
+      compare(findings, what, { index: null, entry }, revealOf(row, commit_index))
+      if (!row.must_be_revealed && row.is_closed) findings.add(`${what}: ${revealedTooSoon}`)
+    }
+  })
+
+  yield* eachPage(
+    pageSize,
+    (after: Reveal | undefined) =>
+      reveals(sql`
+        select id::float8 as id, commit_index::float8 as commit_index, entry from log_pending
+         where type = 'prediction.reveal' and commit_index is not null and entry is not null
+           ${after === undefined ? sql`` : sql`and id > ${BigInt(after.id)}::int8`}
+         order by id limit ${pageSize}`),
+    look
+  )
+})
+
 export const auditPredictions = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const rows = findAll(Row)
@@ -126,11 +268,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   const checkReveal = (what: string, row: Row) => {
     // What has no commit in the log has no reveal either.
     if (row.committed === null || row.reveal === null) return
-    const reveal = revealOf(row, row.committed)
-    // Most are these very bytes, and need not be taken apart.
-    if (!isPlainReveal(row.reveal, reveal)) {
-      compare(findings, what, { index: row.revealed, entry: row.reveal }, reveal)
-    }
+    compare(findings, what, { index: row.revealed, entry: row.reveal }, revealOf(row, row.committed))
     if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {
       findings.add(`${what}: entry ${row.revealed} reveals it before its challenge is closed`)
     }
@@ -160,6 +298,6 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
     })
 
   yield* eachPage(pageSize, read, look)
-  yield* auditWaitingPredictions(findings, unrevealed)
+  yield* auditReveals(findings, unrevealed)
   return count
 })

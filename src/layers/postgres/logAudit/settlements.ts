@@ -3,12 +3,13 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { arrayParam, findAll } from "../sql.ts"
+import { amendment, settlement } from "../log/entries.ts"
+import type { SettledPool } from "../log/entries.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
 import { numericScore } from "../settlement/scores.ts"
-import { isSameDecimal } from "./decimals.ts"
-import { compare, exact, moment } from "./entry.ts"
+import { checkEmpty, compare, exact, isSameDecimal, moment } from "./entry.ts"
+import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 import { makeAuditPools } from "./pools.ts"
 
 const settlementsPage = 500
@@ -27,10 +28,10 @@ const Row = Schema.Struct({
   source: Schema.String,
   observed_at: Schema.String,
   fetched_at: Schema.String,
-  raw_sha256: Schema.NullOr(Schema.String),
+  raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.String,
   previous_version: Schema.NullOr(Schema.Int),
-  reason_sha256: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String),
   /** Of macro challenges. */
   winning_bin: Schema.NullOr(Schema.Int),
   index: Schema.NullOr(Schema.Finite),
@@ -86,34 +87,27 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
   ]
 }
 
-/** What a row has of the other types: nothing, or that shows as a difference. */
-const foreign = (row: Row, names: ReadonlyArray<keyof Row>) =>
-  Object.fromEntries(names.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])))
+/** What the entry does not have, by the form of the settlement. */
+const otherColumnsOf = ({ level, reference_scale }: Row): ReadonlyArray<keyof Row & string> => {
+  if (reference_scale !== null) return ["open_price", "close_price", "dead_zone_pct", "level"]
+  return level === null ? ["actual_value"] : ["actual_value", "open_price", "dead_zone_pct"]
+}
 
-/** What tells an amendment from the settlement that it replaced. */
-const versionMembers = (row: Row) =>
-  row.version === 1
-    ? { settled_at: row.settled_at, ...foreign(row, ["previous_version"]) }
-    : {
-        amended_at: row.settled_at,
-        previous_version: row.previous_version,
-        reason_sha256: row.reason_sha256
-      }
-
-/** What a settlement was decided by. */
-const measureOf = (row: Row) => {
-  const { actual_value, close_price, dead_zone_pct, level, open_price, reference_scale } = row
-  if (row.result === null && close_price === null) {
-    return {
-      observation: actual_value,
-      reference_scale,
-      ...foreign(row, ["open_price", "dead_zone_pct", "level"])
-    }
+/** The entry that a settlement makes, or the amendment that it is. */
+const entryOf = (row: Row, { count, tree }: Scores, pool: SettledPool | null): Uint8Array => {
+  const version = {
+    ...row,
+    observation: row.close_price ?? row.actual_value ?? "",
+    root: tree.root(),
+    scores: count
   }
-  const observed = { observation: close_price, ...foreign(row, ["actual_value", "reference_scale"]) }
-  return level === null
-    ? { ...observed, dead_zone_pct, open_price }
-    : { ...observed, level, ...foreign(row, ["open_price", "dead_zone_pct"]) }
+  return row.version === 1
+    ? settlement({ ...version, pool })
+    : amendment({
+        ...version,
+        previous_version: row.previous_version ?? 0,
+        reason: row.reason ?? ""
+      })
 }
 
 interface Scores {
@@ -143,8 +137,8 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              ${exact(sql, "s.close_price")} as close_price, ${exact(sql, "s.dead_zone_pct")} as dead_zone_pct, s.source,
              ${exact(sql, "s.actual_value")} as actual_value, ${exact(sql, "s.reference_scale")} as reference_scale,
              ${exact(sql, "s.level")} as level, ${moment(sql, "s.observed_at")} as observed_at, ${moment(sql, "s.fetched_at")} as fetched_at,
-             encode(s.raw_sha256, 'hex') as raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
-             s.previous_version, encode(sha256(convert_to(s.reason, 'UTF8')), 'hex') as reason_sha256,
+             s.raw_sha256, ${moment(sql, "s.settled_at")} as settled_at,
+             s.previous_version, s.reason,
              case when c.type = 'macro' and s.actual_value is not null then (
                select count(*)::int from unnest(c.bin_edges) as edge where edge <= s.actual_value) end as winning_bin,
              e.index::float8 as index, e.entry
@@ -236,31 +230,20 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
     for (const row of page) {
       counts.settlements += 1
       const what = nameOf(row)
-      const { count, tree } = scores.get(keyOf(row)) ?? noScores()
-      const pool = row.version === 1 ? pools.get(row.challenge_id) : undefined
+      const composed = entryOf(
+        row,
+        scores.get(keyOf(row)) ?? noScores(),
+        (row.version === 1 ? pools.get(row.challenge_id) : undefined) ?? null
+      )
       const entry = row.entry ?? waits.get(keyOf(row))?.entry ?? null
       if (entry !== null) {
-        compare(
-          findings,
-          what,
-          { index: row.index, entry },
-          {
-            challenge_id: row.challenge_id,
-            ...measureOf(row),
-            ...versionMembers(row),
-            fetched_at: row.fetched_at,
-            observed_at: row.observed_at,
-            ...(pool === undefined ? {} : { pool }),
-            raw_sha256: row.raw_sha256,
-            result: row.result,
-            root: tree.root().toString("hex"),
-            scores: count,
-            source: row.source,
-            version: row.version
-          }
-        )
+        compare(findings, what, { index: row.index, entry }, composed)
       } else if (!waits.has(keyOf(row))) findings.add(`${what}: it is not in the log`)
-      if ((row.reason_sha256 !== null) !== row.version > 1) {
+      checkEmpty(findings, what, row, [
+        ...otherColumnsOf(row),
+        ...(row.version === 1 ? (["previous_version"] as const) : [])
+      ])
+      if ((row.reason !== null) !== row.version > 1) {
         findings.add(`${what}: reason is there for amendments, and for them only`)
       }
     }

@@ -7,10 +7,10 @@ import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
-import { StoredEntry, checkColumns, entryColumns, isPlainCommit } from "./entry.ts"
+import { StoredEntry, checkColumns, entryColumns } from "./entry.ts"
 import type { Members } from "./entry.ts"
+import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 
 const usualPage = 4096
 
@@ -36,6 +36,16 @@ export interface Rotation {
   readonly old: unknown
   readonly new: unknown
 }
+
+/** Whether an entry is that of a prediction, with the very bytes that its columns make. */
+const isCommit = ({ challenge_id, commit, commit_index, entry, type, version }: StoredEntry): boolean =>
+  type === "prediction.commit" &&
+  version === null &&
+  commit_index === null &&
+  Buffer.compare(
+    entry,
+    Buffer.from(`{"c":"${commit}","challenge_id":"${challenge_id}","type":"prediction.commit"}`)
+  ) === 0
 
 /** A close says how many commits there were, which the last was, and the root over them. */
 const checkClose = (
@@ -102,7 +112,7 @@ export const auditTree = Effect.fnUntraced(function* (
   const look = (entry: typeof LoggedEntry.Type) => {
     follow(entry)
     // Most entries are commits, and these bytes are the only ones that their columns allow.
-    if (isPlainCommit(entry)) return
+    if (isCommit(entry)) return
     const members = checkColumns(findings, entry)
     if (members === undefined) return
     const type = members["type"]

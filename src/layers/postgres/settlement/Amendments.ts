@@ -13,7 +13,7 @@ import {
 import { InvalidRequest } from "../../../services/errors.ts"
 import { isUuid } from "../../../services/identifiers.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
-import { queueSettlement } from "../log/queueSettlement.ts"
+import { logSettlement } from "../log/settlementEntries.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { amendStats } from "./agentStats.ts"
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
@@ -202,7 +202,7 @@ const make = Effect.gen(function* () {
               boards: ["global", category, target],
               now
             })
-            yield* queueSettlement(sql, { challenge_id: id, version })
+            yield* logSettlement(sql, { challenge_id: id, version })
             yield* Effect.logInfo("a settlement was amended").pipe(
               Effect.annotateLogs({ challenge_id: id, version })
             )

@@ -13,7 +13,7 @@ import { scoringScale } from "../challenges/challengeRows.ts"
 import { decimal, findOption, execute, timestamp } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { closeChallenges } from "../challenges/lifecycle.ts"
-import { queueSettlement } from "../log/queueSettlement.ts"
+import { logSettlement } from "../log/settlementEntries.ts"
 import { addScores } from "./agentStats.ts"
 import { makeScoreForecasts } from "./scores.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
@@ -202,7 +202,7 @@ const makeSettleMacro = Effect.gen(function* () {
         sql`update challenges set resolved_at = ${timestamp(now)} where id = ${challengeId}::uuid`
       )
       yield* settlePool(challengeId, winning_bin, now)
-      yield* queueSettlement(sql, { challenge_id: challengeId, version: 1 })
+      yield* logSettlement(sql, { challenge_id: challengeId, version: 1 })
       yield* returnRest(challengeId)
       return true
     })

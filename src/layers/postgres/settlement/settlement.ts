@@ -12,7 +12,7 @@ import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
-import { queueSettlement } from "../log/queueSettlement.ts"
+import { logSettlement } from "../log/settlementEntries.ts"
 import { execute, findAll, findOption, timestamp } from "../sql.ts"
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { addScores } from "./agentStats.ts"
@@ -79,7 +79,7 @@ export const makeSettleDue = Effect.gen(function* () {
       yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
       yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
-      yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
+      yield* logSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
     return yield* inSettlement(settled)
@@ -308,7 +308,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
         now
       })
       yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
-      yield* queueSettlement(sql, { challenge_id: due.id, version: 1 })
+      yield* logSettlement(sql, { challenge_id: due.id, version: 1 })
       return "resolved" as const
     })
     return yield* inSettlement(settled)

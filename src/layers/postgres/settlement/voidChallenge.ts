@@ -2,7 +2,7 @@
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
-import { voidedChallenges } from "../log/recorded.ts"
+import { voidedChallenges } from "../log/settlementEntries.ts"
 import { execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"

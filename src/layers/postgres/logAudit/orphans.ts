@@ -6,9 +6,8 @@ import { findAll } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import { StoredEntry, checkColumns, entryColumns } from "./entry.ts"
-import { addStrays } from "./findings.ts"
+import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
-import { eachPage } from "./pages.ts"
 import type { Rotation } from "./tree.ts"
 
 const pageSize = 4096
@@ -21,7 +20,7 @@ const Waiting = Schema.Struct({
 })
 
 /** The bytes of what waits are looked at as those of the log are. */
-export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
+export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const waiting = findAll(Waiting)
   const rotations: Array<Rotation> = []
@@ -63,9 +62,9 @@ export const auditQueue = Effect.fnUntraced(function* (findings: Findings) {
 })
 
 /** Each statement selects its first findings as `what`, and how many there are as `count`. */
-export const auditStrays = Effect.fnUntraced(function* (findings: Findings) {
+export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const found = addStrays(findings)
+  const found = addFound(findings)
   const place = sql`coalesce('entry ' || index, 'an entry that waits')`
   const recorded = (types: ReadonlyArray<string>) => sql`(
     select index, type, challenge_id, version, commit, commit_index from log_entries where type in ${sql.in(types)}

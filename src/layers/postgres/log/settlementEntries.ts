@@ -1,27 +1,25 @@
-/** What entries are composed of, read from the tables that record it, for a set of things at once. */
+/** What the entries of settlements and voids say, read from the tables that record it, within the transaction that writes them. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { arrayParam, findAll, rowsOf } from "../sql.ts"
-import type { Voided } from "./entries.ts"
-import { settledPools } from "./recordedPools.ts"
+import { arrayParam, execute, findAll, rowsOf } from "../sql.ts"
+import { amendment, settlement } from "./entries.ts"
+import type { SettledPool, Voided } from "./entries.ts"
 
-/** The terms of a macro challenge or a price event as entries write them; all null of directional ones. */
-export const QuestionTerms = Schema.Struct({
-  period: Schema.NullOr(Schema.String),
-  unit: Schema.NullOr(Schema.String),
-  bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
-  reference_scale: Schema.NullOr(Schema.String),
-  decimal_step: Schema.NullOr(Schema.String),
-  reward_pool: Schema.NullOr(Schema.String),
-  level: Schema.NullOr(Schema.String)
+/**
+ * Records a settlement, or the version of it that an amendment is, in the log, within the transaction that has written
+ * it and its scores.
+ */
+export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
+  for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
+    const [type, entry] =
+      previous_version === null || reason === null
+        ? ["settlement", settlement(settled)]
+        : ["amendment", amendment({ ...settled, previous_version, reason })]
+    yield* execute(sql`
+      insert into log_pending (type, challenge_id, version, entry)
+      values (${type}, ${settled.challenge_id}::uuid, ${settled.version}, ${entry})`)
+  }
 })
-
-/** The columns of `QuestionTerms` of a challenge `c`. */
-export const questionTerms = (sql: SqlClient.SqlClient) => sql`
-  c.period, c.unit, trim_scale(c.level)::text as level, trim_scale(c.reference_scale)::text as reference_scale,
-  trim_scale(c.decimal_step)::text as decimal_step, trim_scale(c.reward_pool::numeric / 1000000)::text as reward_pool,
-  (select array_agg(trim_scale(e.edge)::text order by e.position)
-     from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges`
 
 const Cancelled = Schema.Struct({
   challenge_id: Schema.String,
@@ -62,7 +60,7 @@ const SettledRow = Schema.Struct({
   root: Schema.Uint8Array
 })
 
-export interface SettlementKey {
+interface SettlementKey {
   readonly challenge_id: string
   readonly version: number
 }
@@ -72,7 +70,7 @@ export interface SettlementKey {
  * `{"agent_id":"...","score":"..."}`, in the order of the agents' ids, which is also that of their texts. Credit moves
  * with the first version, and with no other.
  */
-export const settledChallenges = Effect.fnUntraced(function* (
+const settledChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: ReadonlyArray<SettlementKey>
 ) {
@@ -104,3 +102,55 @@ export const settledChallenges = Effect.fnUntraced(function* (
   )
   return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
 })
+
+/** Micro-credits as entries write them: credits, as decimals. */
+export const credits = (sql: SqlClient.SqlClient, amount: string) =>
+  sql.literal(`trim_scale((${amount})::numeric / 1000000)::text`)
+
+/** The columns that entries have of a row `p` of `pool_settlements`. */
+export const poolColumns = (sql: SqlClient.SqlClient) => sql`
+  p.outcome, p.winning_bin, ${credits(sql, "p.reward_pool")} as reward_pool, ${credits(sql, "p.staked")} as staked,
+  p.stakes, ${credits(sql, "p.paid")} as paid`
+
+export const PoolColumns = Schema.Struct({
+  outcome: Schema.String,
+  winning_bin: Schema.NullOr(Schema.Int),
+  reward_pool: Schema.String,
+  staked: Schema.String,
+  stakes: Schema.Int,
+  paid: Schema.String
+})
+
+const PoolRow = Schema.Struct({
+  challenge_id: Schema.String,
+  ...PoolColumns.fields,
+  root: Schema.Uint8Array
+})
+
+/**
+ * The pools of those of these challenges that have one, by challenge. The root is computed where the stakes are: RFC 6962
+ * over the leaves `{"agent_id":"...","reward":"...","stake":"..."}`, in the order of the agents' ids.
+ */
+const settledPools = (
+  sql: SqlClient.SqlClient,
+  challengeIds: ReadonlyArray<string>
+): Effect.Effect<ReadonlyMap<string, SettledPool>> => {
+  if (challengeIds.length === 0) return Effect.succeed(new Map())
+  return findAll(PoolRow)(sql`
+    select p.challenge_id::text, ${poolColumns(sql)}, n.root
+      from pool_settlements p
+     cross join lateral (
+       select merkle_root(coalesce(
+                string_agg(
+                  sha256('\\x00'::bytea || convert_to(
+                    '{"agent_id":"' || s.agent_id || '","reward":"' || ${credits(sql, "coalesce(r.reward, 0)")}
+                      || '","stake":"' || ${credits(sql, "s.amount")} || '"}', 'UTF8')),
+                  ''::bytea order by s.agent_id),
+                ''::bytea)) as root
+         from stakes s
+         left join pool_rewards r on r.challenge_id = s.challenge_id and r.agent_id = s.agent_id
+        where s.challenge_id = p.challenge_id) n
+     where p.challenge_id = any(${arrayParam("uuid", challengeIds)})`).pipe(
+    Effect.map((rows) => new Map(rows.map(({ challenge_id, ...pool }) => [challenge_id, pool])))
+  )
+}

@@ -1,24 +1,23 @@
 import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { StoreUnavailable } from "../../services/errors.ts"
-import { LogAudit } from "../../services/LogAudit.ts"
-import type { LogAuditReport } from "../../services/LogAudit.ts"
-import { LogSequencer } from "../../services/LogSequencer.ts"
-import type { Signed } from "../../services/LogSequencer.ts"
-import { Settings } from "../../services/Settings.ts"
-import { findOption, transaction } from "./sql.ts"
-import { auditAdminAudit } from "./logAudit/adminAudit.ts"
-import { auditAgents } from "./logAudit/agents.ts"
-import { auditChallenges } from "./logAudit/challenges.ts"
-import { auditCheckpoints } from "./logAudit/checkpoints.ts"
-import { auditCosignatures } from "./logAudit/cosignatures.ts"
-import { Findings } from "./logAudit/findings.ts"
-import { auditPredictions } from "./logAudit/predictions.ts"
-import { auditPoolRows } from "./logAudit/pools.ts"
-import { auditSettlements } from "./logAudit/settlements.ts"
-import { auditQueue, auditStrays } from "./logAudit/strays.ts"
-import { auditTree } from "./logAudit/tree.ts"
+import { StoreUnavailable } from "../../../services/errors.ts"
+import { LogAudit } from "../../../services/LogAudit.ts"
+import type { LogAuditReport } from "../../../services/LogAudit.ts"
+import { LogSequencer } from "../../../services/LogSequencer.ts"
+import type { Signed } from "../../../services/LogSequencer.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { findOption, transaction } from "../sql.ts"
+import { auditAdminAudit } from "./adminAudit.ts"
+import { auditAgents } from "./agents.ts"
+import { auditChallenges } from "./challenges.ts"
+import { auditCheckpoints, auditCosignatures } from "./checkpoints.ts"
+import { Findings } from "./findings.ts"
+import { auditPredictions } from "./predictions.ts"
+import { auditPoolRows } from "./pools.ts"
+import { auditSettlements } from "./settlements.ts"
+import { auditPending, auditOrphans } from "./orphans.ts"
+import { auditTree } from "./tree.ts"
 
 /** Longer than anybody's statement may take. */
 const maxHold = "15min"
@@ -40,7 +39,7 @@ const make = Effect.gen(function* () {
                    set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
         const known = yield* faultRow(sql`select fault from log_state`)
         const { entries, rotations } = yield* auditTree(findings, signed)
-        const queue = yield* auditQueue(findings)
+        const queue = yield* auditPending(findings)
         const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
         yield* auditCosignatures(findings)
         const { challenges, pools } = yield* auditChallenges(findings)
@@ -48,7 +47,7 @@ const make = Effect.gen(function* () {
         const settled = yield* auditSettlements(findings)
         yield* auditPoolRows(findings)
         const agents = yield* auditAgents(findings)
-        yield* auditStrays(findings)
+        yield* auditOrphans(findings)
         yield* auditAdminAudit(findings)
         const counts = {
           entries,
