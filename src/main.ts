@@ -2,20 +2,8 @@
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import {
-  Cause,
-  Console,
-  Effect,
-  Exit,
-  FileSystem,
-  Layer,
-  Option,
-  Path,
-  Predicate,
-  Queue,
-  Redacted
-} from "effect"
-import type { Runtime } from "effect"
+import { Cause, Console, Effect, Exit, FileSystem, Layer, Option, Path, Predicate, Queue } from "effect"
+import type { Redacted, Runtime } from "effect"
 import type { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
@@ -23,11 +11,8 @@ import type { Composition } from "./config.ts"
 import { listening } from "./http/DrainingServer.ts"
 import { drainFirst, layer as httpLayer } from "./http/server.ts"
 import * as operations from "./http/operations.ts"
-import * as CheckoutJob from "./jobs/checkouts.ts"
-import * as FeedJob from "./jobs/feeds.ts"
 import * as Jobs from "./jobs/Jobs.ts"
 import * as MacroValuesJob from "./jobs/macroValues.ts"
-import * as PriceJob from "./jobs/prices.ts"
 import * as EmbeddedPostgres from "./layers/embedded/EmbeddedPostgres.ts"
 import * as MailTransport from "./layers/mail/MailTransport.ts"
 import * as GatewayConfig from "./layers/gateway/GatewayConfig.ts"
@@ -123,7 +108,7 @@ const priceJob = ({ priceExchanges, replayDir, rules }: Composition) => {
       : Effect.promise(() => import("./layers/prices/Live.ts")).pipe(
           Effect.map(({ layer }) => layer(priceExchanges))
         )
-  return PriceJob.layer.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
+  return Jobs.prices.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
 }
 
 /** Looks up macro values, if there is a key for it. */
@@ -147,7 +132,7 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
   Option.match(eventFeeds, {
     onNone: () => Layer.empty,
     onSome: (path) =>
-      FeedJob.layer.pipe(
+      Jobs.feeds.pipe(
         Layer.provide(
           Layer.unwrap(
             Effect.gen(function* () {
@@ -163,7 +148,7 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
   })
 
 /** Asks about checkouts whose end nobody told, if something is sold. */
-const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? CheckoutJob.layer : Layer.empty)
+const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? Jobs.checkouts : Layer.empty)
 
 /** How mail leaves, and what the banner says of it. */
 const post = Effect.fn("post")(function* (config: Composition) {

@@ -13,12 +13,15 @@ import { LogSequencer, maxPerPass } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
+import { Payments } from "../services/Payments.ts"
+import { FeedIngestion } from "../services/Events.ts"
+import { PriceIngestion } from "../services/Prices.ts"
 import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { Witnesses } from "../services/Witnesses.ts"
-import { singletonCron, poll } from "./schedule.ts"
+import { singletonCron, poll } from "./scheduler.ts"
 
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
@@ -29,6 +32,7 @@ const mailInterval = Duration.millis(500)
 const logInterval = Duration.seconds(1)
 /** While the log grows there is a checkpoint every second: the newest should have its cosignatures most of that time. */
 const witnessInterval = Duration.millis(250)
+const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
 
 const start = Effect.gen(function* () {
@@ -103,5 +107,43 @@ export const clockWatch = Layer.effectDiscard(
       Effect.catchCause((cause) => Effect.logWarning("the database server's clock could not be read", cause))
     )
     yield* Effect.forkScoped(Effect.repeat(measure, Schedule.fixed(aMinute)))
+  })
+)
+
+/** Asks the payment provider for what its messages did not tell. For instances with the role `jobs`, if something is sold. */
+export const checkouts = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const payments = yield* Payments
+    yield* Effect.forkScoped(singletonCron("checkouts", settings.checkoutInterval, payments.followUp))
+  })
+)
+
+/**
+ * Asks the feeds that are due. Their rows say which those are and who asks, so every replica may look. For instances with the
+ * role `jobs`, if there are feeds.
+ */
+export const feeds = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const ingestion = yield* FeedIngestion
+    yield* Effect.forkScoped(poll("feeds", feedInterval, ingestion.ingestDue))
+  })
+)
+
+/**
+ * Asks the price source for the candles that are due. Candles end on the hour, so most ticks find nothing to ask for. For
+ * instances with the role `jobs`, if there is a price source.
+ */
+export const prices = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const ingestion = yield* PriceIngestion
+    // Each place has ticks of its own: three attempts at one that hangs take longer than a tick.
+    for (const place of ingestion.places) {
+      yield* Effect.forkScoped(
+        singletonCron(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))
+      )
+    }
+    yield* Effect.forkScoped(poll("price gauges", aMinute, ingestion.measure))
   })
 )

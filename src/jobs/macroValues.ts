@@ -3,7 +3,7 @@ import { DateTime, Duration, Effect, Layer, Option, Result } from "effect"
 import { Scoring } from "../services/Scoring.ts"
 import { MacroProposals, MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
-import { singletonCron } from "./schedule.ts"
+import { singletonCron } from "./scheduler.ts"
 
 /** Figures are published at a known minute, and are there within an hour or so. */
 const interval = Duration.minutes(15)

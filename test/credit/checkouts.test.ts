@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, References, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as CheckoutJob from "../../src/jobs/checkouts.ts"
+import * as Jobs from "../../src/jobs/Jobs.ts"
 import type { OperatorId } from "../../src/services/identifiers.ts"
 import { Payments } from "../../src/services/Payments.ts"
 import { concurrently, times } from "../support/concurrently.ts"
@@ -269,7 +269,7 @@ layer(shop)("The job that asks", (it) => {
       const { owner, server, since } = yield* afresh
       const { session } = yield* begun(owner)
       yield* told(session, "complete")
-      yield* Layer.build(CheckoutJob.layer)
+      yield* Layer.build(Jobs.checkouts)
       // A run that is still at the database when the clock moves on comes five minutes later.
       for (let turns = 0; turns < 20 && server.lookedUp.length === since; turns++) {
         yield* TestClock.adjust("5 minutes")

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as PriceJobs from "../../src/jobs/prices.ts"
+import * as Jobs from "../../src/jobs/Jobs.ts"
 import * as Ingestion from "../../src/layers/postgres/prices/PriceIngestion.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Health } from "../../src/services/Health.ts"
@@ -122,7 +122,7 @@ layer(world)("price ingestion", (it) => {
       script.hanging = "GC"
       const timesAsked = (asset: string) => script.asked.filter((each) => each.asset === asset).length
       yield* moveTo(plus(noon, "1 minute"))
-      yield* Layer.build(PriceJobs.layer)
+      yield* Layer.build(Jobs.prices)
       yield* until(() => timesAsked("ETH") === 1 && timesAsked("GC") === 1)
       while (timesAsked("ETH") < 2) {
         yield* TestClock.adjust("15 seconds")
