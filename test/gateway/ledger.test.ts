@@ -1,10 +1,197 @@
 /** What calls cost, and that nobody sees what a second provider could make good. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Credits } from "../../src/services/Credits.ts"
 import { breadth } from "../support/breadth.ts"
-import { chatPath, gatewayServer, Providers, spender } from "../support/gateway.ts"
-import { assertAgreement, runGatewayWorkload, workloadModels } from "../support/gatewayWorkload.ts"
-import { TestServer } from "../support/server.ts"
+import { chatPath, gatewayServer, Providers, spender, messagesPath } from "../support/gateway.ts"
+import { TestServer, get } from "../support/server.ts"
+import type { TestModel } from "../support/gateway.ts"
+import { stateOf } from "../support/ledger.ts"
+
+/** Prices that no number of tokens makes whole micro-credits of. */
+const price = [0.000123456789, 0.000987654321] as const
+
+const faults: ReadonlyArray<TestModel> = [
+  {
+    name: "second",
+    routes: [
+      { provider: "north", model: "status=500", priority: 1 },
+      { provider: "south", model: "plain", priority: 2 }
+    ]
+  },
+  { name: "down", routes: [{ provider: "north", model: "status=503" }] },
+  { name: "broken", routes: [{ provider: "west", model: "cut=4" }] },
+  { name: "uncounted", routes: [{ provider: "south", model: "nousage" }] },
+  { name: "twice", routes: [{ provider: "north", model: "usage_twice" }] },
+  { name: "refused", routes: [{ provider: "west", model: "status=422" }] },
+  { name: "left", routes: [{ provider: "west", model: "gap=300" }] }
+]
+
+const workloadModels: ReadonlyArray<TestModel> = [
+  { name: "chat", routes: [{ provider: "north" as const, model: "plain" }] },
+  { name: "messages", routes: [{ provider: "south" as const, model: "plain" }] },
+  {
+    name: "both",
+    routes: [
+      { provider: "west" as const, model: "plain" },
+      { provider: "south" as const, model: "plain" }
+    ]
+  },
+  ...faults
+].map((model) => ({ ...model, price }))
+
+const Item = Schema.Struct({
+  request_id: Schema.String,
+  model: Schema.String,
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  cost: Schema.Finite,
+  status: Schema.Int,
+  error: Schema.NullOr(Schema.String),
+  estimated: Schema.Boolean
+})
+const UsageAnswer = Schema.Struct({
+  items: Schema.Array(Item),
+  next_cursor: Schema.NullOr(Schema.String),
+  totals: Schema.Struct({
+    calls: Schema.Int,
+    failed_calls: Schema.Int,
+    prompt_tokens: Schema.Int,
+    completion_tokens: Schema.Int,
+    cost: Schema.Finite
+  })
+})
+
+const microOf = (credits: number): bigint => BigInt(Math.round(credits * 1_000_000))
+
+/** "prompt tokens x input price + completion tokens x output price, in micro-credits, rounded up once per call" */
+const costOf = ({ completion_tokens, prompt_tokens }: typeof Item.Type): bigint => {
+  const picos = BigInt(prompt_tokens) * 123_456_789n + BigInt(completion_tokens) * 987_654_321n
+  return (picos + 999_999n) / 1_000_000n
+}
+
+interface WorkloadResult {
+  readonly calls: number
+  /** Of every status that clients got, how often; 0: the client left. */
+  readonly statuses: Readonly<Record<number, number>>
+  /** What usage shows of each call, newest first. */
+  readonly items: ReadonlyArray<typeof Item.Type>
+  readonly totals: (typeof UsageAnswer.Type)["totals"]
+  /** In micro-credits: by usage, by its formula, and by the agents' balances. */
+  readonly listed: bigint
+  readonly computed: bigint
+  readonly spent: bigint
+  readonly held: bigint
+}
+
+const credit = 1000
+
+const callOf = (
+  index: number
+): { readonly model: string; readonly isMessage: boolean; readonly isStream: boolean } => {
+  const good = ["chat", "messages", "both"][index % 3] ?? "chat"
+  const fault = faults[Math.floor(index / 10) % faults.length]?.name ?? "second"
+  const model = index % 10 === 9 ? fault : good
+  const isStream = model === "broken" || model === "left" || index % 4 < 2
+  return { model, isMessage: index % 7 < 3, isStream }
+}
+
+/** The status; 0 when it left on purpose. */
+const made = async (url: string, key: string, index: number): Promise<number> => {
+  const { isMessage, isStream, model } = callOf(index)
+  const left = new AbortController()
+  const response = await fetch(url + (isMessage ? messagesPath : chatPath), {
+    method: "POST",
+    signal: left.signal,
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model,
+      max_tokens: 20,
+      stream: isStream,
+      messages: [{ role: "user", content: `Call ${index}` }]
+    })
+  })
+  if (model !== "left") {
+    await response.text()
+    return response.status
+  }
+  await response.body?.getReader().read()
+  left.abort()
+  return 0
+}
+
+const usageOf = Effect.fnUntraced(function* (key: string) {
+  const items: Array<typeof Item.Type> = []
+  let cursor: string | null = ""
+  let totals: (typeof UsageAnswer.Type)["totals"] | undefined
+  while (cursor !== null) {
+    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`
+    const { json } = yield* get(`/api/v1/llm/usage?limit=200${query}`, { token: key })
+    const page: typeof UsageAnswer.Type = yield* Effect.orDie(Schema.decodeUnknownEffect(UsageAnswer)(json))
+    items.push(...page.items)
+    totals ??= page.totals
+    cursor = page.next_cursor
+  }
+  if (totals === undefined) return yield* Effect.die(new Error("no usage"))
+  return { items, totals }
+})
+
+/** All calls, each agent's in turn with the others', and what came of them once every one is settled. */
+const runGatewayWorkload = Effect.fnUntraced(function* (calls: number) {
+  const { url } = yield* TestServer
+  const who = yield* spender(credit)
+  const statuses: Record<number, number> = {}
+  yield* Effect.forEach(
+    Array.from({ length: calls }, (_, index) => index),
+    (index) =>
+      Effect.map(
+        Effect.promise(() => made(url, who.key, index)),
+        (status) => {
+          statuses[status] = (statuses[status] ?? 0) + 1
+        }
+      ),
+    { concurrency: 24, discard: true }
+  )
+  let state = yield* stateOf(`agent:${who.agentId}`)
+  // those whose clients left are settled behind their backs
+  for (let tries = 0; state.held > 0n && tries < 200; tries++) {
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
+    state = yield* stateOf(`agent:${who.agentId}`)
+  }
+  const { items, totals } = yield* usageOf(who.key)
+  const result: WorkloadResult = {
+    calls,
+    statuses,
+    items,
+    totals,
+    listed: items.reduce((sum, { cost }) => sum + microOf(cost), 0n),
+    computed: items.reduce((sum, item) => sum + costOf(item), 0n),
+    spent: BigInt(credit) * 1_000_000n - state.posted,
+    held: state.held
+  }
+  return result
+})
+
+/** Usage, its totals, the balance and the ledger say the same, to the micro-credit. */
+const assertAgreement = Effect.fnUntraced(function* (result: WorkloadResult) {
+  const { calls, computed, held, items, listed, spent, totals } = result
+  assert.strictEqual(items.length, calls)
+  assert.strictEqual(new Set(items.map(({ request_id }) => request_id)).size, calls)
+  assert.strictEqual(held, 0n)
+  assert.strictEqual(listed, computed)
+  assert.strictEqual(spent, listed)
+  assert.strictEqual(BigInt(Math.round(totals.cost * 1_000_000)), listed)
+  assert.strictEqual(totals.calls, calls)
+  assert.strictEqual(totals.failed_calls, items.filter(({ error }) => error !== null).length)
+  for (const item of items) {
+    const isFree = item.error !== null && item.error !== "client_left"
+    if (isFree) assert.strictEqual(item.cost, 0, item.error ?? "")
+    else assert.isAbove(item.cost, 0)
+  }
+  const { differences, gateway_revenue } = yield* Credits.use(({ check }) => check)
+  assert.deepStrictEqual(differences, [])
+  assert.strictEqual(gateway_revenue, listed)
+})
 
 const calls = breadth(250, 10_000)
 

@@ -8,8 +8,30 @@ import { times } from "../support/concurrently.ts"
 import { claimedAgent, freshWeek, newChallenge, predict } from "../support/builders.ts"
 import { anotherSequencer, entries, logState, oneTree } from "../support/logbook.ts"
 import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
-import { openPrediction } from "../support/openPrediction.ts"
 import { testServices } from "../support/services.ts"
+
+/** Predicts within a transaction that stays open; `commits` answers what predicting answered. */
+const openPrediction = Effect.fnUntraced(function* (...prediction: Parameters<typeof predict>) {
+  const sql = yield* SqlClient.SqlClient
+  const recorded = yield* Deferred.make<void>()
+  const end = yield* Deferred.make<void, "rolled back">()
+  const fiber = yield* Effect.forkChild(
+    sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`set local idle_in_transaction_session_timeout = 0`
+        const predicted = yield* predict(...prediction)
+        yield* Deferred.succeed(recorded, undefined)
+        yield* Deferred.await(end)
+        return predicted
+      })
+    )
+  )
+  yield* Deferred.await(recorded)
+  return {
+    commits: Effect.andThen(Deferred.succeed(end, undefined), Fiber.join(fiber)),
+    rollsBack: Effect.andThen(Deferred.fail(end, "rolled back"), Fiber.await(fiber))
+  }
+})
 
 type Predicted = Effect.Success<ReturnType<typeof predict>>
 

@@ -1,4 +1,10 @@
 /** RFC 3161 time stamps of checkpoints, from an authority that is OpenSSL, and checked as anybody would. */
+import { execFile, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { readFile, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
 import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
 import { PKIStatus, PKIStatusInfo, TimeStampReq, TimeStampResp } from "@peculiar/asn1-tsp"
 import { assert, describe, it as plainIt, layer } from "@effect/vitest"
@@ -10,15 +16,127 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { rowsOf } from "../support/builders.ts"
-import type { Behaviour } from "../support/log/fakeServer.ts"
+import type { Behaviour, Asked, FakeServer, Reply } from "../support/log/fakeServer.ts"
 import type { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { makeEntries, publish } from "../support/log/syntheticLog.ts"
-import { hasOpenssl, makeTimeStampAuthority } from "../support/log/timeStampAuthority.ts"
-import type { TimeStampAuthority } from "../support/log/timeStampAuthority.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, TestServer, testServer, wrongFields } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
+import { fakeServer } from "../support/log/fakeServer.ts"
+
+/** A time stamp authority: `openssl ts -reply` behind HTTP, under a root of its own in a temporary folder. */
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
+if (!hasOpenssl) process.emitWarning("openssl is missing: tests of RFC 3161 time stamps are skipped")
+
+const run = promisify(execFile)
+
+const configuration = `
+[ tsa ]
+default_tsa = authority
+[ authority ]
+serial = ./serial
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256
+ess_cert_id_chain = no
+[ req ]
+distinguished_name = name
+[ name ]
+[ root ]
+basicConstraints = critical,CA:true
+keyUsage = critical,keyCertSign
+[ stamping ]
+extendedKeyUsage = critical,timeStamping
+`
+
+const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+/** A folder with a root, and a certificate for time stamps under it. */
+const makeFolder = Effect.fnUntraced(function* () {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "auspex-tsa-"))),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  )
+  writeFileSync(join(folder, "openssl.cnf"), configuration)
+  writeFileSync(join(folder, "serial"), "01\n")
+  const openssl = (...args: ReadonlyArray<string>) =>
+    Effect.promise(() => run("openssl", args, { cwd: folder }))
+  const configured = ["-config", "openssl.cnf"]
+  yield* openssl(
+    "req",
+    "-x509",
+    ...newKey,
+    "-keyout",
+    "root.key",
+    "-out",
+    "root.pem",
+    "-subj",
+    "/CN=Root",
+    "-days",
+    "2",
+    ...configured,
+    "-extensions",
+    "root"
+  )
+  yield* openssl("req", ...newKey, "-keyout", "tsa.key", "-out", "tsa.csr", "-subj", "/CN=TSA", ...configured)
+  yield* openssl(
+    "x509",
+    "-req",
+    "-in",
+    "tsa.csr",
+    "-CA",
+    "root.pem",
+    "-CAkey",
+    "root.key",
+    "-CAcreateserial",
+    "-out",
+    "tsa.pem",
+    "-days",
+    "2",
+    "-extfile",
+    "openssl.cnf",
+    "-extensions",
+    "stamping"
+  )
+  return folder
+})
+
+interface TimeStampAuthority extends FakeServer {
+  /** What `openssl ts -verify` says of a reply and what it is thought to stamp. */
+  readonly check: (reply: Uint8Array, stamped: string) => Effect.Effect<string>
+}
+
+const makeTimeStampAuthority = Effect.fnUntraced(function* () {
+  const folder = yield* makeFolder()
+  const at = (name: string) => join(folder, name)
+  const work = async ({ body, headers }: Asked): Promise<Reply> => {
+    if (headers["content-type"] !== "application/timestamp-query") return { status: 415 }
+    await writeFile(at("query.tsq"), body)
+    const signer = ["-signer", "tsa.pem", "-inkey", "tsa.key", "-config", "openssl.cnf"]
+    await run("openssl", ["ts", "-reply", "-queryfile", "query.tsq", ...signer, "-out", "reply.tsr"], {
+      cwd: folder
+    })
+    return {
+      status: 200,
+      headers: { "content-type": "application/timestamp-reply" },
+      body: await readFile(at("reply.tsr"))
+    }
+  }
+  const server = yield* fakeServer(work)
+  const check = (reply: Uint8Array, stamped: string) =>
+    Effect.promise(async () => {
+      await writeFile(at("checked.tsr"), reply)
+      await writeFile(at("checked.txt"), stamped)
+      const asked = ["ts", "-verify", "-in", "checked.tsr", "-data", "checked.txt", "-CAfile", "root.pem"]
+      return run("openssl", asked, { cwd: folder }).then(
+        ({ stdout }) => stdout.trim(),
+        () => "Verification: FAILED"
+      )
+    })
+  const authority: TimeStampAuthority = { ...server, check }
+  return authority
+})
 
 class World extends Context.Service<
   World,

@@ -2,16 +2,47 @@
  * A database as it is after so many predictions. What grows with time grows with them: agents, challenges, events,
  * scores. What does not: how many challenges are open, or wait for their price, or stand on a day's calendar.
  */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { agents } from "./agents.ts"
-import { checkedAtTheEnd } from "./foreignKeys.ts"
 import { discussions } from "./discussion.ts"
 import { gatewayCalls } from "./gateway.ts"
 import { credit, purchases } from "./money.ts"
 import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "./identifiers.ts"
+
+/** Foreign keys are looked up row by row when rows are written, and by one join when they are added. */
+const ForeignKeys = Schema.Array(
+  Schema.Struct({ table: Schema.String, name: Schema.String, definition: Schema.String })
+)
+
+/** Writes rows without foreign keys, then adds them again, all of them checked. */
+const checkedAtTheEnd = <A, E, R>(
+  writing: Effect.Effect<A, E, R>,
+  adding: <B, F, S>(effect: Effect.Effect<B, F, S>) => Effect.Effect<void, F, S>
+) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const keys = yield* Schema.decodeUnknownEffect(ForeignKeys)(
+      yield* sql`
+        select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+          from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace
+         order by conrelid::regclass::text, conname`
+    )
+    yield* Effect.forEach(
+      keys,
+      ({ name, table }) => sql`alter table ${sql(table)} drop constraint ${sql(name)}`
+    )
+    yield* writing
+    yield* adding(
+      Effect.forEach(
+        keys,
+        ({ definition, name, table }) =>
+          sql`alter table ${sql(table)} add constraint ${sql(name)} ${sql.literal(definition)}`
+      )
+    )
+  })
 
 /** Open challenges, and as many that wait for their price, whatever the size. */
 const openNow = 30
