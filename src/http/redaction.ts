@@ -27,9 +27,9 @@ const decoded = (text: string): string => {
 
 export const redactSecrets = (text: string): string => {
   const plain = decoded(text)
-  const shown = redacted(plain)
+  const safe = redacted(plain)
   // What hides nothing stays as it was sent.
-  return shown === plain ? redacted(text) : shown
+  return safe === plain ? redacted(text) : safe
 }
 
 /** Query parameters are redacted in spans by their names. */

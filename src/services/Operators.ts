@@ -139,7 +139,7 @@ export class Operators extends Context.Service<
       readonly issuer: string
       readonly subject: string
       readonly email: EmailAddress | null
-    }) => Effect.Effect<NewSession, DisposableAddress | SignInRefused>
+    }) => Effect.Effect<NewSession, DisposableAddress | SignInRejected>
     /** Who has this session, unless it ended: unused for too long, over, or signed out. */
     readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
     readonly signOut: (secret: string) => Effect.Effect<void>
@@ -180,7 +180,7 @@ export class ProviderUnavailable extends apiError(
 ) {}
 
 /** 400: the sign-in was refused, cancelled, begun in another browser or too long ago, or replayed. */
-export class SignInRefused extends apiError("SignInRefused", 400, "sign_in_refused") {}
+export class SignInRejected extends apiError("SignInRejected", 400, "sign_in_refused") {}
 
 /**
  * Signing in at an OpenID Connect provider: authorization code flow with PKCE, state and nonce. What a sign-in needs
@@ -195,16 +195,16 @@ export class IdentityProvider extends Context.Service<
     readonly begin: (options: {
       readonly returnTo: string
     }) => Effect.Effect<
-      { readonly redirectTo: string; readonly kept: string; readonly expiresAt: DateTime.Utc },
-      ProviderUnavailable | SignInRefused
+      { readonly redirectTo: string; readonly pending: string; readonly expiresAt: DateTime.Utc },
+      ProviderUnavailable | SignInRejected
     >
-    /** Finishes it: `answer` is what the browser came back with, `kept` is as `begin` gave it. */
+    /** Finishes it: `answer` is what the browser came back with, `pending` is as `begin` gave it. */
     readonly finish: (options: {
       readonly answer: URLSearchParams
-      readonly kept: string
+      readonly pending: string
     }) => Effect.Effect<
       { readonly identity: Identity; readonly returnTo: string },
-      ProviderUnavailable | SignInRefused
+      ProviderUnavailable | SignInRejected
     >
   }
 >()("auspex/services/IdentityProvider") {}

@@ -9,11 +9,11 @@ import { apiError } from "./errors.ts"
 const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/u
 /** A host name with a dot in it, whose last label is no number. */
 const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
-const longest = 254
+const maxAddress = 254
 
 const isAddress = (text: string): boolean => {
   const [local = "", domain = "", ...more] = text.split("@")
-  return text.length <= longest && more.length === 0 && localPart.test(local) && domainPart.test(domain)
+  return text.length <= maxAddress && more.length === 0 && localPart.test(local) && domainPart.test(domain)
 }
 
 /** One address; space around it is dropped and letters become small before it is looked at. */

@@ -6,10 +6,10 @@ import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
 import { Option } from "effect"
 
-const deepest = 64
+const maxDepth = 64
 
 /** Thrown out of the visitor, so that a hostile body costs no more than its first fault. */
-class Fault {
+class JsonFault {
   readonly path: string
   readonly message: string
   constructor(path: string, message: string) {
@@ -29,7 +29,7 @@ export const jsonFault = (text: string): { readonly path: string; readonly messa
   let depth = 0
   const enter = () => {
     depth += 1
-    if (depth > deepest) throw new Fault("", `Expected JSON nested at most ${deepest} levels deep`)
+    if (depth > maxDepth) throw new JsonFault("", `Expected JSON nested at most ${maxDepth} levels deep`)
   }
   const leave = () => {
     depth -= 1
@@ -51,11 +51,11 @@ export const jsonFault = (text: string): { readonly path: string; readonly messa
         onObjectProperty: (name, _offset, _length, _line, _character, pathSupplier) => {
           const seen = members.at(-1)
           if (seen?.has(name))
-            throw new Fault([...pathSupplier(), name].join("."), "Expected each member once")
+            throw new JsonFault([...pathSupplier(), name].join("."), "Expected each member once")
           seen?.add(name)
         },
         onError: (code, _offset, _length, line, character) => {
-          throw new Fault(
+          throw new JsonFault(
             "",
             `Malformed JSON at line ${line + 1}, column ${character + 1}: ${described(code)}`
           )
@@ -65,7 +65,7 @@ export const jsonFault = (text: string): { readonly path: string; readonly messa
     )
     return undefined
   } catch (fault) {
-    if (fault instanceof Fault) return fault
+    if (fault instanceof JsonFault) return fault
     throw fault
   }
 }

@@ -1,17 +1,17 @@
 /**
  * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL,
  * a lone surrogate, a C0 control other than tab and line feed, a bidirectional control, or more than 30 combining marks in
- * a row is refused.
+ * a row is rejected.
  */
 import { DateTime, Option, Schema, SchemaTransformation } from "effect"
 
 // C0 controls but for tab and line feed, DEL's neighbours excluded; then the bidirectional controls.
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
-const refused = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/
+const forbidden = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/
 
 const complaint = (text: string): string | undefined => {
   if (!text.isWellFormed()) return "Expected well-formed Unicode: the text holds a lone surrogate"
-  return refused.test(text)
+  return forbidden.test(text)
     ? "Expected text without NUL, control characters (tab and line feed excepted) and bidirectional controls"
     : undefined
 }
@@ -38,7 +38,7 @@ const normalised = SchemaTransformation.transform<string, string>({
 export const maxRawLength = (maximum: number): number => 8 * maximum
 
 /**
- * What is refused before it is normalised. The published document has the length, for it shows a field as it is sent;
+ * What is rejected before it is normalised. The published document has the length, for it shows a field as it is sent;
  * exactly it is checked once normalised.
  */
 const bounded = (
@@ -76,7 +76,7 @@ export const text = (options: {
     )
   )
 
-const shown = /[^\p{Z}\p{C}]/u
+const visible = /[^\p{Z}\p{C}]/u
 
 /** A text without the white space around it; its `minimum` to `maximum` characters are counted without that. */
 export const trimmedText = (options: { readonly minimum: number; readonly maximum: number }) =>
@@ -90,7 +90,7 @@ export const trimmedText = (options: { readonly minimum: number; readonly maximu
         Schema.String.check(
           Schema.isBetweenCodePoints(options.minimum, options.maximum),
           Schema.makeFilter((value: string) =>
-            value === "" || shown.test(value) ? undefined : "Expected text with characters that show"
+            value === "" || visible.test(value) ? undefined : "Expected text with characters that show"
           )
         ),
         SchemaTransformation.trim()

@@ -39,15 +39,15 @@ export const untakenBody = (
 export const bodyText = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   types: ReadonlyArray<string>,
-  largest: ByteSize.ByteSize
+  maxBytes: ByteSize.ByteSize
 ) {
   const untaken = untakenBody(request.headers, types)
   if (untaken !== undefined) return yield* new UnsupportedMediaType({ detail: untaken })
   const bytes = yield* request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, largest),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBytes),
     Effect.mapError((error) =>
       isTooLarge(error)
-        ? new PayloadTooLarge({ detail: `Expected a body of at most ${ByteSize.format(largest)}.` })
+        ? new PayloadTooLarge({ detail: `Expected a body of at most ${ByteSize.format(maxBytes)}.` })
         : whole("The body could not be read to its end.")
     )
   )
@@ -60,9 +60,9 @@ export const bodyText = Effect.fnUntraced(function* (
 const checkBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   types: ReadonlyArray<string>,
-  largest: ByteSize.ByteSize
+  maxBytes: ByteSize.ByteSize
 ) {
-  const text = yield* bodyText(request, types, largest)
+  const text = yield* bodyText(request, types, maxBytes)
   if (mediaType(request.headers["content-type"]) !== "application/json") return
   if (text.trim() === "") return yield* whole("Expected a JSON body, got none.")
   const fault = jsonFault(text)

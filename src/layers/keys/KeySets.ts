@@ -14,17 +14,17 @@ import { isOwnMachine, jwksUrlFault } from "./publicUrl.ts"
 import { readKeySet } from "./publicKeys.ts"
 
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
-const kept = minutes(5)
-const keptWithoutNews = minutes(24 * 60)
+const keysTtl = minutes(5)
+const staleKeysTtl = minutes(24 * 60)
 /** Nobody makes us ask one place more often than this, whatever they send. */
 const cooldown = minutes(1)
 /** Fetches at once, so that hosts that hang keep few others waiting. Of a provider's many hosts each may have one address. */
 const maxAtOnce = 64
 const maxOfHost = 2
 const maxOfAddress = 8
-const maxRemembered = 1000
+const maxCached = 1000
 /** What a caller waits for a fetch, those in front of it included. */
-const patience = Duration.seconds(5)
+const maxWait = Duration.seconds(5)
 
 const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 
@@ -50,12 +50,12 @@ const realSource = (ownMachine: boolean): Source => {
 }
 
 /** Lets through so many at a time of each key. */
-const turnsOf = (most: number) => {
+const limitPerKey = (max: number) => {
   const turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
   return (key: string) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => {
-        const turn = turns.get(key) ?? { semaphore: Semaphore.makeUnsafe(most), users: 0 }
+        const turn = turns.get(key) ?? { semaphore: Semaphore.makeUnsafe(max), users: 0 }
         turns.set(key, turn)
         turn.users += 1
         return Effect.ensuring(
@@ -68,14 +68,14 @@ const turnsOf = (most: number) => {
       })
 }
 
-interface Remembered {
+interface CachedKeys {
   readonly keys: Keys
   /** When the keys came, and when they were last asked for, in milliseconds. */
   readonly fetchedAt: number
   readonly askedAt: number
 }
 
-const none: Remembered = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infinity }
+const none: CachedKeys = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infinity }
 
 export const make = Effect.fnUntraced(function* (
   given?: Source
@@ -84,17 +84,17 @@ export const make = Effect.fnUntraced(function* (
   const source = given ?? realSource(ownMachine)
   const scope = yield* Effect.scope
   const turns = yield* Semaphore.make(maxAtOnce)
-  const hostTurns = turnsOf(maxOfHost)
-  const addressTurns = turnsOf(maxOfAddress)
-  const memory = new Map<string, Remembered>()
+  const hostTurns = limitPerKey(maxOfHost)
+  const addressTurns = limitPerKey(maxOfAddress)
+  const cache = new Map<string, CachedKeys>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
   /** The one that was asked for the longest ago goes first. */
-  const remember = (url: string, what: Remembered) => {
-    memory.delete(url)
-    memory.set(url, what)
-    const [oldest] = memory.keys()
-    if (memory.size > maxRemembered && oldest !== undefined) memory.delete(oldest)
+  const remember = (url: string, what: CachedKeys) => {
+    cache.delete(url)
+    cache.set(url, what)
+    const [oldest] = cache.keys()
+    if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest)
   }
 
   const load = Effect.fnUntraced(function* (url: string) {
@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function* (
 
   const refresh = Effect.fn("KeySets.refresh")(function* (url: string) {
     const askedAt = yield* Clock.currentTimeMillis
-    const before = memory.get(url) ?? none
+    const before = cache.get(url) ?? none
     const loaded = yield* Effect.result(load(url))
     const fetched = Result.isSuccess(loaded)
     remember(url, fetched ? { keys: loaded.success, fetchedAt: askedAt, askedAt } : { ...before, askedAt })
@@ -149,8 +149,8 @@ export const make = Effect.fnUntraced(function* (
   ) {
     const now = yield* Clock.currentTimeMillis
     const isWanted = () => {
-      const { askedAt, fetchedAt, keys } = memory.get(url) ?? none
-      const isFresh = now - fetchedAt < kept
+      const { askedAt, fetchedAt, keys } = cache.get(url) ?? none
+      const isFresh = now - fetchedAt < keysTtl
       return now - askedAt >= cooldown && !(isFresh && keys.has(kid))
     }
     if (isWanted()) yield* mayFetch
@@ -158,7 +158,7 @@ export const make = Effect.fnUntraced(function* (
     if (isWanted()) {
       yield* refreshed(url).pipe(
         Effect.timeoutOrElse({
-          duration: patience,
+          duration: maxWait,
           orElse: () =>
             Effect.fail(
               new TooManyRequests({
@@ -169,10 +169,8 @@ export const make = Effect.fnUntraced(function* (
         })
       )
     }
-    const known = memory.get(url) ?? none
-    return now - known.fetchedAt < keptWithoutNews
-      ? Option.fromUndefinedOr(known.keys.get(kid))
-      : Option.none()
+    const known = cache.get(url) ?? none
+    return now - known.fetchedAt < staleKeysTtl ? Option.fromUndefinedOr(known.keys.get(kid)) : Option.none()
   })
 
   return KeySets.of({ find })

@@ -6,7 +6,7 @@ import { Option, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
 import { parseStrictJson } from "../../services/strictJson.ts"
 
-const longest = 8192
+const maxAssertion = 8192
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
 /** How far clocks may be apart, in seconds. */
@@ -89,11 +89,12 @@ const jsonOf = (part: string): unknown =>
 
 /** Takes an assertion apart, or says what is wrong with its shape. Nothing in it is proven yet. */
 export const readAssertion = (text: string): Result.Result<Assertion, string> => {
-  const [, header = "", claims = "", signature = ""] = (text.length > longest ? null : shape.exec(text)) ?? []
+  const [, header = "", claims = "", signature = ""] =
+    (text.length > maxAssertion ? null : shape.exec(text)) ?? []
   const signatureBytes = bytesOf(signature)
   if (header === "" || Option.isNone(signatureBytes)) {
     return Result.fail(
-      `Expected a JWS in compact serialization, base64url without padding, of at most ${longest} characters`
+      `Expected a JWS in compact serialization, base64url without padding, of at most ${maxAssertion} characters`
     )
   }
   return Result.all({

@@ -129,20 +129,20 @@ export const fetchAt = (
       ...(ca !== undefined && { ca })
     } as const
     const receive = (response: IncomingMessage) => {
-      const refuse = (reason: string) => {
+      const reject = (reason: string) => {
         response.destroy()
         fail(reason)
       }
       const { "content-encoding": encoding = "identity", "content-length": length = "0" } = response.headers
       const status = response.statusCode ?? 0
-      if (!statuses.includes(status)) return refuse(`it answered ${status}`)
-      if (encoding !== "identity") return refuse(`it is encoded as ${encoding}`)
-      if (Number(length) > maxBytes) return refuse(`it is larger than ${maxBytes} bytes`)
+      if (!statuses.includes(status)) return reject(`it answered ${status}`)
+      if (encoding !== "identity") return reject(`it is encoded as ${encoding}`)
+      if (Number(length) > maxBytes) return reject(`it is larger than ${maxBytes} bytes`)
       const chunks: Array<Buffer> = []
       let received = 0
       response.on("data", (chunk: Buffer) => {
         received += chunk.length
-        if (received > maxBytes) return refuse(`it is larger than ${maxBytes} bytes`)
+        if (received > maxBytes) return reject(`it is larger than ${maxBytes} bytes`)
         return chunks.push(chunk)
       })
       response.on("error", (error) => fail(error.message))

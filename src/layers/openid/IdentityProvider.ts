@@ -1,7 +1,7 @@
 /** Sign-in at an OpenID Connect provider by `openid-client`, which makes every check of the protocol. */
 import { Data, DateTime, Duration, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import * as openid from "openid-client"
-import { IdentityProvider, ProviderUnavailable, SignInRefused } from "../../services/Operators.ts"
+import { IdentityProvider, ProviderUnavailable, SignInRejected } from "../../services/Operators.ts"
 import type { Identity } from "../../services/Operators.ts"
 import { Settings } from "../../services/Settings.ts"
 
@@ -13,11 +13,11 @@ export interface ProviderSettings {
 }
 
 /** How long a person may take at the provider. */
-const patience = Duration.minutes(10)
+const signInTtl = Duration.minutes(10)
 const requestTimeoutSeconds = 5
 
 /** What the browser keeps. It is its own: whoever changes it only spoils a sign-in of theirs. */
-const Kept = Schema.fromJsonString(
+const PendingSignIn = Schema.fromJsonString(
   Schema.Struct({
     state: Schema.String,
     nonce: Schema.String,
@@ -46,26 +46,26 @@ const unavailable = () =>
     detail: "The identity provider cannot be reached just now: try again shortly, or sign in by e-mail."
   })
 
-const refused = (detail: string) => new SignInRefused({ detail })
+const rejected = (detail: string) => new SignInRejected({ detail })
 
 /** The provider's refusal of us, or of the code we were given. */
 const ofTokenEndpoint = (error: openid.ResponseBodyError) =>
   error.error === "invalid_grant"
-    ? refused("This sign-in was already finished, or took too long: begin again.")
+    ? rejected("This sign-in was already finished, or took too long: begin again.")
     : unavailable()
 
 const ofCallback = (error: openid.AuthorizationResponseError) =>
   error.error === "access_denied"
-    ? refused("The sign-in was cancelled at the identity provider.")
-    : refused("The identity provider did not sign you in: begin again, or sign in by e-mail.")
+    ? rejected("The sign-in was cancelled at the identity provider.")
+    : rejected("The identity provider did not sign you in: begin again, or sign in by e-mail.")
 
-const failureOf = (error: unknown): ProviderUnavailable | SignInRefused => {
+const failureOf = (error: unknown): ProviderUnavailable | SignInRejected => {
   if (error instanceof openid.AuthorizationResponseError) return ofCallback(error)
   if (error instanceof openid.ResponseBodyError) return ofTokenEndpoint(error)
   if (error instanceof openid.ClientError && providerFaults.has(error.code)) return unavailable()
   // A connection that failed is fetch's own error; the library's complaints of what it was given have a code.
   if (error instanceof TypeError && !Predicate.hasProperty(error, "code")) return unavailable()
-  return refused("The identity provider's answer does not belong to a sign-in of this browser: begin again.")
+  return rejected("The identity provider's answer does not belong to a sign-in of this browser: begin again.")
 }
 
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly cause: unknown }> {}
@@ -130,11 +130,11 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
       state,
       nonce
     })
-    const expiresAt = DateTime.addDuration(yield* DateTime.now, patience)
-    const kept = yield* Effect.orDie(
-      Schema.encodeEffect(Kept)({ state, nonce, verifier, returnTo, expiresAt })
+    const expiresAt = DateTime.addDuration(yield* DateTime.now, signInTtl)
+    const pending = yield* Effect.orDie(
+      Schema.encodeEffect(PendingSignIn)({ state, nonce, verifier, returnTo, expiresAt })
     )
-    return { redirectTo: redirectTo.href, kept: Buffer.from(kept).toString("base64url"), expiresAt }
+    return { redirectTo: redirectTo.href, pending: Buffer.from(pending).toString("base64url"), expiresAt }
   })
 
   /** Many providers tell the address only when asked with the access token. */
@@ -143,8 +143,8 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
     tokens: openid.TokenEndpointResponse,
     claims: openid.IDToken
   ) {
-    const told = claims["email"] !== undefined || config.serverMetadata().userinfo_endpoint === undefined
-    const about = told
+    const hasEmail = claims["email"] !== undefined || config.serverMetadata().userinfo_endpoint === undefined
+    const about = hasEmail
       ? claims
       : yield* step(() => openid.fetchUserInfo(config, tokens.access_token, claims.sub))
     const { email, email_verified } = about
@@ -153,13 +153,13 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
 
   const finish: IdentityProvider["Service"]["finish"] = Effect.fn("IdentityProvider.finish")(function* ({
     answer,
-    kept
+    pending
   }) {
-    const begun = yield* Schema.decodeEffect(Kept)(Buffer.from(kept, "base64url").toString()).pipe(
-      Effect.mapError(() => refused("This sign-in was not begun in this browser: begin again."))
-    )
+    const begun = yield* Schema.decodeEffect(PendingSignIn)(
+      Buffer.from(pending, "base64url").toString()
+    ).pipe(Effect.mapError(() => rejected("This sign-in was not begun in this browser: begin again.")))
     if (DateTime.isLessThanOrEqualTo(begun.expiresAt, yield* DateTime.now)) {
-      return yield* refused("This sign-in took longer than ten minutes: begin again.")
+      return yield* rejected("This sign-in took longer than ten minutes: begin again.")
     }
     const config = yield* discovered
     // The library takes the redirect URI from here: it must be the configured one, whatever Host the request named.
@@ -185,7 +185,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
   return IdentityProvider.of({ name: Option.some(settings.issuer.host), begin, finish })
 })
 
-const notConfigured = Effect.fail(refused("This service offers no identity provider: sign in by e-mail."))
+const notConfigured = Effect.fail(rejected("This service offers no identity provider: sign in by e-mail."))
 
 const none = IdentityProvider.of({
   name: Option.none(),

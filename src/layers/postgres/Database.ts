@@ -137,7 +137,7 @@ export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runs
 })
 
 /** How a role stands to the tables of this database. */
-const Standing = Schema.Struct({
+const RoleRow = Schema.Struct({
   role: Schema.String,
   owner: Schema.NullOr(Schema.String),
   owns: Schema.Boolean,
@@ -145,9 +145,9 @@ const Standing = Schema.Struct({
   mayMake: Schema.Boolean
 })
 
-const decodeStanding = Schema.decodeUnknownEffect(Schema.Tuple([Standing]))
+const decodeRole = Schema.decodeUnknownEffect(Schema.Tuple([RoleRow]))
 
-const standing = Effect.gen(function* () {
+const currentRole = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`
     select current_user::text as role, pg_get_userbyid(c.relowner)::text as owner,
@@ -156,7 +156,7 @@ const standing = Effect.gen(function* () {
            coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayMake"
       from (select to_regclass('effect_sql_migrations') as oid) m
       left join pg_class c on c.oid = m.oid`
-  const [found] = yield* Effect.orDie(decodeStanding(rows))
+  const [found] = yield* Effect.orDie(decodeRole(rows))
   return found
 })
 
@@ -167,7 +167,7 @@ const migrateAsOwner = Effect.fnUntraced(function* (
   runsAs: string | undefined
 ) {
   yield* Effect.gen(function* () {
-    const { owner, owns, role } = yield* standing
+    const { owner, owns, role } = yield* currentRole
     if (owner !== null && !owns) {
       return yield* new DatabaseMismatch({
         message: `The tables of the database belong to the role "${owner}", and AUSPEX_MIGRATION_URL is of "${role}", who may not change them.`
@@ -190,7 +190,7 @@ const migrateAsOwner = Effect.fnUntraced(function* (
 /** Whoever does not migrate finds everything migrated, for its site, and may use it. */
 const check = Effect.fnUntraced(function* (site: Site) {
   const sql = yield* SqlClient.SqlClient
-  const { owner, owns, reads, role } = yield* standing
+  const { owner, owns, reads, role } = yield* currentRole
   if (!reads) {
     return yield* new DatabaseMismatch({
       message:
@@ -222,7 +222,7 @@ const prepare = Effect.fn("Database.prepare")(function* (
   ownerUrl: Option.Option<Redacted.Redacted>,
   site: Site
 ) {
-  const { mayMake, owner, owns, role } = yield* standing
+  const { mayMake, owner, owns, role } = yield* currentRole
   // Nothing is taken from the owner, whoever migrates.
   if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)
   else if (owns || (owner === null && mayMake)) yield* migrate(site)

@@ -14,12 +14,12 @@ const KeptRow = Schema.Struct({
 
 const Lock = Schema.Struct({ locked: Schema.Boolean })
 
-const memory = Duration.hours(24)
+const retention = Duration.hours(24)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "idempotency")
-  const keptRow = findOption(KeptRow)
+  const storedRow = findOption(KeptRow)
   const lock = findOne(Lock)
 
   /** Within a transaction, which holds the key until it has committed what the request does. */
@@ -36,30 +36,30 @@ const make = Effect.gen(function* () {
         detail: "A request with this Idempotency-Key is under way: send it again when that has ended."
       })
     }
-    const kept = yield* keptRow(sql`
+    const stored = yield* storedRow(sql`
       select fingerprint, status::int, answer from idempotency_keys
        where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
          and expires_at > ${timestamp(now)}`)
-    if (Option.isSome(kept)) {
-      if (Buffer.compare(kept.value.fingerprint, fingerprint) !== 0) {
+    if (Option.isSome(stored)) {
+      if (Buffer.compare(stored.value.fingerprint, fingerprint) !== 0) {
         return yield* new IdempotencyKeyMismatch({
           detail: "This Idempotency-Key was used for another request: take a new key for a new request."
         })
       }
-      const body = decrypt(kept.value.answer)
+      const body = decrypt(stored.value.answer)
       if (Option.isNone(body)) {
         return yield* new IdempotencyKeyMismatch({
           detail:
             "The request of this Idempotency-Key was carried out, but its answer cannot be read any more."
         })
       }
-      return { status: kept.value.status, body: body.value, replayed: true }
+      return { status: stored.value.status, body: body.value, replayed: true }
     }
     const given = yield* answer
     yield* execute(sql`
       insert into idempotency_keys (agent_id, key, fingerprint, status, answer, expires_at)
       values (${agentId}::uuid, ${key}, ${fingerprint}, ${given.status}, ${encrypt(given.body)},
-              ${timestamp(DateTime.addDuration(now, memory))})
+              ${timestamp(DateTime.addDuration(now, retention))})
       on conflict (agent_id, key) do update
          set fingerprint = excluded.fingerprint, status = excluded.status, answer = excluded.answer,
              expires_at = excluded.expires_at`)

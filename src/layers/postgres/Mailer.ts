@@ -15,7 +15,7 @@ const timeout = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
 const maxPause = Duration.hours(1)
 /** How long a row that was sent or given up is kept, for whoever looks for a mail that did not arrive. */
-const memory = Duration.days(7)
+const retention = Duration.days(7)
 const maxError = 500
 
 const LeasedRow = Schema.Struct({
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* execute(sql`
       delete from mails
-       where (sent_at is not null or failed_at is not null) and created_at < ${timestamp(DateTime.subtractDuration(now, memory))}`)
+       where (sent_at is not null or failed_at is not null) and created_at < ${timestamp(DateTime.subtractDuration(now, retention))}`)
   }).pipe(Effect.withSpan("Mailer.trim"))
 
   return Mailer.of({ enqueue, drain, trim })

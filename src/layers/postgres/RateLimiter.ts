@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
    * Answers the first full window of each caller's uses; undefined: all of them are counted. A caller that is refused by
    * one window counts in none of them, so that waiting is enough.
    */
-  const takeAll = Effect.fnUntraced(function* (
+  const countAll = Effect.fnUntraced(function* (
     callers: Arr.NonEmptyReadonlyArray<ReadonlyArray<Use>>,
     client: SqlClient.SqlClient
   ) {
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
       const elapsed = Math.max(0, now - bucket * full.moment.window)
       return { ...full.use, counts: full.window, moment: { ...full.moment, bucket, elapsed } }
     })
-    yield* giveBack(
+    yield* release(
       [...byKey.values()].filter(({ left }) => left > 0),
       client
     )
@@ -172,7 +172,7 @@ const make = Effect.gen(function* () {
   })
 
   /** What was counted for callers that another window refused. In a bucket that has ended meanwhile it stays counted. */
-  const giveBack = (windows: ReadonlyArray<Unused>, client: SqlClient.SqlClient) =>
+  const release = (windows: ReadonlyArray<Unused>, client: SqlClient.SqlClient) =>
     windows.length === 0
       ? Effect.void
       : execute(client`
@@ -188,7 +188,7 @@ const make = Effect.gen(function* () {
           )
           update rate_limits r set current = r.current - u.count from unused u where r.key = u.key`)
 
-  const takeOne = yield* RequestBatcher.make({ run: takeAll, maxSize: settings.maxBatch })
+  const countOne = yield* RequestBatcher.make({ run: countAll, maxSize: settings.maxBatch })
 
   const read = ({ bucket, key }: Moment) =>
     rows(sql`
@@ -206,7 +206,7 @@ const make = Effect.gen(function* () {
       settings.limits[name].map((limit) => ({ name, subject, limit, now }))
     )
     if (asked.length === 0) return
-    const full = yield* takeOne(asked)
+    const full = yield* countOne(asked)
     if (full !== undefined) return yield* tooMany(full)
   }, cheapSpan("RateLimiter.consume"))
 

@@ -6,7 +6,7 @@ import {
   IdentityProvider,
   Operators,
   ReturnTo,
-  SignInRefused,
+  SignInRejected,
   accountPage,
   signInPage,
   toAccount
@@ -172,9 +172,9 @@ const byProvider = HttpRouter.use(
           if (Option.isNone(returnTo)) {
             return yield* InvalidRequest.of("return_to", "Expected /account or the path of a claim page.")
           }
-          const { expiresAt, kept, redirectTo } = yield* provider.begin({ returnTo: returnTo.value })
+          const { expiresAt, pending, redirectTo } = yield* provider.begin({ returnTo: returnTo.value })
           return goTo(site, redirectTo).pipe(
-            cookies.set("provider", kept, { from: yield* DateTime.now, until: expiresAt })
+            cookies.set("provider", pending, { from: yield* DateTime.now, until: expiresAt })
           )
         })
       )
@@ -186,14 +186,14 @@ const byProvider = HttpRouter.use(
       personalPage(
         Effect.fnUntraced(function* (visitor) {
           yield* offered
-          const kept = cookies.read(yield* HttpServerRequest.HttpServerRequest, "provider")
+          const pending = cookies.read(yield* HttpServerRequest.HttpServerRequest, "provider")
           const finished = Effect.gen(function* () {
-            if (kept === undefined) {
-              return yield* new SignInRefused({
+            if (pending === undefined) {
+              return yield* new SignInRejected({
                 detail: "This sign-in was not begun in this browser, or took too long: begin again."
               })
             }
-            const { identity, returnTo } = yield* provider.finish({ answer: yield* query, kept })
+            const { identity, returnTo } = yield* provider.finish({ answer: yield* query, pending })
             const session = yield* operators.signInWithIdentity({
               ...identity,
               email: Option.getOrNull(Option.flatMap(Option.fromNullOr(identity.email), emailAddressOf))

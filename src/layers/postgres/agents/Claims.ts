@@ -198,11 +198,11 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
     })
     return yield* transaction(sql)(claimed).pipe(
       // The code was right: what else stood in the way costs no try.
-      Effect.onError(() => Effect.ignoreCause(giveBack(token)))
+      Effect.onError(() => Effect.ignoreCause(returnTry(token)))
     )
   })
 
-  const giveBack = (token: string) =>
+  const returnTry = (token: string) =>
     sql`update claim_links set wrong_codes = wrong_codes - 1 where token_hash = ${sha256(token)}`.pipe(orDie)
 
   return { issueLink, refresh, view, claimWithCode }
@@ -420,7 +420,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
     and a.provisional_until <= ${timestamp(DateTime.addDuration(now, notice.lead))}
     ${next === undefined ? sql`` : sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, next.lead))}`}`
 
-  /** Whether there is anybody to tell, and news to tell: what lies before the agent passed, the claim mail has said. */
+  /** Whether there is anybody to notify, and something new: what lies before the agent passed, the claim mail has said. */
   const isToBeMailed = (notice: NoticeKind) => sql`(
     coalesce(strpos(a.operator_contact, '@'), 0) > 0
     and a.provisional_until - make_interval(secs => ${Duration.toSeconds(notice.lead)}) > a.challenge_passed_at)`
@@ -455,7 +455,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   })
 
   /** Records a notice and mails it, both or neither. An operator who wants no mail, or had enough today, gets none. */
-  const tell = Effect.fnUntraced(function* (notice: NoticeKind, agent: Due, now: DateTime.Utc) {
+  const notify = Effect.fnUntraced(function* (notice: NoticeKind, agent: Due, now: DateTime.Utc) {
     const to = yield* mails.recipient(agent.operator_contact, "reminder_mails")
     return yield* transaction(sql)(
       Effect.gen(function* () {
@@ -478,12 +478,12 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
     )
   })
 
-  const tellAll = Effect.fnUntraced(function* (
+  const notifyAll = Effect.fnUntraced(function* (
     notice: NoticeKind,
     next: NoticeKind | undefined,
     now: DateTime.Utc
   ) {
-    const told = { recorded: 0, mailed: 0 }
+    const sent = { recorded: 0, mailed: 0 }
     let agents: ReadonlyArray<Due>
     do {
       const rows = yield* dueRows(sql`
@@ -494,12 +494,12 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
          limit ${mailBatch}`)
       agents = rows
       for (const agent of rows) {
-        const { recorded, mailed } = yield* tell(notice, agent, now)
-        told.recorded += recorded
-        told.mailed += mailed
+        const { recorded, mailed } = yield* notify(notice, agent, now)
+        sent.recorded += recorded
+        sent.mailed += mailed
       }
     } while (agents.length === mailBatch)
-    return told
+    return sent
   })
 
   const remindDue: Claims["Service"]["remindDue"] = Effect.gen(function* () {
@@ -507,9 +507,9 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
     const report = { reminded: 0, paused: 0 }
     for (const [notice, next] of notices) {
       const quiet = yield* recordQuietly(notice, next, now)
-      const told = yield* tellAll(notice, next, now)
-      report.reminded += told.mailed
-      if (notice === paused) report.paused += quiet + told.recorded
+      const sent = yield* notifyAll(notice, next, now)
+      report.reminded += sent.mailed
+      if (notice === paused) report.paused += quiet + sent.recorded
     }
     if (report.paused > 0) {
       yield* Metric.update(pauses, report.paused)

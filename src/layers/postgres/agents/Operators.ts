@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { DisposableAddress, EmailAddress, mailboxOf } from "../../../services/emails.ts"
 import { NotFound } from "../../../services/errors.ts"
 import {
-  SignInRefused,
+  SignInRejected,
   Operators,
   Plan,
   signInPage,
@@ -206,7 +206,7 @@ const make = Effect.gen(function* () {
       on conflict do nothing returning 1`)
     // Never the account that holds it: only a link in a mail proves whose the mailbox is today.
     if (made.length === 0) {
-      return yield* new SignInRefused({
+      return yield* new SignInRejected({
         detail: "Another account has the mailbox of your address: sign in there by a mail to it."
       })
     }

@@ -309,12 +309,15 @@ const make = Effect.gen(function* () {
         from agents a left join operators o on o.id = a.owner_id
        where a.id = ${agentId}::uuid`)
     if (Option.isNone(found)) return yield* noAgent(agentId)
-    const { grace_ends, challenge_passed_at, claimed_at, suspended_at, owner_id, plan, ...shown } =
+    const { grace_ends, challenge_passed_at, claimed_at, suspended_at, owner_id, plan, ...columns } =
       found.value
-    const effective = effectiveScopes(shown.requested_scopes, claimed_at === null ? "provisional" : "claimed")
+    const effective = effectiveScopes(
+      columns.requested_scopes,
+      claimed_at === null ? "provisional" : "claimed"
+    )
     const held = new Set(effective)
     return {
-      ...shown,
+      ...columns,
       status: statusAt(
         { challenge_passed_at, provisional_until: grace_ends, claimed_at, suspended_at },
         yield* DateTime.now
@@ -322,7 +325,7 @@ const make = Effect.gen(function* () {
       verification_status: claimed_at === null ? "unverified" : "verified",
       owner: owner_id === null || plan === null ? null : { owner_id, plan },
       effective_scopes: effective,
-      withheld_scopes: shown.requested_scopes.filter((scope) => !held.has(scope))
+      withheld_scopes: columns.requested_scopes.filter((scope) => !held.has(scope))
     }
   })
 

@@ -64,11 +64,11 @@ export interface Proof {
 /** Compared with when the agent is unknown, so that both answers take the same work. */
 const nobodysHash = sha256("nobody")
 
-const refused = (detail: string) => new InvalidClient({ detail, error_description: detail })
+const rejected = (detail: string) => new InvalidClient({ detail, error_description: detail })
 
 /** The one answer to whoever has not shown a key or a secret that is right. */
 const unknown = () =>
-  refused("The agent is unknown, or its client_secret or the signature of its client_assertion is wrong.")
+  rejected("The agent is unknown, or its client_secret or the signature of its client_assertion is wrong.")
 
 /** Replicas' clocks may differ, so that one trims what another would still take. */
 const trimMargin = { minutes: 1 }
@@ -93,7 +93,7 @@ export const makeCredentials = Effect.gen(function* () {
       : Effect.succeedNone
 
   /** Counts a refusal at this address, and of the agent that was tried there, if it exists. */
-  const countingRefusals =
+  const countingFailures =
     (address: string, tried: Option.Option<Pick<CredentialsRow, "id">> = Option.none()) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.tapError(effect, (error) =>
@@ -122,7 +122,7 @@ export const makeCredentials = Effect.gen(function* () {
     const now = (yield* Clock.currentTimeMillis) / 1000
     const fault = claimsFault(assertion.claims, { agentId: agent.id, audience, now })
     // No key set is fetched for what would be refused anyway; else the signature comes before the claims.
-    if (fault !== undefined && agent.jwks_url !== null) return yield* refused(`client_assertion ${fault}`)
+    if (fault !== undefined && agent.jwks_url !== null) return yield* rejected(`client_assertion ${fault}`)
     const key = yield* keyOf(agent, assertion, address)
     const { header, signature, signed } = assertion
     const isSigned = Option.exists(
@@ -131,7 +131,7 @@ export const makeCredentials = Effect.gen(function* () {
     )
     if (!isSigned) return yield* unknown()
     // Whoever gets here has the key, and may know what is wrong.
-    if (fault !== undefined) return yield* refused(`client_assertion ${fault}`)
+    if (fault !== undefined) return yield* rejected(`client_assertion ${fault}`)
     return agent
   })
 
@@ -144,7 +144,7 @@ export const makeCredentials = Effect.gen(function* () {
 
   const byAssertion = ({ address, agentId, clientAssertion }: PresentedAssertion) =>
     Effect.fromResult(readAssertion(clientAssertion)).pipe(
-      Effect.mapError((fault) => refused(`client_assertion ${fault}`)),
+      Effect.mapError((fault) => rejected(`client_assertion ${fault}`)),
       Effect.map((assertion): Attempt => ({
         agentId: agentId ?? assertion.claims.sub,
         prove: Effect.fnUntraced(function* (found) {
@@ -158,9 +158,9 @@ export const makeCredentials = Effect.gen(function* () {
               }).pipe(
                 transaction(sql),
                 Effect.flatMap(Effect.fromOption),
-                Effect.mapError(() => refused("client_assertion claim jti: The assertion was used before")),
+                Effect.mapError(() => rejected("client_assertion claim jti: The assertion was used before")),
                 Effect.flatMap(Effect.fromResult),
-                countingRefusals(address, Option.some(agent))
+                countingFailures(address, Option.some(agent))
               )
           }
         })
@@ -174,12 +174,12 @@ export const makeCredentials = Effect.gen(function* () {
     const { address } = presented
     const attempt = yield* "clientSecret" in presented
       ? Effect.succeed(bySecret(presented))
-      : countingRefusals(address)(byAssertion(presented))
+      : countingFailures(address)(byAssertion(presented))
     yield* failures.checkAgent(address, attempt.agentId)
     const found = yield* find(attempt.agentId)
     const { agent, once } = yield* attempt.prove(found).pipe(
       Effect.filterOrFail((proven) => isAllowed(proven.agent.auth_method), unknown),
-      countingRefusals(address, found)
+      countingFailures(address, found)
     )
     const proof: Proof = { agentId: agent.id, epoch: agent.epoch, once }
     return proof
