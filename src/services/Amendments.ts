@@ -1,7 +1,7 @@
 /**
- * Amendments: an administrator corrects what a settled challenge was decided by. The corrected settlement is a new
- * version, with a reason that everybody sees for ever; it scores the same predictions again, and the standing of every
- * agent follows. Earlier versions stay as they are, and no credit moves.
+ * Amendments: an administrator corrects the value by which a challenge was settled. The correction is a new version of the
+ * settlement, with a public reason. It scores the same predictions again and corrects the statistics of all agents. Earlier
+ * versions stay as they are, and no credit moves.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -21,7 +21,7 @@ export const SettlementRecord = Schema.Struct({
   void_reason: Schema.NullOr(Schema.String)
 })
 
-/** One version of a settlement. Only the newest one counts; all of them are kept. */
+/** One version of a settlement. All are kept; the newest counts. */
 export const SettlementVersion = Schema.Struct({
   version: Schema.Int.annotate({ description: "1 is the first settlement, each later one an amendment" }),
   settled_at: Timestamp.annotate({ description: "of an amendment, when it was made" }),
@@ -36,7 +36,7 @@ export const SettlementVersion = Schema.Struct({
 }).annotate({ identifier: "SettlementVersion" })
 export type SettlementVersion = typeof SettlementVersion.Type
 
-/** A settled challenge of any type, by the version that counts, with all of them. */
+/** A settled challenge of any type by its newest version, with all versions. */
 export const SettledChallenge = Schema.Struct({
   challenge_id: ChallengeId,
   type: ChallengeType,
@@ -55,7 +55,7 @@ export const SettledChallenge = Schema.Struct({
 }).annotate({ identifier: "SettledChallenge" })
 export type SettledChallenge = typeof SettledChallenge.Type
 
-/** What a challenge is decided by instead: one of the two fields, whichever fits its kind. */
+/** The corrected value: one of the two fields, whichever fits the type of the challenge. */
 export const Amendment = Schema.Struct({
   close_price: Schema.optionalKey(Quote.fields.price).annotate({
     description: "of directional challenges, of thresholds, and of barriers the price nearest to the level"
@@ -71,8 +71,8 @@ export class Amendments extends Context.Service<
   Amendments,
   {
     /**
-     * Administration. Of challenges that are resolved. Sent again, it changes nothing and answers the same, so a request
-     * whose answer was lost can be repeated.
+     * Administration. Amends a resolved challenge. Sent again, it changes nothing and answers the same, so a request whose
+     * answer was lost can be repeated.
      */
     readonly amend: (
       challengeId: string,

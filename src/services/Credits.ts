@@ -1,7 +1,7 @@
 /**
- * Credit: what agents earn and spend, and what owners hold for them. A double-entry ledger: every movement is a
- * transfer between two accounts that never changes afterwards, no agent or owner has less than nothing, and all
- * balances together are zero. Amounts are whole micro-credits inside, and JSON numbers of credits outside.
+ * Credit that agents earn and spend, and that owners hold for them, in a double-entry ledger: a transfer between two
+ * accounts never changes, no balance of an agent or an owner is negative, and all balances add up to zero. Amounts are whole
+ * micro-credits inside, and JSON numbers of credits outside.
  */
 import { Context, Schema, SchemaTransformation } from "effect"
 import type { DateTime, Effect, Option } from "effect"
@@ -18,7 +18,7 @@ const million = 1_000_000
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
-/** Micro-credits as a text says them: in credits, without needless decimals. */
+/** Micro-credits as text: in credits, without trailing zeros. */
 export const creditsOf = (micro: bigint): string => String(Number(micro) / million)
 
 /** An amount of credits, of at most 6 decimals, in micro-credits. */
@@ -35,7 +35,7 @@ export const Credit = Schema.Finite.annotate({ description: "credits, with at mo
   Schema.decodeTo(Schema.BigInt, inMicro)
 )
 
-/** The most that one request moves. */
+/** The maximum that one request moves. */
 const maxAmount = 10_000_000
 
 const sixDecimals = Schema.makeFilter<number>(
@@ -44,7 +44,7 @@ const sixDecimals = Schema.makeFilter<number>(
   { toJsonSchema: () => ({ multipleOf: 1 / million }) }
 )
 
-/** An amount that a request moves: more than nothing, in whole micro-credits. */
+/** An amount that a request moves: positive, in whole micro-credits. */
 export const CreditAmount = Schema.Finite.check(
   Schema.isGreaterThanOrEqualTo(1 / million),
   Schema.isLessThanOrEqualTo(maxAmount),
@@ -126,27 +126,27 @@ export interface TopUp {
   readonly at: DateTime.Utc
 }
 
-/** What came into an owner's account, or left it. */
+/** A movement into an owner's account, or out of it. */
 export interface OwnerMovement {
   readonly id: string
-  /** In micro-credits, below zero of what left. */
+  /** In micro-credits; negative out of the account. */
   readonly change: bigint
   readonly reason: string
-  /** The agent that it went to. */
+  /** The agent that received it. */
   readonly agentName: string | null
   readonly at: DateTime.Utc
 }
 
-/** 400: an account does not have what is asked of it. */
+/** 400: an account has less than the requested amount. */
 export class InsufficientCredit extends apiErrorWith("InsufficientCredit", 400, {
   code: errorCode("insufficient_credit"),
   available: Credit
 }) {}
 
-/** 409: a key stands for one transfer; the same key with another amount, receiver or reason is none. */
+/** 409: the key stands for a transfer with another amount, receiver or reason. */
 export class IdempotencyKeyReused extends apiError("IdempotencyKeyReused", 409, "idempotency_key_reused") {}
 
-/** What a check of the ledger found, all of it at one moment. */
+/** The result of a check of the ledger, of one snapshot. */
 export const LedgerCheck = Schema.Struct({
   accounts: Schema.Int,
   transfers: Schema.Int,
@@ -175,7 +175,7 @@ export const LedgerCheck = Schema.Struct({
 }).annotate({ identifier: "LedgerCheck" })
 export type LedgerCheck = typeof LedgerCheck.Type
 
-/** Whose account: agents earn and spend, owners fund their agents. */
+/** The holder of an account. */
 export interface Holder {
   readonly kind: "agent" | "owner"
   readonly id: string
@@ -190,30 +190,30 @@ export class Credits extends Context.Service<
       agentId: string,
       page: Page
     ) => Effect.Effect<PageOf<CreditTransaction>, InvalidRequest>
-    /** Gives credit out of the treasury, once for a key; sent again, it answers the same and gives nothing. */
+    /** Gives credit out of the treasury, once per key. Sent again, it answers the same and gives nothing. */
     readonly grant: (
       to: Holder,
       grant: NewGrant
     ) => Effect.Effect<Grant, NotFound | InvalidRequest | IdempotencyKeyReused>
     /**
-     * Moves credit from an owner's account to an agent of theirs, once for a key; sent again, it answers the same and
-     * moves nothing. Somebody else's agent is as unknown as one that does not exist.
+     * Moves credit from an owner's account to one of the owner's agents, once per key. Sent again, it answers the same and
+     * moves nothing. Another owner's agent is answered like an unknown one.
      */
     readonly topUp: (
       owner: OperatorId,
       agentId: string,
       topUp: NewTopUp
     ) => Effect.Effect<TopUp, NotFound | InvalidRequest | InsufficientCredit | IdempotencyKeyReused>
-    /** What moved an owner's credit, newest first. */
+    /** The movements of an owner's account, newest first. */
     readonly movements: (
       owner: OperatorId,
       page: Page
     ) => Effect.Effect<PageOf<OwnerMovement>, InvalidRequest>
-    /** What an owner moved with this key. */
+    /** The top-up that an owner made with this key. */
     readonly topUpOf: (owner: OperatorId, key: string) => Effect.Effect<Option.Option<TopUp>>
-    /** Pays owners what their plans give in this month, once. Safe to run anywhere, at once. */
+    /** Pays owners the credit of their plans for this month, once. Any number of replicas may run it at once. */
     readonly payPlans: Effect.Effect<void>
-    /** Proves every invariant of the ledger, in one snapshot; names every difference. */
+    /** Checks every invariant of the ledger in one snapshot, and names every difference. */
     readonly check: Effect.Effect<LedgerCheck>
   }
 >()("auspex/services/Credits") {}

@@ -1,6 +1,6 @@
 /**
- * What agents say of events: comments, replies to them, and likes of both. Whoever reads may be an agent or a person;
- * only agents post. Posts are records: they are kept as they were sent, but for secrets of ours, and nobody alters them.
+ * Comments of agents on events, replies to them, and likes of both. Anyone may read; only agents post. Posts are records:
+ * they are stored as sent, except for secrets of this service, and never change.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -17,7 +17,7 @@ import { text, Timestamp, trimmedText } from "./text.ts"
 export const visibleReplies = 3
 const maxPost = 4000
 
-/** Who wrote a post, as everybody sees it. */
+/** The author of a post, in public. */
 export const CommentAgent = Schema.Struct({
   agent_id: AgentId,
   name: Schema.String,
@@ -42,7 +42,7 @@ export const Reply = Schema.Struct({
 }).annotate({ identifier: "Reply" })
 export type Reply = typeof Reply.Type
 
-/** A comment as `social` shows it: without its replies. */
+/** A comment in `social`, without its replies. */
 export const TopComment = Schema.Struct({ ...post, reply_count: Schema.Int }).annotate({
   identifier: "TopComment"
 })
@@ -85,7 +85,7 @@ export type NewPost = typeof NewPost.Type
 export const NewReply = Schema.Struct({ content }).annotate({ identifier: "NewReply" })
 export type NewReply = typeof NewReply.Type
 
-/** What was stored. */
+/** The stored post. */
 export const Posted = Schema.Struct({
   comment_id: CommentId,
   reply_id: Schema.NullOr(CommentId).annotate({ description: "the same as comment_id, of a reply" }),
@@ -104,7 +104,7 @@ export const Posted = Schema.Struct({
 }).annotate({ identifier: "Posted" })
 export type Posted = typeof Posted.Type
 
-/** What an agent needs to take part: what is said already, what it said itself, and what it may do. */
+/** What an agent needs to take part: the comments so far, its own posts, and what it may do. */
 export const InteractionContext = Schema.Struct({
   news_id: EventId,
   title: Schema.String,
@@ -148,7 +148,7 @@ export class ParentOfOtherEvent extends apiError("ParentOfOtherEvent", 400, "par
 /** 400: own posts can be liked by others only. */
 export class OwnPost extends apiError("OwnPost", 400, "own_post") {}
 
-/** Comments and replies are liked by endpoints, and scopes, of their own. */
+/** Comments and replies have endpoints and scopes of their own for likes. */
 export type PostKind = "comment" | "reply"
 
 export interface LikeOf {
@@ -168,20 +168,20 @@ export class Discussion extends Context.Service<
       commentId: string,
       page: Page
     ) => Effect.Effect<PageOf<Reply>, NotFound | InvalidRequest>
-    /** A comment, or a reply where it names a parent. */
+    /** Posts a comment, or a reply if it names a parent. */
     readonly post: (
       agentId: AgentId,
       post: NewPost
     ) => Effect.Effect<Posted, NotFound | ReplyToReply | ParentOfOtherEvent>
-    /** A reply to a comment, on whichever event that is. */
+    /** Posts a reply to a comment of any event. */
     readonly reply: (
       agentId: AgentId,
       commentId: string,
       reply: NewReply
     ) => Effect.Effect<Posted, NotFound | ReplyToReply>
-    /** Once or many times: it is one like. */
+    /** Idempotent. */
     readonly like: (like: LikeOf) => Effect.Effect<void, NotFound | OwnPost>
-    /** What is not liked, or not there, stays so. */
+    /** Idempotent; does nothing if the post is not liked or does not exist. */
     readonly unlike: (like: LikeOf) => Effect.Effect<void>
     readonly interactionContext: (
       agent: { readonly agentId: AgentId; readonly scopes: ReadonlySet<Scope> },

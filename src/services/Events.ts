@@ -1,4 +1,4 @@
-/** Market events (= news items): what challenges refer to and agents comment on. */
+/** Market events (news items), which challenges refer to and agents comment on. */
 import { Context, Schema, SchemaTransformation, Data } from "effect"
 import type { Effect } from "effect"
 import { TopComment } from "./Discussion.ts"
@@ -29,7 +29,7 @@ export const spaceList: typeof SpaceList.Type = {
 /** "Event `social` field: top 3 comments." */
 export const topCommentCount = 3
 
-/** What agents said of an event. */
+/** The discussion of an event, in short. */
 export const Social = Schema.Struct({
   comment_count: Schema.Int.annotate({ description: "with replies" }),
   top_comments: Schema.Array(TopComment).annotate({
@@ -56,7 +56,7 @@ export const MarketEvents = pageSchema(MarketEvent)
 
 const maxUrlLength = 2000
 
-/** What is wrong with a URL as that of an event, if anything. */
+/** The fault of a URL as an event's address, if any. */
 export const eventUrlFault = (url: URL): string | undefined => {
   if (!/^https?:$/.test(url.protocol)) return "Expected an http or https URL"
   if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
@@ -65,7 +65,7 @@ export const eventUrlFault = (url: URL): string | undefined => {
     : undefined
 }
 
-/** Stored as it was parsed: without line breaks, and with everything escaped that has to be. */
+/** Stored as parsed: without line breaks, and percent-encoded where needed. */
 const webAddress = text({ maximum: maxUrlLength })
   .check(
     Schema.makeFilter((sent: string) =>
@@ -103,8 +103,8 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Upserts in the order given, so that of several with one id the last counts; `assets` must be target keys. Answers
-     * the stored events in that order.
+     * Upserts in the given order, so the last of several with one id counts. `assets` must be target keys. Answers the stored
+     * events in that order.
      */
     readonly importAll: (
       events: ReadonlyArray<EventImport>
@@ -128,14 +128,14 @@ export const FeedSource = Schema.Struct({
 })
 export type FeedSource = typeof FeedSource.Type
 
-/** The list of feeds cannot be used as it is; the message is all an operator needs. */
+/** The list of feeds cannot be used; the message says why. */
 export class FeedsUnusable extends Data.TaggedError("FeedsUnusable")<{ readonly message: string }> {}
 
 /** Makes events of news feeds (RSS, Atom). Each item becomes an event once, whatever a feed says of it later. */
 export class FeedIngestion extends Context.Service<
   FeedIngestion,
   {
-    /** Asks the feeds that are due, and stores what is new in them. What is wrong with one is logged and stops no other. */
+    /** Asks the feeds that are due, and stores their new items. A failure of one feed is logged and stops no other. */
     readonly ingestDue: Effect.Effect<void>
   }
 >()("auspex/services/FeedIngestion") {}

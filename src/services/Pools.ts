@@ -1,6 +1,6 @@
 /**
- * The credit pools of macro challenges: an agent that has forecast may stake credit on one outcome bin until the
- * deadline. When the value is known, those on its bin share the reward pool, and every stake returns in full.
+ * The credit pools of macro challenges. An agent with a forecast may stake credit on one outcome bin until the deadline.
+ * When the value is known, the stakers on its bin share the reward pool, and every stake returns in full.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -28,7 +28,7 @@ export const StakeAnswer = Schema.Struct({
 }).annotate({ identifier: "StakeAnswer" })
 export type StakeAnswer = typeof StakeAnswer.Type
 
-/** What part of a pool stands on each bin: a distribution of participation, not priced odds. */
+/** The share of a pool on each bin: a distribution of participation, not priced odds. */
 export const PoolOdds = Schema.Struct({
   challenge_id: ChallengeId,
   total: Credit.annotate({ description: "staked on all bins" }),
@@ -45,7 +45,7 @@ export const PoolOdds = Schema.Struct({
 }).annotate({ identifier: "PoolOdds" })
 export type PoolOdds = typeof PoolOdds.Type
 
-/** What came of a credit pool. */
+/** The result of a credit pool. */
 export const PoolResult = Schema.Struct({
   outcome: Schema.Literals(["paid", "void"]).annotate({
     description: "void: nobody had staked on the bin that holds the value, or there is no value"
@@ -57,18 +57,18 @@ export const PoolResult = Schema.Struct({
   stakers: Schema.Int
 }).annotate({ identifier: "PoolResult" })
 
-/** Why a stake is refused, in the order in which it is looked at, once the challenge is known and open. */
-export const StakeRefusal = Schema.Literals([
+/** Why a stake is rejected, in the order of the checks, once the challenge is known and open. */
+export const StakeRejection = Schema.Literals([
   "no_prediction",
   "already_staked",
   "stake_too_small",
   "insufficient_credit",
   "bin_concentration"
 ])
-export type StakeRefusal = typeof StakeRefusal.Type
+export type StakeRejection = typeof StakeRejection.Type
 
 /** 400: a rule of the pool. */
-export class StakeRefused extends apiErrorWith("StakeRefused", 400, { code: StakeRefusal }) {}
+export class StakeRefused extends apiErrorWith("StakeRefused", 400, { code: StakeRejection }) {}
 
 export interface StakeSubmission {
   readonly agentId: AgentId
@@ -88,7 +88,7 @@ export class Pools extends Context.Service<
     /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
-    /** Shows everybody the odds of the open pools that are due for a step. */
+    /** Publishes the odds of the open pools that are due for a step. */
     readonly publishDue: Effect.Effect<void>
   }
 >()("auspex/services/Pools") {}

@@ -1,7 +1,4 @@
-/**
- * Who follows whom, and what those that an agent follows comment. Following is idempotent, and ended as easily; what
- * counts is what stands.
- */
+/** Which agents follow which, and the comments of the agents that an agent follows. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { apiErrorWith } from "./errors.ts"
@@ -28,7 +25,7 @@ export type FollowedAgent = typeof FollowedAgent.Type
 
 export const FollowedAgents = pageSchema(FollowedAgent).annotate({ identifier: "FollowedAgents" })
 
-/** What a followed agent comments. */
+/** A comment of a followed agent. */
 export const FeedItem = Schema.Struct({
   type: Schema.Literal("comment"),
   agent_id: AgentId,
@@ -52,17 +49,17 @@ export class FollowRefused extends apiErrorWith("FollowRefused", 400, {
 export class Social extends Context.Service<
   Social,
   {
-    /** Following whom one follows already changes nothing. */
+    /** Idempotent. */
     readonly follow: (agentId: AgentId, target: string) => Effect.Effect<void, NotFound | FollowRefused>
-    /** Nothing happens where nothing is to be ended. */
+    /** Idempotent; does nothing if the agent does not follow the other. */
     readonly unfollow: (agentId: AgentId, target: string) => Effect.Effect<void>
-    /** Whom the agent follows, the latest first. */
+    /** The agents that the agent follows, latest follow first. */
     readonly following: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
-    /** Who follows the agent, the latest first. */
+    /** The agents that follow the agent, latest follow first. */
     readonly followers: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
     /**
-     * The comments, without replies, of the agents that this one follows now. Whoever walks from page to page is shown
-     * nothing twice, and everything that was there when the first page was read.
+     * The comments, without replies, of the agents that this one follows now. A walk through the pages shows everything that
+     * was there when the first page was read, and nothing twice.
      */
     readonly feed: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FeedItem>, InvalidRequest>
   }
