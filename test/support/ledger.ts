@@ -6,6 +6,7 @@ import { makeTransfers, TransferDiffers, treasury } from "../../src/layers/postg
 import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
 import { arrayParam, findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Credits } from "../../src/services/Credits.ts"
+import type { Holder, NewGrant } from "../../src/services/Credits.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { claimedAgents } from "./builders.ts"
 
@@ -79,6 +80,13 @@ export const fund = (account: string, amount: number) =>
     numbers += 1
     return give([account], credits(amount), String(numbers))
   })
+
+/** A grant of an administrator, whose call is recorded before. */
+export const grant = Effect.fnUntraced(function* (to: Holder, fields: Partial<NewGrant> = {}) {
+  const asked = { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields }
+  yield* Effect.orDie(askedFor([`${to.kind}:${to.id}`], asked.amount, asked.idempotency_key))
+  return yield* Credits.use((service) => service.grant(to, asked))
+})
 
 /** What the check of the ledger finds but that transfers of a test have no reason. */
 export const ledgerFindings = Effect.map(
