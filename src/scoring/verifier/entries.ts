@@ -7,18 +7,13 @@ import type { Opening } from "./proof.ts"
 export interface Entry {
   /** What is recorded: `prediction.commit`, `settlement`, and so on. */
   readonly type: string
-  /** It was recorded before the site had a log, and entered when the log began. */
-  readonly imported: boolean
   readonly members: JsonObject
 }
 
 export const parseEntry = (text: string): Entry => {
   const what = "The entry"
   const members = fromCanonicalJson(text, what)
-  const type = textIn(members, "type", what)
-  return type === "import"
-    ? { type: textIn(members, "of", what), imported: true, members }
-    : { type, imported: false, members }
+  return { type: textIn(members, "type", what), members }
 }
 
 export interface Prediction {

@@ -116,9 +116,6 @@ const settlementTerms = (members: JsonObject): Terms => {
 const amendableLimit =
   "An administrator may have amended it since: each amendment is an entry of its own, named on the page of the challenge, and the newest one counts."
 
-const importedLimit =
-  "This was recorded before the site had a log and entered when the log began: the log shows that it was not changed since, not when it was made."
-
 const timeLimit =
   "The time of receipt is the server's word. What the log adds is the order: the prediction was there before the close of its challenge if its place is below that of the entry challenge.close, and a witness that signed a log with both says when."
 
@@ -134,7 +131,6 @@ export const statementOf = (options: {
   const { entry, prediction } = options
   const { members } = entry
   const place: Fact = ["Place in the log", `entry ${options.index} of a log of ${options.size}`]
-  const imported = entry.imported ? [importedLimit] : []
   switch (entry.type) {
     case "prediction.commit":
       return prediction === null
@@ -145,7 +141,7 @@ export const statementOf = (options: {
               ["Commit", printed(members["c"])],
               place
             ],
-            limits: ["What was predicted, and by whom, is not in this file.", revisionLimit, ...imported]
+            limits: ["What was predicted, and by whom, is not in this file.", revisionLimit]
           }
         : {
             title: "A prediction",
@@ -158,7 +154,7 @@ export const statementOf = (options: {
               ["SHA-256 of the reasoning", printed(prediction.reasoningSha256)],
               place
             ],
-            limits: [revisionLimit, ...(entry.imported ? imported : [timeLimit])]
+            limits: [revisionLimit, timeLimit]
           }
     case "settlement":
       return {
@@ -172,7 +168,7 @@ export const statementOf = (options: {
           ...poolFacts(members),
           place
         ],
-        limits: [amendableLimit, ...imported]
+        limits: [amendableLimit]
       }
     case "amendment":
       return {
@@ -198,7 +194,7 @@ export const statementOf = (options: {
             .map(([name, value]): Fact => [printed(name), printed(value)]),
           place
         ],
-        limits: imported
+        limits: []
       }
   }
 }

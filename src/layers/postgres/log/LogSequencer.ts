@@ -21,13 +21,13 @@ import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
 
 const pendingGauge = Metric.gauge("log_pending_entries", {
-  description: "Recorded things that wait for their index in the public log, counted up to 100 000"
+  description: "Entries of the public log that are pending, counted up to 100 000"
 })
 const ageGauge = Metric.gauge("log_checkpoint_age_seconds", {
   description: "The age of the newest checkpoint of the public log, in seconds"
 })
 const stalledGauge = Metric.gauge("log_standstill_seconds", {
-  description: "How long something has waited while nothing got its place in the public log, in seconds"
+  description: "How long entries of the public log have been pending while it did not grow, in seconds"
 })
 const faultGauge = Metric.gauge("log_fault", {
   description: "1 while the public log has a fault, and so nothing is added to it or signed; else 0"
@@ -157,7 +157,7 @@ const make = Effect.gen(function* () {
       : Effect.logError("the public log is not signed").pipe(Effect.annotateLogs({ reason: now }))
   })
 
-  /** What keeps the log from being signed is said, not a failure: a fault of the log to all replicas, the rest here. */
+  /** What keeps the log from being signed is no failure: a fault of the log is recorded for all replicas, the rest here. */
   const refusing = <A>(effect: Effect.Effect<A, LogFault | SignerUnusable>, none: A) =>
     effect.pipe(
       Effect.catchTags({

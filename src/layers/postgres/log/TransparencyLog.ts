@@ -57,7 +57,7 @@ const unknownCommit = (commit: string): NotFound =>
       : "There is no such commit: expected the 64 hexadecimal digits of a receipt's commit."
   })
 
-/** Seconds until what waits usually has its place. */
+/** Seconds until a pending entry usually has its index. */
 const pause = 1
 
 /** Whether anybody asks again within seconds makes no difference to a log that stands still. */

@@ -25,8 +25,8 @@ const Sealed = Schema.Struct({
 })
 
 /**
- * Queues the reveals of some predictions of one challenge that the log has closed and whose deadline has passed, and
- * answers how many: 0 when none is due, other replicas are at all that are, or much waits for the log already. A chunk is
+ * Adds the reveals of some predictions of one challenge that the log has closed and whose deadline has passed to the outbox,
+ * and answers how many: 0 when none is due, other replicas are at all that are, or the backlog is long. A chunk is
  * one transaction, so a prediction is revealed once, whoever is killed and starts again.
  *
  * Predictions come in the order of their key and their places are looked up in the log: each chunk costs the same

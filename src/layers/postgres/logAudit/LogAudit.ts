@@ -39,8 +39,8 @@ const make = Effect.gen(function* () {
                    set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
         const known = yield* faultRow(sql`select fault from log_state`)
         const { entries, rotations } = yield* auditTree(findings, signed)
-        const queue = yield* auditPending(findings)
-        const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...queue.rotations])
+        const pending = yield* auditPending(findings)
+        const checkpoints = yield* auditCheckpoints(findings, [...rotations, ...pending.rotations])
         yield* auditCosignatures(findings)
         const { challenges, pools } = yield* auditChallenges(findings)
         const predictions = yield* auditPredictions(findings)
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
         yield* auditAdminAudit(findings)
         const counts = {
           entries,
-          waiting: queue.waiting,
+          waiting: pending.count,
           checkpoints,
           challenges,
           predictions,

@@ -52,7 +52,7 @@ const Row = Schema.Struct({
   voided_entry: Entry
 })
 
-const Waiting = Schema.Struct({
+const Pending = Schema.Struct({
   challenge_id: Schema.String,
   type: Schema.String,
   entry: Entry,
@@ -96,7 +96,7 @@ const checkOtherColumns = (findings: Findings, what: string, row: typeof Row.Typ
 export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const rows = findAll(Row)
-  const waiting = findAll(Waiting)
+  const pendingRows = findAll(Pending)
   const auditPools = yield* makeAuditPools
   const counts = { challenges: 0, pools: 0 }
 
@@ -129,7 +129,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
        order by c.id`)
 
   const look = Effect.fnUntraced(function* (page: ReadonlyArray<typeof Row.Type>) {
-    const isWaiting = (row: typeof Row.Type) => {
+    const isIncomplete = (row: typeof Row.Type) => {
       const ended = row.closed_at !== null || row.cancelled_at !== null
       return (
         row.made === null ||
@@ -137,16 +137,16 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         (row.cancelled_at !== null && row.voided === null)
       )
     }
-    const missing = page.filter(isWaiting).map(({ id }) => id)
-    // The queue has no index for it, so it is read only where something is missing.
-    const queued =
+    const missing = page.filter(isIncomplete).map(({ id }) => id)
+    // The outbox has no index by challenge, so it is read only where something is missing.
+    const found =
       missing.length === 0
         ? []
-        : yield* waiting(sql`
+        : yield* pendingRows(sql`
             select challenge_id::text, type, entry, ${moment(sql, "closed_at")} as closed_at from log_pending
              where type in ('challenge.create', 'challenge.close', 'void')
                and challenge_id = any(${arrayParam("uuid", missing)})`)
-    const waits = new Map(queued.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
+    const pending = new Map(found.map((entry) => [`${entry.type} ${entry.challenge_id}`, entry]))
     const pools = yield* auditPools(
       findings,
       page
@@ -164,10 +164,10 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
         entry: Uint8Array | null,
         composed: Uint8Array
       ) => {
-        const queue = waits.get(`${type} ${row.id}`)
-        const bytes = entry ?? queue?.entry ?? null
+        const outbox = pending.get(`${type} ${row.id}`)
+        const bytes = entry ?? outbox?.entry ?? null
         if (bytes !== null) compare(findings, what, { index, entry: bytes }, composed)
-        else if (queue === undefined) findings.add(`${what}: ${name} is not in the log`)
+        else if (outbox === undefined) findings.add(`${what}: ${name} is not in the log`)
       }
       const created = challengeCreate({
         ...row,
@@ -180,7 +180,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
 
       const closedAt = row.closed_at ?? row.cancelled_at
       if (closedAt !== null) {
-        const queue = waits.get(`challenge.close ${row.id}`)
+        const outbox = pending.get(`challenge.close ${row.id}`)
         if (row.closed_entry !== null) {
           // What it says of the commits is compared with them where the tree is.
           compare(
@@ -193,8 +193,8 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
               closed_at: closedAt
             })
           )
-        } else if (queue === undefined) findings.add(`${what}: its close is not in the log`)
-        else if (queue.closed_at !== closedAt) {
+        } else if (outbox === undefined) findings.add(`${what}: its close is not in the log`)
+        else if (outbox.closed_at !== closedAt) {
           findings.add(`${what}: closed_at is not what its waiting entry recorded`)
         }
       } else if (row.closed !== null) {

@@ -1,4 +1,4 @@
-/** An entry as it is stored, in the log or in the queue before it, and how it is compared with what it records. */
+/** An entry as it is stored, in the log or pending, and how it is compared with what it records. */
 import { BigDecimal, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
@@ -7,7 +7,7 @@ import type { Findings } from "./findings.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** `index` is null while the entry waits for one. */
+/** `index` is null while the entry is pending. */
 export const StoredEntry = Schema.Struct({
   index: Schema.NullOr(Schema.Finite),
   type: Schema.String,

@@ -1,4 +1,4 @@
-/** What the log or its queue has and nothing is stored of, and what is kept beside the records and must follow from them. */
+/** Entries, in the log or pending, without what they record; and what is kept beside the records and must follow from them. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
@@ -12,23 +12,23 @@ import type { Rotation } from "./tree.ts"
 
 const pageSize = 4096
 
-const Waiting = Schema.Struct({
+const Pending = Schema.Struct({
   ...StoredEntry.fields,
   id: Schema.Finite,
   is_closing: Schema.Boolean,
   entry: Schema.NullOr(Schema.Uint8Array)
 })
 
-/** The bytes of what waits are looked at as those of the log are. */
+/** Pending entries are checked as those of the log are. */
 export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
-  const waiting = findAll(Waiting)
+  const pending = findAll(Pending)
   const rotations: Array<Rotation> = []
   let count = 0
   yield* eachPage(
     pageSize,
-    (after: typeof Waiting.Type | undefined) =>
-      waiting(sql`
+    (after: typeof Pending.Type | undefined) =>
+      pending(sql`
         select id::float8 as id, null::float8 as index, closed_at is not null as is_closing,
                ${entryColumns(sql)}
           from log_pending
@@ -58,7 +58,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
         yield* auditLoggedHeads(sql, findings, auditHeads)
       })
   )
-  return { waiting: count, rotations }
+  return { count, rotations }
 })
 
 /** Each statement selects its first findings as `what`, and how many there are as `count`. */

@@ -185,14 +185,14 @@ export const makeAuditPools = Effect.gen(function* () {
       reading.won.length = 0
     }
     // Pools and stakes come in the same order: one is complete when a stake of a later one comes.
-    const waiting = begun.values()
-    let current = waiting.next().value
+    const rest = begun.values()
+    let current = rest.next().value
     yield* eachPage(stakesPage, read(begun.map(({ end }) => end.challenge_id)), (page) =>
       Effect.sync(() => {
         for (const row of page) {
           while (current !== undefined && current.end.challenge_id !== row.challenge_id) {
             ended(current)
-            current = waiting.next().value
+            current = rest.next().value
           }
           if (current !== undefined) add(findings, current, row)
         }
@@ -200,7 +200,7 @@ export const makeAuditPools = Effect.gen(function* () {
     )
     while (current !== undefined) {
       ended(current)
-      current = waiting.next().value
+      current = rest.next().value
     }
     return settled
   })

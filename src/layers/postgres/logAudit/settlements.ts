@@ -58,7 +58,7 @@ const Score = Schema.Struct({
 })
 type Score = typeof Score.Type
 
-const Waiting = Schema.Struct({
+const Pending = Schema.Struct({
   challenge_id: Schema.String,
   version: Schema.Int,
   entry: Schema.NullOr(Schema.Uint8Array)
@@ -127,7 +127,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   const sql = yield* SqlClient.SqlClient
   const rows = findAll(Row)
   const scoreRows = findAll(Score)
-  const waiting = findAll(Waiting)
+  const pendingRows = findAll(Pending)
   const auditPools = yield* makeAuditPools
   const counts = { settlements: 0, scores: 0, pools: 0 }
 
@@ -208,17 +208,17 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   const look = Effect.fnUntraced(function* (page: ReadonlyArray<Row>) {
     const scores = yield* scoresUpTo(page.at(-1))
     const missing = page.filter(({ index }) => index === null)
-    const queued =
+    const found =
       missing.length === 0
         ? []
-        : yield* waiting(sql`
+        : yield* pendingRows(sql`
             select challenge_id::text, version, entry from log_pending
              where type = case when version = 1 then 'settlement' else 'amendment' end
                and challenge_id = any(${arrayParam(
                  "uuid",
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)
-    const waits = new Map(queued.map((entry) => [keyOf(entry), entry]))
+    const pending = new Map(found.map((entry) => [keyOf(entry), entry]))
     // Credit moves with the first version, and with no other.
     const pools = yield* auditPools(
       findings,
@@ -235,10 +235,10 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
         scores.get(keyOf(row)) ?? noScores(),
         (row.version === 1 ? pools.get(row.challenge_id) : undefined) ?? null
       )
-      const entry = row.entry ?? waits.get(keyOf(row))?.entry ?? null
+      const entry = row.entry ?? pending.get(keyOf(row))?.entry ?? null
       if (entry !== null) {
         compare(findings, what, { index: row.index, entry }, composed)
-      } else if (!waits.has(keyOf(row))) findings.add(`${what}: it is not in the log`)
+      } else if (!pending.has(keyOf(row))) findings.add(`${what}: it is not in the log`)
       checkEmpty(findings, what, row, [
         ...otherColumnsOf(row),
         ...(row.version === 1 ? (["previous_version"] as const) : [])

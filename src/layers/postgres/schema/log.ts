@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, kept } from "./guards.ts"
 
-/** The public log of the track record: what waits for its index, entries, tree, checkpoints, and what agents' rows enter. */
+/** The public log of the track record: the outbox, entries, tree, checkpoints, and the entries that agents' rows make. */
 export const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -120,7 +120,7 @@ export const log = Effect.gen(function* () {
       challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
       due_at timestamptz not null,
       -- Predictions are revealed in the order of their key, which needs no index that predicting would have to keep:
-      -- those up to this one are revealed, or in the queue.
+      -- those up to this one are revealed, or their reveals are pending.
       last_agent_id uuid,
       last_revision integer,
       constraint log_reveals_last check ((last_agent_id is null) = (last_revision is null))
