@@ -13,7 +13,7 @@ import type { TooManyRequests } from "./RateLimiter.ts"
 export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
-/** 400, or 413 or 415: the body is none that can be sent on. `param` names the member. */
+/** 400, 413 or 415: the body cannot be sent on. `param` names the member. */
 export class BadCall extends apiErrorWith("BadCall", 400, {
   code: Schema.Literals([
     "invalid_request",
@@ -33,7 +33,7 @@ export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
 /** 402: the agent's available credit, or what is left of the key's limit, does not cover the largest possible cost. */
 export class CreditTooLow extends apiError("CreditTooLow", 402, "insufficient_credit") {}
 
-/** 429: every provider of the model is busy. Seconds until one may not be. */
+/** 429: every provider of the model is busy. `retry_after` is in seconds. */
 export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
   code: errorCode("upstreams_busy"),
   retry_after: Schema.Int
@@ -49,7 +49,7 @@ export class RejectedUpstream extends apiErrorWith("RejectedUpstream", 400, {
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** Whatever ends a call before anything is delivered. */
+/** The errors of a call that delivered nothing. */
 export type CallError =
   | BadCall
   | UnknownModel
@@ -71,7 +71,7 @@ export interface Call {
   readonly versionHeaders: Readonly<Record<string, string>>
 }
 
-/** What a provider answered: all of it at once, or as it comes. A stream that fails was not delivered whole. */
+/** The answer, whole or as a stream. A stream that fails is incomplete. */
 export type Answer =
   | { readonly stream: false; readonly contentType: string; readonly body: Uint8Array }
   | { readonly stream: true; readonly contentType: string; readonly body: Stream.Stream<Uint8Array> }
@@ -106,21 +106,21 @@ export class Gateway extends Context.Service<
   Gateway,
   {
     /**
-     * Fails where not even the smallest call of the cheapest model is covered. No more can be said of a body by its
-     * length: an image is paid by its tokens, and white space and members that only steer a call are not paid at all.
+     * Fails when credit does not cover even the smallest call of the cheapest model. A body's length says no more about its
+     * cost: an image is paid by its tokens, white space and members that steer a call are free.
      */
     readonly checkCredit: (holder: KeyHolder) => Effect.Effect<void, CreditTooLow | GatewayDisabled>
     /**
-     * Reserves, calls and settles; an error means that nothing was delivered. The scope is the client's: when it closes
-     * before the end, the provider is cancelled, and what was generated is still settled.
+     * Reserves, calls and settles; fails only when nothing was delivered. The scope is the client's: when it closes early,
+     * the provider is cancelled, and what was generated is settled.
      */
     readonly call: (call: Call) => Effect.Effect<Answer, CallError, Scope.Scope>
-    /** Tokens of a prompt, for a body of the messages style; reaches no provider and costs nothing. */
+    /** The tokens of a prompt in the messages style, counted here; costs nothing. */
     readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
-    /** An error as clients of that style read it. */
+    /** A call's error in this style. */
     readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer
-    /** The same of what is no call's error: nothing is at the path, or the instance cannot serve just now. */
+    /** Any other error in this style: an unknown path, or an instance that cannot serve. */
     readonly inStyle: (style: Style, rejected: RejectedRequest, requestId: string) => ErrorAnswer
   }
 >()("auspex/services/Gateway") {}

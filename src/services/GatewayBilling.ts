@@ -1,13 +1,13 @@
 /**
- * What calls of models cost. The largest possible cost is reserved before anything is sent, and replaced by the real one
- * afterwards, so that calls at once never spend more than there is, and a call that failed costs nothing.
+ * What model calls cost. The largest possible cost is reserved before anything is sent and replaced by the real one
+ * afterwards, so that concurrent calls never overspend and a failed call costs nothing.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { CreditTooLow, Style } from "./Gateway.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 
-/** A call that is let in, as far as it is known before it is made. */
+/** An admitted call before it is made. */
 export interface OpenCall {
   readonly callId: string
   readonly holder: KeyHolder
@@ -16,7 +16,7 @@ export interface OpenCall {
   readonly model: string
   readonly style: Style
   readonly stream: boolean
-  /** The most it can cost, in micro-credits; 0: nothing is reserved, and nothing charged. */
+  /** Its maximum cost in micro-credits; 0: nothing is reserved or charged. */
   readonly reserved: bigint
   /** In milliseconds since 1970. */
   readonly createdAt: number
@@ -27,7 +27,7 @@ export interface EndedCall extends OpenCall {
   readonly provider: string | null
   readonly promptTokens: number
   readonly completionTokens: number
-  /** In micro-credits. Never more than was reserved is charged. */
+  /** In micro-credits. At most what was reserved is charged. */
   readonly cost: bigint
   readonly status: number
   readonly error: string | null
@@ -40,20 +40,20 @@ export interface EndedCall extends OpenCall {
 export class GatewayBilling extends Context.Service<
   GatewayBilling,
   {
-    /** Fails where the agent's credit, or what is left of the key's limit, is less than this; nothing is frozen. */
+    /** Fails when the agent's credit, or the rest of the key's limit, is less than this; reserves nothing. */
     readonly covers: (holder: KeyHolder, amount: bigint) => Effect.Effect<void, CreditTooLow>
-    /** Freezes the most that the call can cost; once more looks whether the key may be used. */
+    /** Reserves the call's maximum cost; checks again that the key may be used. */
     readonly reserve: (
       call: OpenCall
     ) => Effect.Effect<void, CreditTooLow | GatewayDisabled | InvalidGatewayKey>
     /**
-     * Records the call and charges it, once however often it is asked; answers what was charged: nothing for a call that
-     * reserved nothing. A call whose reservation was let go meanwhile is not charged and not recorded again.
+     * Records and charges the call, once however often it is repeated; answers what was charged. A call that reserved nothing
+     * is not charged; one whose reservation was swept meanwhile is neither charged nor recorded again.
      */
     readonly settle: (call: EndedCall) => Effect.Effect<bigint>
-    /** Says of calls under way that they are, so that their reservations stay. */
+    /** Renews the reservations of open calls. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Lets go of reservations whose calls ended with their process; answers how many. */
+    /** Releases reservations that nobody renewed, because their process died; answers how many. */
     readonly sweep: Effect.Effect<number>
   }
 >()("auspex/services/GatewayBilling") {}

@@ -19,7 +19,7 @@ export const GatewayKeyId = Schema.String.annotate({
 }).pipe(Schema.brand("GatewayKeyId"))
 export type GatewayKeyId = typeof GatewayKeyId.Type
 
-/** What may be said of a key when it is made; later none of it can be changed. */
+/** The settings of a new key, none of which can be changed later. */
 export const NewGatewayKey = Schema.Struct({
   name: Schema.optional(text({ minimum: 1, maximum: 100 })).annotate({ description: 'default "default"' }),
   expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
@@ -74,25 +74,25 @@ export class GatewayKeyLimitReached extends apiError("GatewayKeyLimitReached", 4
 /** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
 export class InvalidGatewayKey extends apiError("InvalidGatewayKey", 401, "invalid_api_key") {}
 
-/** A key that may be used now. */
+/** An accepted key and its agent. */
 export interface KeyHolder {
   readonly keyId: GatewayKeyId
   readonly agentId: AgentId
 }
 
-/** Who has a key made; an agent by a token of this epoch. */
+/** Who makes a key: an owner, or an agent by a token of this epoch. */
 export type KeyMaker = Holder & { readonly epoch?: number | undefined }
 
 /**
- * Whoever asks is an agent, by its access token, or an owner, on the account pages: an agent has the keys that were made
- * for it, an owner those of all agents it owns. A key of somebody else is answered as an unknown one.
+ * Callers are agents, by access token, or owners, on the account pages: an agent sees the keys made for it, an owner those of
+ * all its agents. Somebody else's key is answered as an unknown one.
  */
 export class GatewayKeys extends Context.Service<
   GatewayKeys,
   {
     /**
-     * Makes a key that spends the credit of this agent, which is the asking one or owned by who asks. One that would have
-     * expired already, or live too long, is not made, nor by a token that has been ended.
+     * Makes a key that spends this agent's credit; the agent is the caller or owned by it. Fails for an expiry in the past or
+     * too far ahead, and for a token that has been ended.
      */
     readonly create: (
       by: KeyMaker,
@@ -102,11 +102,11 @@ export class GatewayKeys extends Context.Service<
       CreatedGatewayKey,
       GatewayDisabled | GatewayKeyLimitReached | InvalidRequest | InvalidToken | NotFound
     >
-    /** Newest first, also those that were revoked or have expired. */
+    /** Newest first, including revoked and expired keys. */
     readonly list: (of: Holder, page: Page) => Effect.Effect<PageOf<GatewayKey>, InvalidRequest>
-    /** Refused from now on, on every replica; revoking it again changes nothing. */
+    /** Rejects the key on every replica from now on; revoking it again changes nothing. */
     readonly revoke: (by: Holder, keyId: string) => Effect.Effect<void, NotFound>
-    /** Whose key this is, if it may be used now. Looked up at most half a second ago. */
+    /** The holder of this key, if it may be used; cached for at most half a second. */
     readonly authenticate: (key: string) => Effect.Effect<KeyHolder, InvalidGatewayKey | GatewayDisabled>
   }
 >()("auspex/services/GatewayKeys") {}

@@ -9,18 +9,17 @@ import type { InvalidRequest } from "./errors.ts"
 import type { Page } from "./paging.ts"
 import { Timestamp } from "./text.ts"
 
-/** What was called and charged. */
 export class GatewayUsage extends Context.Service<
   GatewayUsage,
   {
     /** Newest first, of an agent or of all agents of an owner. */
     readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
-    /** By day, key and model, oldest day first; of whole days that the range touches. */
+    /** Sums by day, key and model, oldest first, of all days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
   }
 >()("auspex/services/GatewayUsage") {}
 
-/** What a call is charged by. */
+/** A call with what it was charged. */
 export const CallRecord = Schema.Struct({
   request_id: Schema.String,
   key_id: GatewayKeyId,

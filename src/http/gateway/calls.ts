@@ -55,17 +55,17 @@ const maxBody = ByteSize.mebibytes(10)
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** Reading and parsing so much costs as much as asking the database a question. */
+/** From this size on, reading and parsing a body costs more than a statement. */
 const largeBody = 64 * 1024
 
-/** A body that comes in chunks may be as long as any. */
+/** A chunked body has no known length. */
 const mayBeLarge = (headers: Headers): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > largeBody
 
-/** Errors that are found by parsing the body. */
+/** Errors that are found after the body was parsed. */
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set(["BadCall", "UnknownModel", "CreditTooLow"])
 
-/** What is asked of every call before its body is read: its key, the limits, and for a large body credit. */
+/** What is checked before a body is read: the key, the limits, and for a large body credit. */
 const makeAdmission = Effect.gen(function* () {
   const gateway = yield* Gateway
   const keys = yield* GatewayKeys
@@ -77,7 +77,7 @@ const makeAdmission = Effect.gen(function* () {
       ["gateway_agent_calls", agentId]
     ])
 
-  /** Whose request it is, which counts. One with a key that is refused counts by its address, at the edge. */
+  /** Authenticates and counts a request. One with a rejected key counts by its address, at the edge. */
   const identify = Effect.fnUntraced(function* (credential: string) {
     const holder = yield* keys.authenticate(credential)
     yield* countedRequest
@@ -85,13 +85,13 @@ const makeAdmission = Effect.gen(function* () {
     return holder
   })
 
-  /** The same for a call, which is paid. */
+  /** The same for a call that is paid. */
   const admit = (credential: string, headers: Headers) =>
     Effect.tap(identify(credential), (holder) =>
       mayBeLarge(headers) ? gateway.checkCredit(holder) : Effect.void
     )
 
-  /** A large body that was parsed in vain counts once more. */
+  /** A large body that was parsed and then rejected counts twice. */
   const countAgain = (holder: KeyHolder, body: Uint8Array, error: CallError): Effect.Effect<void> =>
     body.length > largeBody && parsedInVain.has(error._tag) ? Effect.ignore(count(holder)) : Effect.void
 

@@ -19,13 +19,13 @@ export const gatewayPaths = {
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** What clients of the messages style say, and only they. */
+/** Only clients of messages send `anthropic-version`. */
 export const styleSaid = (headers: Headers): Style =>
   headers["anthropic-version"] === undefined ? "openai" : "anthropic"
 
 const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
-/** Whose errors are answered at a path, also where nothing is there; undefined outside of the gateway. */
+/** The style of errors at a path, even if nothing is there; undefined outside of the gateway. */
 export const styleAt = (path: string, headers: Headers): Style | undefined => {
   if (!isWithin(path, base)) return undefined
   if (isWithin(path, gatewayPaths.chat)) return "openai"
@@ -46,7 +46,7 @@ export const gatewayCredential = Effect.fnUntraced(function* ({
   return bearer ?? named
 })
 
-/** The same where one has to be sent. */
+/** The same where a credential is required. */
 export const requiredCredential = Effect.fnUntraced(function* (
   request: Pick<HttpServerRequest.HttpServerRequest, "headers">
 ) {
@@ -59,10 +59,10 @@ export const requiredCredential = Effect.fnUntraced(function* (
 
 const keyPrefix = "aus_gw_"
 
-/** Where an access token serves as well. */
+/** Tells gateway keys from access tokens where both are accepted. */
 export const isGatewayKey = (credential: string): boolean => credential.startsWith(keyPrefix)
 
-/** Of a credential that is no gateway key, and was rejected as an access token: it may have been meant as either. */
+/** A credential that is no gateway key and was rejected as an access token may have been meant as either. */
 export const neitherDetail = (detail: string): string =>
   `Expected a gateway key (${keyPrefix}...) or an access token. ${detail}`
 

@@ -59,7 +59,7 @@ export const layer = HttpRouter.use(
     const list = (models: ReadonlyArray<ModelOffer>, url: string) =>
       HttpServerResponse.jsonUnsafe(pageOfModels(models, new URLSearchParams(url.split("?")[1] ?? "")))
 
-    // Names of models have slashes in them, encoded or not; the router takes the list itself for this path, too.
+    // Model names may contain slashes, encoded or not. The router sends the list's path here, too.
     yield* router.add(
       "GET",
       gatewayPaths.model,

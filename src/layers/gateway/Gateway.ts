@@ -1,4 +1,4 @@
-/** The gateway's service: calls as streams, what keeps and settles their reservations, models and errors. */
+/** The gateway as a service: calls, the reservations that are kept alive and settled, models and errors. */
 import {
   Cause,
   Clock,
@@ -32,16 +32,16 @@ import { GatewayConfig } from "./GatewayConfig.ts"
 const json = "application/json; charset=utf-8"
 const eventStream = "text/event-stream; charset=utf-8"
 
-/** Pieces of a stream that wait for a client that has no room. */
+/** Chunks of a stream that wait for a slow client. */
 const maxQueued = 16
-/** A client that takes nothing for so long has left. */
+/** A client that reads nothing for this long has left. */
 const clientTimeout = Duration.minutes(1)
 
-/** How often it is said of long calls that they are under way. */
+/** How often the reservations of long calls are renewed. */
 const aliveInterval = Duration.minutes(1)
 
-/** Settling is tried again for as long as the reservation would stay. */
-const again = { schedule: Schedule.spaced("5 seconds"), times: 100 }
+/** A settlement is retried for as long as its reservation stays. */
+const settleRetries = { schedule: Schedule.spaced("5 seconds"), times: 100 }
 
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 
@@ -49,16 +49,16 @@ const make = Effect.gen(function* () {
   const config = yield* GatewayConfig
   const billing = yield* GatewayBilling
   const scope = yield* Effect.scope
-  /** Calls with a reservation, by when they began. */
-  const underWay = new Map<string, number>()
-  /** Open while there may be such calls: without any, nothing is asked and no time is counted. */
+  /** When each call with a reservation began. */
+  const openCalls = new Map<string, number>()
+  /** Closed while no call has a reservation, so that an idle instance sends no statement. */
   const busy = yield* Latch.make(false)
 
   const renewReservations = Effect.gen(function* () {
-    // In one step, so that no call begins in between.
-    if (underWay.size === 0) return void busy.closeUnsafe()
+    // Checked and closed in one synchronous step: no call can begin in between.
+    if (openCalls.size === 0) return void busy.closeUnsafe()
     const now = yield* Clock.currentTimeMillis
-    const long = [...underWay].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
+    const long = [...openCalls].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
     yield* billing.keepAlive(long.map(([id]) => id))
   }).pipe(Effect.catchCause((cause) => Effect.logWarning("reservations could not be kept alive", cause)))
   yield* Effect.forkScoped(Effect.forever(Effect.delay(busy.whenOpen(renewReservations), aliveInterval)))
@@ -66,7 +66,7 @@ const make = Effect.gen(function* () {
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
       const charged = yield* billing.settle(ended)
-      underWay.delete(ended.callId)
+      openCalls.delete(ended.callId)
       if (charged < ended.cost) {
         yield* Effect.logWarning("a call cost more than it could: what was reserved was charged").pipe(
           Effect.annotateLogs({ call: ended.callId, model: ended.model, provider: ended.provider })
@@ -74,14 +74,14 @@ const make = Effect.gen(function* () {
       }
     })
 
-  /** The answer does not wait for a database that is away; the reservation holds meanwhile. */
+  /** The answer does not wait for a database that is away: the reservation stays, and the settlement is retried. */
   const settle = (ended: EndedCall) =>
     Effect.catchCause(settled(ended), (cause) =>
       Effect.logWarning("a call could not be settled: it is tried again", cause).pipe(
         Effect.andThen(
           Effect.sandbox(settled(ended)).pipe(
-            Effect.retry(again),
-            Effect.ensuring(Effect.sync(() => underWay.delete(ended.callId))),
+            Effect.retry(settleRetries),
+            Effect.ensuring(Effect.sync(() => openCalls.delete(ended.callId))),
             Effect.ignoreCause,
             Effect.delay("1 second"),
             Effect.forkIn(scope)
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
 
   const reserve = (open: OpenCall) =>
     Effect.tap(billing.reserve(open), () => {
-      underWay.set(open.callId, open.createdAt)
+      openCalls.set(open.callId, open.createdAt)
       return busy.open
     })
 
@@ -105,14 +105,16 @@ const make = Effect.gen(function* () {
     const client: ClientStream = {
       begin: Effect.asVoid(Deferred.succeed(answer, stream)),
       write: (chunk) =>
-        Effect.timeoutOrElse(Queue.offer(bytes, chunk), {
-          duration: clientTimeout,
-          orElse: () => Effect.succeed(false)
-        })
+        Queue.isFullUnsafe(bytes)
+          ? Effect.timeoutOrElse(Queue.offer(bytes, chunk), {
+              duration: clientTimeout,
+              orElse: () => Effect.succeed(false)
+            })
+          : Queue.offer(bytes, chunk)
     }
     const ended = (exit: Exit.Exit<CallResult, CallError>) =>
       Exit.match(exit, {
-        // Where the answer has begun, a stream that fails breaks the connection: what was delivered is not the whole.
+        // Once the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
         onFailure: (cause) =>
           Effect.andThen(Deferred.failCause(answer, cause), Queue.failCause(bytes, Cause.interrupt())),
         onSuccess: (result) => {
@@ -122,7 +124,7 @@ const make = Effect.gen(function* () {
           return result.result === "unread" ? Queue.failCause(bytes, Cause.interrupt()) : Queue.end(bytes)
         }
       })
-    // Its client leaves by closing the scope.
+    // The scope closes when the client leaves, which interrupts the call.
     yield* executeCall(asked, client).pipe(
       cheapSpan("Gateway.call"),
       Effect.onExit((exit) => Effect.asVoid(ended(exit))),

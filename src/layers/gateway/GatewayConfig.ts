@@ -1,4 +1,4 @@
-/** The configuration in force, with the connections to its providers; read at the start, and again when asked to. */
+/** The configuration in force and the connections to its providers; read at the start and on reload. */
 import { readFile } from "node:fs/promises"
 import { Config, Context, Data, DateTime, Effect, Layer, Option, Result } from "effect"
 import type { Scope } from "effect"
@@ -12,7 +12,7 @@ export class GatewayConfigUnusable extends Data.TaggedError("GatewayConfigUnusab
   readonly message: string
 }> {}
 
-/** The configuration at one moment: what a call uses from its beginning to its end, whatever is read meanwhile. */
+/** The configuration at one moment. A call uses one snapshot from beginning to end. */
 export interface Snapshot {
   readonly configuration: Configuration
   readonly upstreams: ReadonlyMap<string, Upstream>
@@ -24,9 +24,9 @@ export class GatewayConfig extends Context.Service<
   {
     /** None: this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<Snapshot>>
-    /** The same for a call: its connections stay open as long as the scope. */
+    /** The same for a call: its connections stay open until the scope closes. */
     readonly acquire: Effect.Effect<Option.Option<Snapshot>, never, Scope.Scope>
-    /** Reads the file again; what is wrong with it is logged, and the old one stays in force. */
+    /** Reads the file again; errors are logged, and the old configuration stays in force. */
     readonly reload: Effect.Effect<void>
   }
 >()("auspex/layers/gateway/GatewayConfig") {}
@@ -37,7 +37,7 @@ const unusable = (path: string, why: string) =>
 const variable = (name: string) =>
   Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
 
-/** Names of variables that the text refers to: they are looked up before it is read as a whole. */
+/** The variables that the text names, which are looked up before it is parsed. */
 const namedVariables = (text: string): ReadonlyArray<string> => [
   ...new Set([...text.matchAll(/api_key_env["']?\s*:\s*["']?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name))
 ]
@@ -57,7 +57,7 @@ const read = Effect.fnUntraced(function* (path: string) {
   return snapshot
 })
 
-/** Counts the calls that use a snapshot: once it is retired, its connections are closed when the last one has ended. */
+/** Counts the calls that use a snapshot: a retired one closes its connections when its last call has ended. */
 const counted = (snapshot: Snapshot) => {
   let calls = 0
   let isRetired = false
@@ -83,7 +83,7 @@ const counted = (snapshot: Snapshot) => {
 
 const fromFile = (path: string) =>
   Effect.gen(function* () {
-    // Keys come from where they came from at the start.
+    // A reload reads provider keys from the same source as the start.
     const context = yield* Effect.context<never>()
     let current = counted(yield* read(path))
     yield* Effect.addFinalizer(() => current.retire)

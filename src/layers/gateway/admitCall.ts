@@ -17,7 +17,7 @@ export interface AdmittedCall {
   readonly admitted: Admitted
   readonly snapshot: Snapshot
   readonly model: ModelSetting
-  /** One provider was named: no other is tried, and it does not cool down. */
+  /** The client named the provider: no other is tried, and its circuit stays closed. */
   readonly pinned: boolean
   /** The largest possible cost, in micro-credits. */
   readonly maxCost: bigint
@@ -33,7 +33,7 @@ export const unknownModel = (name: string) =>
     detail: `There is no model ${JSON.stringify(name.slice(0, maxShown))}: GET /api/v1/llm/v1/models lists them.`
   })
 
-/** Of an instance that has a gateway. */
+/** The snapshot, or `gateway_disabled` on an instance without a gateway. */
 export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, never, R>) =>
   Effect.flatMap(
     found,
@@ -44,17 +44,14 @@ export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, 
     })
   )
 
-/**
- * An upper bound: a text's bytes bound its tokens, and nothing longer than what the client or the model allows is
- * generated, so many times.
- */
+/** An upper bound: the prompt's bytes bound its tokens, and no choice is longer than the client or the model allows. */
 const maxCostOf = ({ choices, images, maxTokens, textTokensBound }: Admitted, model: ModelSetting) =>
   costOf(model.price, {
     prompt: textTokensBound + images * model.imageTokens,
     completion: (maxTokens ?? model.maxOutputTokens) * choices
   })
 
-/** What every call reserves: one message without a text, answered by one token, of the cheapest model. */
+/** The cost of the smallest call: an empty message to the cheapest model, answered by one token. */
 export const minCost = ({ models }: Configuration): bigint =>
   [...models.values()]
     .map(({ price }) => costOf(price, { prompt: tokensAMessage, completion: 1 }))
@@ -92,10 +89,10 @@ const maxChoices = 128
 
 const whole = (message: string) => Result.fail({ message, param: null })
 
-/** More would help nobody, and make of one body a large answer. */
+/** Caps the size of the error. */
 const maxProblems = 100
 
-/** Problems are told all at once; `param` names the first. */
+/** All problems in one message; `param` names the first. */
 const rejected = (problems: ReadonlyArray<Problem>) => {
   const [first] = problems
   const message = problems
@@ -106,8 +103,8 @@ const rejected = (problems: ReadonlyArray<Problem>) => {
 }
 
 /**
- * Members and elements of a whole body. Millions of them make a body of 10 MiB seconds of work to parse and to walk, while
- * a long prompt is a few long strings, and a thousand messages with a hundred tools are some 20,000 values.
+ * Members and elements of a whole body. Millions of them take seconds to parse and walk; a thousand messages with a hundred
+ * tools have about 20 000.
  */
 const maxValues = 50_000
 
@@ -118,7 +115,7 @@ const tooMany = () =>
     param: null
   })
 
-/** Where a fault is takes a look at every character, so of a longer text only what it is is told. */
+/** Locating a fault reads every character, so errors in longer texts have no position. */
 const maxLocatedLength = 256 * 1024
 
 const faulty = (text: string, otherwise: string) => {
@@ -142,17 +139,17 @@ const modelExpected = `Expected the name of a model, a text of 1 to ${maxModelLe
 const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
 const countExpected = "Expected a whole number of at least 1"
 
-/** Members that say what is called and what it can cost. */
+/** Members that decide what is called and what it can cost. */
 const deciding = members("model messages n max_tokens max_completion_tokens stream stream_options")
 
-/** Some providers read members whatever their case (Go's encoding/json does), and would follow what was not checked. */
+/** Some providers ignore the case of members (Go's encoding/json does) and would act on what was not checked here. */
 const disguised = (body: JsonObject): Array<Problem> =>
   Object.keys(body).flatMap((name) => {
     const plain = name.toLowerCase()
     return plain !== name && deciding.has(plain) ? [{ path: name, message: `Expected it as ${plain}` }] : []
   })
 
-/** What is wrong with the members that every call has. */
+/** Problems with the members that every call has. */
 const problemsOf = (body: JsonObject): Array<Problem> => {
   const { messages, model } = body
   const problems = disguised(body)
@@ -170,11 +167,11 @@ const problemsOf = (body: JsonObject): Array<Problem> => {
 
 const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= maxChoices)
 
-/** And with those of calls that generate something. */
+/** The same and those of calls that generate something. */
 const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
   const problems = problemsOf(body)
   const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
-  // messages have no default for it, and their own service rejects a call without
+  // Messages have no default for it.
   if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
     problems.push({ path: "max_tokens", message: countExpected })
   }
@@ -194,7 +191,7 @@ const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> 
 const wantsUsage = ({ stream_options }: JsonObject): boolean =>
   isObject(stream_options) && stream_options.include_usage === true
 
-/** The larger one where both names of it are there, for it bounds what can be generated. */
+/** The larger of the two names: it bounds what can be generated. */
 const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | undefined => {
   const given = [max_completion_tokens, max_tokens].filter(isCount)
   return given.length === 0 ? undefined : Math.max(...given)
@@ -217,7 +214,7 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 interface Shape {
-  /** Members of all objects. Fewer in the parsed value means that some stood there twice. */
+  /** Members of all objects. The parsed value has fewer if some were duplicates. */
   readonly members: number
   readonly excess: "depth" | "values" | undefined
 }
@@ -229,7 +226,7 @@ const endOfString = (bytes: Uint8Array, start: number): number => {
   return at
 }
 
-/** Counts what is between the strings of a JSON text, without parsing it; stops at what there is too much of. */
+/** Counts the structure of a JSON text without parsing it; stops at the first limit that it exceeds. */
 const shapeOf = (bytes: Uint8Array): Shape => {
   let members = 0
   let values = 1
@@ -266,7 +263,7 @@ const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => {
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()
-  // Before it is parsed, since parsing millions of levels or values takes seconds.
+  // Checked before parsing, because parsing millions of levels or values takes seconds.
   const { excess, members: written } = shapeOf(bytes)
   if (excess === "values") return tooMany()
   if (excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)
@@ -325,7 +322,7 @@ interface PromptSize {
 
 export const tokensAMessage = 16
 
-/** Providers explain to a model how to call tools: up to 530 tokens, said once (Anthropic, "Tool use", pricing). */
+/** Providers add a system prompt for tools of up to 530 tokens (Anthropic, "Tool use", pricing). */
 const tokensForTools = 600
 
 const addJson = (size: PromptSize, value: unknown) => {
@@ -371,7 +368,7 @@ const addMessage = (size: PromptSize, message: unknown) => {
   addOthers(size, message, ofMessage)
 }
 
-/** What steers a call without being a part of its prompt. Whatever is not named here counts. */
+/** Members that steer a call and are no part of its prompt. All others count. */
 const steering = members(`
   model messages system stream stream_options n seed stop stop_sequences user max_tokens
   max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty logit_bias logprobs
@@ -379,7 +376,7 @@ const steering = members(`
   modalities prompt_cache_key prompt_cache_retention safety_identifier tool_choice
 `)
 
-/** The bound of a request's prompt, of either style. */
+/** The bound of a prompt of either style. */
 const promptSize = (body: JsonObject): PromptSize => {
   const size = { text: 0, images: 0 }
   if (Array.isArray(body.messages)) for (const message of body.messages) addMessage(size, message)

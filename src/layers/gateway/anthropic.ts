@@ -25,7 +25,7 @@ export const messagesUsage = (usage: unknown): Usage | undefined => {
   const completion = messagesCompletion(usage)
   return prompt === undefined || completion === undefined ? undefined : { prompt, completion }
 }
-/** Text of a block when it begins: of tools their name; of all else what stands in it already. */
+/** The text that a block begins with; of a tool, its name. */
 export const blockText = (block: JsonObject): string =>
   textOf(block.text) + textOf(block.thinking) + textOf(block.name) + textOf(block.data)
 
@@ -46,7 +46,7 @@ export const messagesParser = (): StreamParser => {
 
   const contentOf = (body: JsonObject): boolean => {
     if (body.type === "message_start" && isObject(body.message)) {
-      // its output_tokens are a placeholder: only message_delta says how many there were
+      // Its output_tokens are a placeholder: message_delta has the real count.
       report(body.message.usage)
     } else if (body.type === "content_block_start" && isObject(body.content_block)) {
       const text = blockText(body.content_block)

@@ -7,11 +7,11 @@ import { readAnswer, streamReader } from "./relay.ts"
 import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./types.ts"
 import type { Upstream, UpstreamRequest, UpstreamResponse } from "./upstream.ts"
 
-/** How far a call has come: what it is settled by, also when its client leaves in the middle. */
+/** The progress of a call, by which it is settled even if its client leaves in the middle. */
 export interface CallState {
   provider: string | null
   attempts: number
-  /** Something was delivered: no other candidate may be tried. */
+  /** Something was delivered, so no other candidate may be tried. */
   began: boolean
   firstByteAt: number | undefined
   /** A provider was asked, and has not failed. */
@@ -28,11 +28,11 @@ export const newCallState = (): CallState => ({
   reader: undefined
 })
 
-/** Who gets a stream. */
+/** The client of a stream. */
 export interface ClientStream {
-  /** Once, before the first bytes; nothing else can be answered from then on. */
+  /** Called once, before the first bytes; from then on no other answer is possible. */
   readonly begin: Effect.Effect<void>
-  /** Waits while the client has no room; false: it has taken nothing for too long. */
+  /** Waits while the client is slow; false: it has read nothing for too long. */
   readonly write: (bytes: Uint8Array) => Effect.Effect<boolean>
 }
 
@@ -41,7 +41,7 @@ export interface Exchange {
   readonly request: UpstreamRequest
   readonly reading: ReaderOptions
   readonly client: ClientStream
-  /** An answer without content is better than none: the last candidate's is delivered. */
+  /** The last candidate's answer is delivered even without content. */
   readonly isLast: () => boolean
   readonly state: CallState
 }
@@ -52,7 +52,7 @@ type FailureKind = "connect" | "timeout" | "status" | "error_event" | "malformed
 /** Why a candidate did not serve. */
 export interface Failure {
   readonly kind: FailureKind
-  /** Of an answer that was an error. */
+  /** The status of an error answer. */
   readonly status: number | null
   readonly retryAfterMillis: number | undefined
 }
@@ -62,13 +62,13 @@ export type Outcome =
   | { readonly outcome: "streamed" }
   /** After something was delivered. */
   | { readonly outcome: "broken"; readonly kind: FailureKind }
-  /** The client takes nothing any more. */
+  /** The client stopped reading. */
   | { readonly outcome: "unread" }
   | { readonly outcome: "refused"; readonly status: 400 | 413 | 422; readonly body: Uint8Array }
   /** Before anything was delivered: the next candidate is tried. */
   | { readonly outcome: "failed"; readonly failure: Failure }
 
-/** Interrupted, which is what a client that leaves does, it cancels what it asked the provider for. */
+/** Interruption (the client left) cancels the request to the provider. */
 export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
   Effect.acquireUseRelease(
     Effect.sync(() => new AbortController()),
@@ -79,7 +79,7 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
     (controller) => Effect.sync(() => controller.abort(isOver))
   )
 
-/** One for all: an error of its own for each abort would be made with a stack trace. */
+/** Shared, because making an error takes a stack trace. */
 const isOver = new Error("the attempt is over")
 
 const failedOutcome = (state: CallState, failure: Failure): Outcome => {
@@ -116,9 +116,9 @@ const retryAfterMillis = (header: unknown, now: number): number | undefined => {
 
 /** An answer that is not a stream is held whole. */
 const maxAnswerBytes = 64 * 1024 * 1024
-/** As much of an error is looked at. */
+/** How much of an error answer is read. */
 const maxErrorBytes = 64 * 1024
-/** The next candidate waits for it. */
+/** How long the next candidate waits for an error's body. */
 const errorBodyMillis = 100
 
 const collect = async ({ body }: UpstreamResponse, maxBytes: number): Promise<Buffer | undefined> => {
@@ -152,7 +152,7 @@ const headersOf = Effect.fnUntraced(function* (
   })
   const { headers, status } = response
   if (status < 300 || isRejection(status)) return response
-  // What it says is of no use; its connection is, once it has been read.
+  // Reading the body frees the connection for reuse.
   yield* Effect.ignore(within(errorBodyMillis)(bodyOf(response, maxErrorBytes)))
   const now = yield* Clock.currentTimeMillis
   return yield* Effect.fail({
@@ -189,7 +189,7 @@ interface Next {
   readonly ended: boolean
 }
 
-/** The frames that come next, once at least one of them is whole. */
+/** The next frames, at least one of them complete. */
 const nextFrames = Effect.fnUntraced(function* (
   chunks: AsyncIterator<Uint8Array>,
   reader: StreamReader
@@ -213,7 +213,7 @@ const streamed = Effect.fnUntraced(function* (
   if (isRejection(response.status)) {
     return yield* within(firstByteTimeout)(rejected(response, response.status))
   }
-  // A provider that was asked for a stream and sends something else has not understood.
+  // The provider did not answer with a stream.
   if (!/^text\/event-stream\b/i.test(String(response.headers["content-type"]))) {
     return yield* Effect.fail(failure("malformed"))
   }
@@ -224,15 +224,15 @@ const streamed = Effect.fnUntraced(function* (
   let heldBytes = 0
   let heldFrames = 0
   let isFinished = false
-  // Only reading counts: while the client has no room, it is the client who is waited for. Before the first content the
-  // frames share one time, or a provider could put it off with pings.
+  // Only time spent reading counts, not time spent waiting for a slow client. All frames before the first content share one
+  // timeout, or a provider could extend it with pings.
   let maxWait = firstByteTimeout - ((yield* Clock.currentTimeMillis) - startedAt)
 
   for (;;) {
     const readSince = yield* Clock.currentTimeMillis
     const { ended, piece } = yield* nextFrames(chunks, reader).pipe(
       within(maxWait),
-      // What has said that it is complete is, however its connection ends.
+      // A stream that declared itself complete is complete, however its connection ends.
       Effect.catch((error) =>
         isFinished ? Effect.succeed<Next>({ piece: reader.end(), ended: true }) : Effect.fail(error)
       )

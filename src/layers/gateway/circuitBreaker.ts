@@ -1,37 +1,37 @@
 /**
- * Which routes are left alone for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
- * said); then one trial call decides." Kept per instance: what one of them meets says little about another's network.
+ * Which routes are skipped for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
+ * said); then one trial call decides." Kept in memory per instance, because instances may reach providers by different networks.
  */
 import type { RouteSetting } from "./configuration.ts"
 
 const failureThreshold = 3
 const openMillis = 30_000
 const maxOpenMillis = 3_600_000
-/** A half-open probe that neither failed nor succeeded, as when its client left, leaves room for another after so long. */
+/** After this long a half-open probe that neither failed nor succeeded (its client left) is given up. */
 const probeMillis = 30_000
 
 interface Circuit {
   failures: number
-  /** In milliseconds; 0: closed. */
+  /** Epoch milliseconds; 0: closed. */
   openUntil: number
-  /** When a call was let through to see whether the route is back. */
+  /** When the half-open probe began. */
   probeSince: number
 }
 
 export const routeId = ({ model, provider }: RouteSetting): string => `${provider.name}/${model}`
 
 export const makeCircuitBreaker = () => {
-  /** Routes that failed last. */
+  /** Routes whose latest call failed. */
   const circuits = new Map<string, Circuit>()
 
   return {
-    /** Whether the route goes to the end just now. */
+    /** Whether the route is tried last for now. */
     isOpen: (route: RouteSetting, now: number): boolean => {
       const circuit = circuits.get(routeId(route))
       if (circuit === undefined || circuit.openUntil === 0) return false
       return now < circuit.openUntil || now - circuit.probeSince < probeMillis
     },
-    /** A call is made by it: the first after its time is over is the probe. */
+    /** Called before each call: the first after `openUntil` is the half-open probe. */
     begin: (route: RouteSetting, now: number): void => {
       const circuit = circuits.get(routeId(route))
       if (circuit !== undefined && circuit.openUntil !== 0 && now >= circuit.openUntil)

@@ -1,6 +1,6 @@
 /**
- * What the gateway's file says: providers, models, and which provider serves which model. Read whole and checked whole,
- * so that a mistake in it is found at the start (or at a reload), by the path of the wrong value.
+ * The gateway's configuration file: providers, models, and which provider serves which model. All mistakes are found at the
+ * start (or at a reload) and named by the path of the wrong value.
  */
 import { Duration, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { parseDocument } from "yaml"
@@ -8,14 +8,14 @@ import { priceOf } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import { Style } from "../../services/Gateway.ts"
 
-/** What a name in the file may be: it stands in `<provider>/<model>`, in usage rows and in labels of metrics. */
+/** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
 const Name = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u, {
     message: "Expected 1 to 64 characters of A-Z a-z 0-9 . _ -, beginning with a letter or digit"
   })
 )
 
-/** Whatever clients and providers call a model, without spaces. */
+/** The name of a model, as clients or a provider use it. */
 const ModelName = Schema.String.check(
   Schema.isPattern(/^[\x21-\x7e]{1,256}$/u, { message: "Expected 1 to 256 visible ASCII characters" })
 )
@@ -93,13 +93,12 @@ const File = Schema.Struct({
   models: Schema.Array(Model).check(Schema.isMinLength(1))
 })
 
-/** Without an exponent, which a small number is shown with. */
+/** A number as a decimal without an exponent. */
 const plainDecimal = (value: number): string => {
   const text = String(value)
   return text.includes("e") ? value.toFixed(13).replace(/0+$/, "").replace(/\.$/, "") : text
 }
 
-/** Somebody else's service that models are called at. */
 export interface ProviderSetting {
   readonly name: string
   readonly style: Style
@@ -156,11 +155,11 @@ const duplicates = (names: ReadonlyArray<string>, list: string): ReadonlyArray<s
     names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
   )
 
-/** What stands where nothing is expected may be a key. */
+/** An unexpected value is not shown: it may be a key. */
 const withoutValue = (message: string): string =>
   message.startsWith("Unexpected key") ? "Unexpected key" : message
 
-/** Who writes the key itself in place of its variable does not find it in the log. */
+/** Keeps a key that was written in place of its variable's name out of the log. */
 const shownVariable = (name: string): string => (/^[A-Z][A-Z0-9_]*$/.test(name) ? name : "that it names")
 
 const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
@@ -196,7 +195,7 @@ export const parseConfiguration = (
   }
   const read = Result.try({
     try: (): unknown => document.toJS({ maxAliasCount: 100 }),
-    // Of references that lead nowhere, or to too much.
+    // Thrown by aliases that are unresolved or too many.
     catch: (error) => [error instanceof Error ? error.message : "the YAML cannot be read"]
   })
   if (Result.isFailure(read)) return Result.fail(read.failure)

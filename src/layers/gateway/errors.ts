@@ -27,7 +27,7 @@ export const statusOf = Match.type<CallError>().pipe(
   })
 )
 
-/** The libraries try 408, 409, 429 and 5xx again by themselves, where every provider has just been tried. */
+/** Client libraries retry 408, 409, 429 and 5xx, although every provider has just been tried. */
 const finalErrors: ReadonlySet<CallError["_tag"]> = new Set(["UpstreamsBusy", "UpstreamsFailed"])
 
 export const headersOf = (style: Style, requestId: string): Readonly<Record<string, string>> => ({
@@ -65,7 +65,7 @@ export const errorAnswer = (style: Style, error: CallError, requestId: string): 
   return inStyle(style, { status, code, detail, headers, param: paramOf(error) }, requestId)
 }
 
-/** The `type` that the style gives to a status. */
+/** The `type` that a style gives to a status. */
 const types: Readonly<Record<Style, Readonly<Record<number, string>>>> = {
   openai: {
     401: "authentication_error",
@@ -103,7 +103,7 @@ const shown = (style: Style, { code, message, param, requestId, status }: ShownE
 /** The body of an answer that is an error. */
 export const errorBody = (style: Style, error: ShownError): string => JSON.stringify(shown(style, error))
 
-/** The event that ends a stream in which something was delivered: no `[DONE]` follows, for it would look complete. */
+/** The event that ends a broken stream; no `[DONE]` follows, or the stream would look complete. */
 export const streamError = (style: Style, error: ShownError): Uint8Array =>
   Buffer.from(frame(errorBody(style, error), style === "anthropic" ? "error" : undefined))
 

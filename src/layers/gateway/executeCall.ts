@@ -1,4 +1,4 @@
-/** One call from its admission to its settlement: admit, reserve, ask providers, settle whatever the client does. */
+/** One call from admission to settlement: admit, reserve, ask providers, and settle whatever the client does. */
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import type { Scope } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -18,10 +18,10 @@ import type { CallResult } from "./fallback.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 import { countCall } from "./metrics.ts"
 
-/** Where calls are paid. */
+/** How a call is paid. */
 interface Billing {
   readonly reserve: (open: OpenCall) => Effect.Effect<void, CallError>
-  /** The call is charged in the end, also where the database is away just now. */
+  /** Never fails: while the database is away, the settlement is retried in the background. */
   readonly settle: (ended: EndedCall) => Effect.Effect<void>
 }
 
@@ -30,7 +30,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
   const random = yield* SecureRandom.SecureRandom
   const circuitBreaker = makeCircuitBreaker()
 
-  /** A failure means that nothing was delivered; an interruption, that the client has left. */
+  /** Fails only when nothing was delivered. Interruption means that the client has left. */
   return Effect.fnUntraced(function* (
     call: Call,
     client: ClientStream
@@ -81,11 +81,11 @@ interface BillableUsage {
   readonly status: number
   readonly error: string | null
   readonly usage: Usage
-  /** Counted here, because the provider did not report it. */
+  /** The provider reported no usage, so tokens were counted here. */
   readonly estimated: boolean
 }
 
-/** The ledger counts no further; a provider that reports more has lost count. */
+/** PostgreSQL's largest bigint: a provider that reports more has lost count. */
 const maxCost = 9_223_372_036_854_775_807n
 
 const endedCall = (
@@ -137,7 +137,7 @@ const billableUsage = Effect.fnUntraced(function* (
   return { status: 499, error: "client_left", ...(yield* generatedUsage(admittedCall, state, undefined)) }
 })
 
-/** What was generated, as the provider reports it, or else counted. */
+/** The usage that the provider reported, or else counted tokens. */
 const generatedUsage = Effect.fnUntraced(function* (
   { admitted, model }: AdmittedCall,
   { reader }: CallState,

@@ -1,4 +1,4 @@
-/** One call, candidate by candidate, until something is delivered or none is left. */
+/** Tries the candidates of a call in order until one delivers something. */
 import { Clock, Effect, Random, Redacted, Result } from "effect"
 import { RejectedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, CallError, Style } from "../../services/Gateway.ts"
@@ -15,12 +15,12 @@ import type { CircuitBreaker } from "./circuitBreaker.ts"
 import type { ProviderSetting, RouteSetting } from "./configuration.ts"
 import { countAttempt } from "./metrics.ts"
 
-/** How a call ended that some provider took. */
+/** How a call ended that a provider accepted. */
 export type CallResult =
   | { readonly result: "whole"; readonly answer: WholeAnswer }
   | { readonly result: "streamed" | "broken" | "unread" }
 
-/** What fails has delivered nothing; what is interrupted was left by its client. */
+/** Fails only when nothing was delivered. Interruption means that the client has left. */
 export const fallback = Effect.fnUntraced(function* (
   circuitBreaker: CircuitBreaker,
   call: Call,
@@ -66,7 +66,7 @@ export const fallback = Effect.fnUntraced(function* (
         created: Math.floor(now / 1000)
       },
       client,
-      // Asked only where it matters, for it may translate.
+      // Lazy, because it may translate the body.
       isLast: () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later))),
       state
     }).pipe(
@@ -202,7 +202,7 @@ const outcomeName = (outcome: Outcome): string => {
   return outcome.failure.kind === "status" ? `status_${outcome.failure.status}` : outcome.failure.kind
 }
 
-/** Nothing of the provider's address, key or account reaches a client. */
+/** Removes the provider's key and address from a text for the client. */
 const withoutProvider = (text: string, { apiKey, baseUrl }: ProviderSetting): string =>
   text
     .replaceAll(Redacted.value(apiKey), "[key]")
@@ -223,10 +223,10 @@ const noneAnswered = (failures: ReadonlyArray<Failure>) => {
 
 const minWait = 1
 const maxWait = 60
-/** What a client is asked to wait where no provider said anything. */
+/** The wait where no provider sent Retry-After, in seconds as all of these. */
 const defaultWait = 5
 
-/** In seconds; undefined unless every provider was busy. */
+/** Undefined unless every provider was busy. */
 const minRetryAfter = (failures: ReadonlyArray<Failure>): number | undefined => {
   if (failures.some(({ status }) => status !== 429)) return undefined
   const waits = failures.map(({ retryAfterMillis: millis }) =>

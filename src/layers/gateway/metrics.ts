@@ -1,4 +1,4 @@
-/** What operators see of the gateway: by provider, model, route and outcome, none of which a client can make up. */
+/** Metrics of the gateway. Their attributes come from the configuration, so clients cannot create new series. */
 import { Effect, Metric } from "effect"
 
 type Attributes = Record<string, string>
@@ -33,7 +33,7 @@ const tokens = (attributes: Attributes) =>
 
 const tokensOfKind = (model: string, kind: "prompt" | "completion") => tokens({ model, kind })
 
-/** Metrics are made once with their attributes: those that come with an update are written as text each time. */
+/** Metrics are made once with their attributes: attributes given with an update would be serialised each time. */
 const memoized = <Key, Made>(make: (key: Key) => Made) => {
   const known = new Map<Key, Made>()
   return (key: Key): Made => {
@@ -45,7 +45,6 @@ const memoized = <Key, Made>(make: (key: Key) => Made) => {
   }
 }
 
-/** Each of them gives the next: there are as many as there are providers, models and routes. */
 const attemptsOf = memoized((provider: string) =>
   memoized((model: string) =>
     memoized((route: string) => memoized((outcome: string) => attempts({ provider, model, route, outcome })))

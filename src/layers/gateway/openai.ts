@@ -18,7 +18,7 @@ export const chatUsage = (usage: unknown): Usage | undefined => {
   return { prompt, completion: Math.max(completion, total - prompt) }
 }
 
-/** Texts of a delta, by whatever name providers give to reasoning. */
+/** All text of a delta or message, by any of the names that providers give to reasoning. */
 export const chatTexts = (delta: JsonObject): string => {
   let text = textOf(delta.content) + (textOf(delta.reasoning_content) || textOf(delta.reasoning))
   text += textOf(delta.refusal)

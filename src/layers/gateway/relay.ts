@@ -1,6 +1,6 @@
 /**
- * What a provider gets, and what the client gets of its answer: as it is where both are of one style, but for the model's name;
- * else translated.
+ * What a provider gets, and what the client gets back: unchanged but for the model's name where both have one style, else
+ * translated.
  */
 import { Result } from "effect"
 import type { Style } from "../../services/Gateway.ts"
@@ -47,7 +47,7 @@ const withUsage = ({ stream_options }: JsonObject) => ({
   stream_options: { ...(isObject(stream_options) && stream_options), include_usage: true }
 })
 
-/** Billing needs the usage of a stream of chat completions, whether the client wants to see it or not. */
+/** Billing needs the usage of a stream, so it is asked for even if the client did not. */
 const nativeRequest = (admitted: Admitted, model: string): Uint8Array | string => {
   const { asksUsage, body, bytes, stream, style } = admitted
   const isUsageMissing = style === "openai" && stream && !asksUsage
@@ -97,7 +97,7 @@ export const readAnswer = (
   })
 }
 
-/** Frames of the client out of frames of the provider, whatever cuts its bytes come in. */
+/** Turns the bytes of a provider's stream, in chunks of any size, into frames for the client. */
 export const streamReader = (options: ReaderOptions): StreamReader => {
   const splitter = frameSplitter()
   const parser = options.providerStyle === "openai" ? chatParser(options.choices) : messagesParser()
@@ -110,7 +110,7 @@ export const streamReader = (options: ReaderOptions): StreamReader => {
     const written: Array<Uint8Array> = []
     for (const each of frames) {
       const parsed = parser.read(each)
-      // An error behind the end changes nothing about an answer that is complete.
+      // An error after the end does not change a complete answer.
       if (parsed.fault !== undefined && finished) continue
       fault = parsed.fault
       if (fault !== undefined) break
@@ -125,7 +125,7 @@ export const streamReader = (options: ReaderOptions): StreamReader => {
   return {
     push: (chunk) => piece(fault === undefined ? splitter.push(chunk) : []),
     end: () => {
-      // Some providers leave out the last blank line; half a frame says nothing.
+      // Some providers leave out the last blank line. An incomplete frame is dropped.
       const last = piece(splitter.end().filter(({ data }) => data !== undefined && isWhole(data)))
       if (fault !== undefined || !finished) return last
       return { ...last, bytes: Buffer.concat([last.bytes, bytesOf(writer.end())]) }
@@ -150,10 +150,10 @@ const writerFor = (options: ReaderOptions): StreamWriter => {
   return options.providerStyle === "anthropic" ? native(nativeMessages(options)) : messagesStream(options)
 }
 
-/** For a client of the provider's style frames go on as they came, but for the model, which gets the client's name back. */
+/** For a client of the provider's style, frames pass unchanged but for the model's name. */
 const native = (write: StreamWriter["write"]): StreamWriter => ({ write, end: () => undefined })
 
-/** The event that only reports usage; a choice beside it is content and stays. */
+/** A chunk that only reports usage; one with choices is content and stays. */
 const isUsageEvent = ({ choices, usage }: JsonObject): boolean =>
   !isAbsent(usage) && (isAbsent(choices) || (Array.isArray(choices) && choices.length === 0))
 

@@ -17,22 +17,22 @@ export interface Frame {
 interface FrameSplitter {
   /** The frames that these bytes complete. */
   readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
-  /** What was left behind the last blank line, taken as a frame if there is anything in it. */
+  /** What follows the last blank line, as a frame, if it is not empty. */
   readonly end: () => ReadonlyArray<Frame>
-  /** A frame has outgrown what is kept of one; no more comes. */
+  /** A frame exceeded the maximum size; nothing more is read. */
   readonly overflown: () => boolean
 }
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** An image in base64 fits; what is larger is taken for an attack or a defect. */
+/** Room for an image in base64. */
 const maxFrameBytes = 10 * 1024 * 1024
 
 export const frameSplitter = (): FrameSplitter => {
   let pending: Array<Buffer> = []
   let pendingBytes = 0
-  /** Nothing stands on the line so far. A stream that begins with blank lines has empty frames, which do no harm. */
+  /** The current line is empty so far. Blank lines at the beginning make empty frames, which do no harm. */
   let lineIsEmpty = true
   /** A line ended with a carriage return at the end of a chunk: a line feed that follows belongs to it. */
   let afterReturn = false
@@ -53,7 +53,7 @@ export const frameSplitter = (): FrameSplitter => {
     read = undefined
     strange = false
     parser.feed(bytes.toString())
-    // set by the parser's callbacks, which the type checker does not see
+    // Set by the parser's callbacks, which the type checker does not see.
     const { data, event } = read ?? { data: undefined, event: undefined }
     return { bytes, event, data, strange }
   }
@@ -65,7 +65,7 @@ export const frameSplitter = (): FrameSplitter => {
     return frameOf(bytes)
   }
 
-  /** Behind the next end of a line, or -1. */
+  /** The index after the next line end, or -1. */
   const behindLine = (bytes: Buffer, from: number, hasReturns: boolean): number => {
     const feed = bytes.indexOf(lineFeed, from)
     if (!hasReturns) return feed + 1 || -1
@@ -120,6 +120,6 @@ export const frameSplitter = (): FrameSplitter => {
   }
 }
 
-/** A frame of ours. */
+/** A frame with this data. */
 export const frame = (data: string, event?: string): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`

@@ -25,7 +25,7 @@ export interface StreamParser {
 export const nothing: ParsedFrame = { body: undefined, content: false, finished: false, fault: undefined }
 const failedFrame = (fault: StreamFault): ParsedFrame => ({ ...nothing, fault })
 
-/** What stands in every frame is read here; the rest its style interprets. */
+/** Reads what both styles have in common; `interpret` reads the rest. */
 export const readFrame = (
   { data, event, strange }: Frame,
   interpret: (body: JsonObject) => ParsedFrame
@@ -39,10 +39,10 @@ export const readFrame = (
   return event === "error" || body.type === "error" ? failedFrame(faultOf(body)) : interpret(body)
 }
 
-/** Words of providers for "come back later", as a type or code of an error. */
+/** Types and codes of errors by which providers say that they are busy. */
 const busyWords = /overload|rate_?limit|too_many|capacity|unavailable|quota|^(?:429|503|529)$/i
 
-/** An `error` member, which both styles have, though some providers write a text there. */
+/** The fault in an `error` member, an object in both styles, a text at some providers. */
 export const faultOf = (error: unknown): StreamFault => {
   if (!isObject(error)) return { kind: "error_event", message: textOf(error).slice(0, 500), busy: false }
   const words = [error.type, error.code, error.status].filter((word) => word !== undefined && word !== null)

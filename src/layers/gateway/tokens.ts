@@ -14,14 +14,14 @@ let loading: Promise<Count> | undefined
 
 const load = async (): Promise<Count> => {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base")
-  // names of special tokens are but text in what people write
+  // Names of special tokens in a prompt are ordinary text.
   return (text) => countTokens(text, { disallowedSpecial: new Set() })
 }
 
-/** The time to merge a run without spaces grows with its square, so texts are cut; a cut costs one token at most. */
+/** Encoding a run without spaces takes quadratic time, so texts are cut; each cut adds one token at most. */
 const maxPieceLength = 512
 
-/** Of longer texts as much is counted, in pieces from everywhere, so that counting never holds up others for long. */
+/** Of longer texts, this many evenly spread pieces are counted, so that counting never blocks the process for long. */
 const maxPieces = 512
 
 const countPieces = (text: string, count: Count): number => {
@@ -38,7 +38,7 @@ const countPieces = (text: string, count: Count): number => {
   return step === 1 ? tokens : Math.ceil((tokens * text.length) / characters)
 }
 
-/** One that could not be loaded is loaded anew for the next text. */
+/** A failed load is retried for the next text. */
 const loaded = (): Promise<Count> => {
   loading ??= load().catch((error: unknown) => {
     loading = undefined
@@ -53,7 +53,7 @@ export const countText = async (text: string): Promise<number> =>
 const isImage = ({ type }: JsonObject): boolean =>
   type === "image" || type === "image_url" || type === "input_image"
 
-/** All texts of a value, each on a line; pictures have none. */
+/** All texts of a value, one a line; images have none. */
 const textsIn = (value: Json | undefined): string => {
   if (typeof value === "string") return value
   if (Array.isArray(value)) return value.map(textsIn).join("\n")
@@ -64,7 +64,7 @@ const textsIn = (value: Json | undefined): string => {
 
 const bytesAToken = 4
 
-/** Where counting fails: texts of most languages have some four bytes a token. */
+/** The estimate where counting fails: most languages have about four bytes a token. */
 export const roughCount = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesAToken)
 
 const tokensAMessage = 4
@@ -93,7 +93,7 @@ export const promptTokens = (admitted: Admitted, imageTokens: number) =>
     (tokens) => tokens + admitted.images * imageTokens
   )
 
-/** A call whose tokens cannot be counted is settled all the same: its reservation must not stay. */
+/** Never fails: a call whose tokens cannot be counted must still be settled, or its reservation would stay. */
 export const countOrEstimate = (count: () => Promise<number>, estimate: () => number) =>
   Effect.tryPromise(count).pipe(
     Effect.catch((error) =>

@@ -1,7 +1,6 @@
 /**
- * Connections to providers: a pool each, kept alive between calls. By undici's `request`, which costs a fraction of what
- * `fetch` does. Of ours nothing but the provider's own key and what its style asks for crosses; of a provider's headers
- * nothing but what is read here.
+ * Connections to providers: a pool each, kept alive between calls, by undici's `request`, which is several times cheaper than
+ * `fetch`. A provider gets only its own key and the headers of its style; of its headers, clients get none.
  */
 import type { Readable } from "node:stream"
 import { Redacted } from "effect"
@@ -22,13 +21,13 @@ export interface UpstreamResponse {
 
 export interface Upstream {
   readonly provider: ProviderSetting
-  /** Resolves with the headers. The signal ends whatever is left of the exchange. */
+  /** Resolves with the headers. The signal cancels the request and the rest of the answer. */
   readonly send: (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>
-  /** Once the calls under way have ended. */
+  /** Closes the pool once its open calls have ended. */
   readonly close: () => void
 }
 
-/** The oldest version of the messages style, which all clients and providers of it know. */
+/** The oldest version of the messages API, which all providers support. */
 const defaultVersion = "2023-06-01"
 
 const headersOf = (
@@ -52,7 +51,7 @@ export const connect = (provider: ProviderSetting): Upstream => {
   const pool = new Pool(baseUrl.origin, {
     pipelining: 1,
     connect: { timeout: connectTimeout },
-    // Times are kept by the attempt, which knows what it waits for.
+    // The attempt has its own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0
   })

@@ -100,10 +100,15 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     })
 
   const { maxWait = usualMaxWait } = options
+  const idle = slots.withPermitsIfAvailable(maxInFlight)(Effect.void)
+  const waited = Effect.andThen(
+    Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait),
+    slots.withPermit(Effect.void)
+  )
   /** What arrives at this moment, and until nothing is in flight or the first has waited long enough, goes together. */
   const gathered = Effect.yieldNow.pipe(
-    Effect.andThen(Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait)),
-    Effect.andThen(slots.withPermit(Effect.void)),
+    Effect.andThen(idle),
+    Effect.flatMap((free) => (Option.isSome(free) ? Effect.void : waited)),
     // A database does not wait by a clock of ours.
     Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
   )

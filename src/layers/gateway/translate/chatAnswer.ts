@@ -51,7 +51,7 @@ const nonEmpty = <Value>(list: ReadonlyArray<Value>): ReadonlyArray<Value> | und
 
 interface Tool {
   readonly index: number
-  /** As it stood in the block's start; sent when no part of it follows. */
+  /** From the block's start; sent when no partial input follows. */
   readonly input: Json
   hasArguments: boolean
 }
@@ -62,7 +62,7 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
   let started = false
   let finish: string | undefined
   const tools = new Map<Json | undefined, Tool>()
-  /** Text of thinking that is not signed yet. */
+  /** Thinking that is not signed yet. */
   let thought = ""
   let thoughts = 0
 
@@ -101,8 +101,7 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
   }
 
   /**
-   * Whole and with an index, since clients add up what comes in pieces by it, or keep the last: it has to go back to the
-   * provider as it was.
+   * Sent whole, with an index by which clients collect deltas: the client must be able to send it back unchanged.
    */
   const thinkingBlock = (block: JsonObject): string => {
     thoughts += 1

@@ -19,7 +19,7 @@ export const chatRequest = ({ body, maxTokens, stream }: Admitted, { model }: Ta
   for (const param of ["container", "mcp_servers"]) {
     if (!isAbsent(body[param])) untranslatable(param, "The provider knows nothing like it")
   }
-  // One answer is reserved for: messages know no more of them.
+  // Only one answer is reserved for, because messages have no `n`.
   if (!isAbsent(body.n) && body.n !== 1) untranslatable("n", "Expected 1: messages give one answer a call")
   const travelling = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !known.has(name) && value !== undefined)
@@ -112,7 +112,7 @@ const effortOfThinking = (body: JsonObject): string | undefined => {
   switch (thinking?.type) {
     case "enabled":
       return effortOfBudget(thinking.budget_tokens)
-    // how much is the provider's to decide
+    // The provider decides.
     case "adaptive":
     case "between_tools":
     case "disabled":
@@ -181,7 +181,7 @@ const partOf = (block: Json, path: string): JsonObject => {
   return untranslatable(`${path}.type`, `The provider takes no content of type ${JSON.stringify(block.type)}`)
 }
 
-/** A text alone is sent as a text, which every provider of the style takes. */
+/** A single text is sent as a string, which every provider supports. */
 const plain = (parts: ReadonlyArray<JsonObject>): Json => {
   const [only] = parts
   return parts.length === 1 && only?.type === "text" ? textOf(only.text) : parts
@@ -189,7 +189,7 @@ const plain = (parts: ReadonlyArray<JsonObject>): Json => {
 
 const isText = ({ type }: JsonObject): boolean => type === "text"
 
-/** What a tool gave; the images in it follow as a user's, since a tool's message holds text only. */
+/** A tool's result; images in it follow as a user's message, because a tool's message holds text only. */
 const resultOf = (block: JsonObject, path: string): ReadonlyArray<JsonObject> => {
   const at = `${path}.content`
   const parts = listOf(block.content, at).map((part, index) => partOf(part, `${at}.${index}`))
@@ -220,7 +220,7 @@ const toolCall = ({ id, input, name }: JsonObject): JsonObject => ({
   function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) }
 })
 
-/** Thinking is left out: chat completions have no place for that of earlier turns. */
+/** Left out: chat completions cannot carry the thinking of earlier turns. */
 const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking"
 
 const assistantMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {

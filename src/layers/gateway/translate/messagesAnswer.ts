@@ -23,7 +23,7 @@ export const messageAnswer = (completion: JsonObject, { model, requestId }: Read
 
 const inputOf = (text: Json | undefined): Json => {
   const input = parsedJson(textOf(text) || "{}")
-  // what is no object is shown as it is rather than lost
+  // Arguments that are no object are passed on as text rather than lost.
   return isObject(input) ? input : { arguments: textOf(text) }
 }
 
@@ -49,11 +49,11 @@ const contentOf = (message: JsonObject, requestId: string): ReadonlyArray<JsonOb
 
 interface Block {
   readonly kind: "text" | "thinking" | "tool"
-  /** Which of the provider's calls it is. */
+  /** Identifies the provider's call. */
   readonly key: Json
   id: string
   name: string
-  /** All of it so far, and how many characters the client has. */
+  /** All text so far, and how many characters of it were sent. */
   text: string
   sent: number
   state: "waiting" | "open" | "closed"
@@ -67,7 +67,7 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
   let started = false
   let ended = false
   let refused = false
-  /** Blocks that were opened. */
+  /** The number of blocks opened. */
   let opened = 0
   let finish: Json | undefined
   let usage: Json | undefined
@@ -119,7 +119,7 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
 
   const isComplete = ({ kind, text }: Block): boolean => kind !== "tool" || isObject(parsedJson(text))
 
-  /** Sends what can be sent by now, or all there is. */
+  /** Sends the blocks that are complete so far, or all. */
   const advance = (all: "all" | "complete"): string => {
     let written = ""
     let current: Block | undefined
@@ -150,7 +150,7 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
   }
 
   const call = (called: JsonObject) => {
-    // an index is what the style demands; providers that leave it out send each call whole
+    // Some providers leave out the index and send each call whole.
     const key = called.index ?? textOf(called.id)
     const tool = blocks.find((block) => block.kind === "tool" && block.key === key) ?? add("tool", key)
     const target = isObject(called.function) ? called.function : {}

@@ -156,7 +156,7 @@ const conversation = (messages: Json | undefined): JsonObject => {
   const system = systemOf(all)
   const turns = turnsOf(all)
   if (turns.length === 0) {
-    // a prompt of instructions alone, which the provider takes from a user only
+    // A prompt of instructions alone: messages need at least one from a user.
     return { messages: [{ role: "user", content: plain(system) }] }
   }
   return present({
@@ -217,7 +217,7 @@ const partBlock = (part: Json, path: string): JsonObject => {
   }
 }
 
-/** The provider refuses empty texts, which chat completions allow. */
+/** Messages reject empty texts, which chat completions allow. */
 const isNotEmpty = (block: JsonObject): boolean => block.type !== "text" || block.text !== ""
 
 const blocksOf = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
@@ -256,7 +256,7 @@ const thinkingBlock = ({ data, signature, thinking, type }: JsonObject): Readonl
     : [{ type: "thinking", thinking: textOf(thinking), signature: textOf(signature) }]
 }
 
-/** Thinking that a client got from us goes back as it is; the provider takes none that is not signed. */
+/** Thinking that a client got from us goes back unchanged; unsigned thinking is dropped, because providers reject it. */
 const thinkingBlocks = ({ thinking_blocks }: JsonObject): ReadonlyArray<JsonObject> =>
   objectsIn(thinking_blocks).flatMap(thinkingBlock)
 
@@ -299,7 +299,7 @@ const turnOf = (message: JsonObject, path: string): Turn => {
 
 const isSystem = ({ role }: JsonObject): boolean => role === "system" || role === "developer"
 
-/** Results of tools that were called together belong in one message, so neighbours of one role become one. */
+/** Results of tools called together belong in one message, so consecutive messages of one role are merged. */
 const turnsOf = (messages: ReadonlyArray<Json>): ReadonlyArray<Turn> => {
   const turns: Array<Turn> = []
   messages.forEach((message, index) => {
@@ -318,7 +318,7 @@ const systemOf = (messages: ReadonlyArray<Json>): ReadonlyArray<JsonObject> =>
     isObject(message) && isSystem(message) ? heard(message.content, `messages.${index}.content`) : []
   )
 
-/** A text alone is sent as a text, which every provider of the style takes. */
+/** A single text is sent as a string, which every provider supports. */
 const plain = (blocks: ReadonlyArray<JsonObject>): Json => {
   const [only] = blocks
   const isPlain = blocks.length === 1 && only?.type === "text" && only.cache_control === undefined

@@ -1,6 +1,6 @@
 /**
- * What has no counterpart in the other style: thrown while a body is translated, and answered with its name, also in words,
- * for errors of messages have no other place for it.
+ * A member without a counterpart in the other style: thrown while a body is translated, and answered with the member's name,
+ * also in the message, because errors of messages have no field for it.
  */
 import { Result } from "effect"
 import { isAbsent, isObject } from "../json.ts"
@@ -14,7 +14,7 @@ class Untranslatable {
   }
 }
 
-/** Ends the translation that runs. */
+/** Ends the translation. */
 export const untranslatable = (param: string, message: string): never => {
   // eslint-disable-next-line typescript/only-throw-error
   throw new Untranslatable({ param, message: `${param}: ${message}` })

@@ -1,7 +1,7 @@
 /**
- * Reservations are pending transfers from the agent to the gateway's revenue, and a row each while their call is under
- * way. Calls that begin or end together are written by one statement. Locks are taken in one order everywhere:
- * reservations, accounts, keys, sums by day, each by its ids.
+ * A reservation is a pending transfer from the agent to the gateway's revenue, and a row while its call is open. Calls that
+ * begin or end together share a statement. Every statement takes its locks in one order: reservations, accounts, keys, sums
+ * by day, each by id.
  */
 import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -19,7 +19,7 @@ import { arrayParam, execute, findAll, findOption, orDie, rowsOf, timestamp } fr
 import type { ColumnsOf } from "../sql.ts"
 import { isEnabled } from "./eligibility.ts"
 
-/** So long after a process last said that it is making a call, its reservation is let go. */
+/** A reservation that no process has renewed for this long is released. */
 const sweepAfter = Duration.minutes(10)
 const maxSwept = 500
 
@@ -62,7 +62,7 @@ const make = Effect.gen(function* () {
                coalesce((select posted - held from accounts where id = 'agent:' || k.agent_id), 0) as available
           from gateway_keys k
          where k.id = ${keyId}::uuid and k.agent_id = ${agentId}::uuid`)
-    // One that is gone meanwhile is refused when it reserves.
+    // A key that is gone meanwhile is rejected when it reserves.
     if (Option.isNone(found)) return
     const { available, left_of_limit } = found.value
     const needs = `Even the smallest call may cost up to ${creditsOf(amount)} credits`
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
   })
 
   const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
-    // One that had company that it competes with is judged anew, at the latest when it comes first.
+    // `again`: calls of one batch competed for the same credit. Each retry decides at least the first of them.
     let judged = yield* reserveOne(call)
     while (judged.outcome === "again") judged = yield* reserveOne(call)
     const needs = `The call may cost up to ${creditsOf(call.reserved)} credits`
@@ -97,7 +97,7 @@ const make = Effect.gen(function* () {
     function* (callIds) {
       if (!Arr.isReadonlyArrayNonEmpty(callIds)) return
       const now = yield* DateTime.now
-      // One that is being settled has no need of it.
+      // Rows that are being settled are skipped.
       yield* execute(sql`
         update gateway_reservations set alive_at = ${timestamp(now)}
          where call_id in (select call_id from gateway_reservations where call_id = any(${arrayParam("uuid", callIds)})
@@ -163,14 +163,14 @@ export const revenueAccount = "gateway_revenue"
 
 const Judged = Schema.Struct({
   outcome: Schema.Literals(["reserved", "ended", "disabled", "limit", "credit", "again"]),
-  /** What the key's limit, or the agent's account, has left. */
+  /** What is left of the key's limit, or of the agent's credit. */
   left: Schema.BigInt
 })
 type Judged = typeof Judged.Type
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Judged))
 
-/** The limit of a key is held by a constraint: another statement has taken of it between the look and the update. */
+/** Another statement used the key's limit between the check and the update, and the constraint refused it. */
 const exceedsLimit = (error: SqlError.SqlError): boolean =>
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   error.reason.cause.constraint === "gateway_keys_within_limit"
@@ -314,7 +314,7 @@ export const recordFree = Effect.fnUntraced(function* (
   return calls.map(() => 0n)
 })
 
-/** PostgreSQL's integers; a provider that reports more tokens than that counts wrong. */
+/** PostgreSQL's largest integer; a provider that reports more is wrong. */
 const maxTokens = 2_147_483_647
 
 /** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */

@@ -33,7 +33,7 @@ import {
 } from "../sql.ts"
 import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
 
-/** A revoked key is dead on every replica within a second, the time of the look-up included. */
+/** With the time of a look-up, a revoked key is rejected on every replica within a second. */
 const keyTtl = Duration.millis(500)
 const keyCapacity = 100_000
 
@@ -102,14 +102,14 @@ const make = Effect.gen(function* () {
     yield* RequestBatcher.make({ run: lookUp, maxSize: settings.maxBatch }),
     {
       capacity: keyCapacity,
-      // What nobody has is not remembered, nor is an outage.
+      // Unknown keys and failures are not cached.
       timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isSome(exit.value.key) ? keyTtl : Duration.zero)
     }
   )
 
   const find = Effect.fnUntraced(function* (keyHash: string) {
     const { askedAt, key } = yield* Cache.get(cachedKeys, keyHash)
-    // What a slow database answered is as old as the question.
+    // The age of an answer counts from the question, so that a slow database does not extend it.
     const isStale = (yield* Clock.currentTimeMillis) - askedAt > Duration.toMillis(keyTtl)
     return isStale ? (yield* Cache.refresh(cachedKeys, keyHash)).key : key
   })
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
     return asked
   })
 
-  /** An agent that may have another key made by this maker. Those of one agent take turns, in the caller's transaction. */
+  /** Checks that the agent may get another key. Locks the agent, so that its keys are made one after the other. */
   const admit = Effect.fnUntraced(function* (by: KeyMaker, agentId: string, now: DateTime.Utc) {
     const found = yield* agentRow(sql`
       select a.owner_id::text, a.token_epoch as epoch, ${eligibilityColumns(sql)}
@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
        where a.id = ${agentId}::uuid
          for no key update of a`)
     if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
-    // A token that was looked at just before its end makes nothing that outlives it.
+    // The token may have been ended since it was authenticated.
     if (by.epoch !== undefined && by.epoch !== found.value.epoch) {
       return yield* new InvalidToken({ detail: "The access token has been ended: request a new one." })
     }
@@ -207,7 +207,6 @@ const make = Effect.gen(function* () {
     }
   )
 
-  /** The column that says whose a key is. */
   const ownColumn = ({ kind }: Holder) => sql.literal(kind === "agent" ? "k.agent_id" : "k.owner_id")
 
   const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {

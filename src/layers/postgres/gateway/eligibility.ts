@@ -1,4 +1,4 @@
-/** Whether an agent may use the gateway: what is looked at when a key is made, and on every call. */
+/** Whether an agent may use the gateway: checked when a key is made and on every call. */
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -20,7 +20,7 @@ export const isEnabled = (sql: SqlClient.SqlClient) =>
     `(a.claimed_at is not null and a.suspended_at is null and a.credit_arena_enabled and o.plan <> 'free')`
   )
 
-/** What is to be done before the gateway may be used; undefined: it may be. */
+/** Why the gateway may not be used; undefined: it may be. */
 export const disabledReason = ({
   claimed,
   enabled,
