@@ -5,7 +5,7 @@ import { MacroProposals, MacroSource } from "../services/MacroSource.ts"
 import { Settings } from "../services/Settings.ts"
 import { singletonCron } from "./scheduler.ts"
 
-/** Figures are published at a known minute, and are there within an hour or so. */
+/** Values are published at a known minute, and are in the source within an hour or so. */
 const interval = Duration.minutes(15)
 
 export const proposeAndResolve = Effect.gen(function* () {
@@ -25,7 +25,7 @@ export const proposeAndResolve = Effect.gen(function* () {
     }
     const print = Option.getOrUndefined(found.success)
     if (print === undefined) continue
-    // What was public before the deadline is not what the challenge asks for.
+    // A value that was public before the deadline is not the one that the challenge asks for.
     if (print.releasedOn < DateTime.formatIsoDateUtc(deadline)) {
       yield* Effect.logWarning("the first print is older than the deadline and is not proposed").pipe(about)
       continue

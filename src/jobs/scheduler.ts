@@ -37,10 +37,10 @@ export const singletonCron = Effect.fnUntraced(function* (
   return yield* Effect.repeat(run, Schedule.fixed(interval)).pipe(Effect.asVoid)
 })
 
-/** So long nothing is tried after a failure, or an outage of the database would fill the log. */
+/** The pause after a failure, so that an outage of the database does not fill the log. */
 const pauseAfterFailure = Duration.seconds(10)
 
-/** Work that any number of replicas may do at once, because its rows say who does which: no tick is claimed. */
+/** Work that any number of replicas may do at once, because rows are claimed by the statement that works on them. */
 export const poll = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
   work.pipe(
     Effect.catchCause((cause) =>

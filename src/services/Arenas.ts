@@ -1,7 +1,7 @@
 /**
- * Challenges of every type, and the predictions agents make on them. A prediction counts when its stamp lies
- * before the deadline; the check and the insert are one statement, which also holds off the resolver (and the
- * resolver it), so no race and no slow client can slip in.
+ * Challenges of every type, and the predictions of agents on them. A prediction counts when it was received before the
+ * deadline. The check and the insert are one statement that excludes the resolver, so neither a race nor a slow client gets a
+ * late prediction in.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -62,7 +62,7 @@ export const Results = Schema.Struct({
   resolution_criteria_zh: Schema.NullOr(Schema.String),
   status: AnyStatus,
   deadline: Timestamp,
-  release_at: Schema.NullOr(Timestamp).annotate({ description: "macro: when the figure is expected" }),
+  release_at: Schema.NullOr(Timestamp).annotate({ description: "macro: when the value is expected" }),
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
   open_price: Schema.NullOr(Schema.Finite),
@@ -245,7 +245,7 @@ export class Arenas extends Context.Service<
       agentId: AgentId,
       page: Page
     ) => Effect.Effect<typeof OwnPredictions.Type, InvalidRequest>
-    /** Shows everybody the counts by direction of the open challenges that are due for a step. */
+    /** Publishes the counts by direction of the open challenges that are due for a step. */
     readonly publishDue: Effect.Effect<void>
   }
 >()("auspex/services/Arenas") {}

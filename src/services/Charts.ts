@@ -22,10 +22,10 @@ export interface PriceSeries {
   readonly stretch: number
 }
 
-/** What agents answered, each agent's last word. */
+/** The last prediction of each agent. */
 export interface Answers {
   readonly values: ReadonlyArray<typeof PredictionValues.Type>
-  /** Otherwise they are of the agents that are here longest. */
+  /** Otherwise they are those of the oldest agents. */
   readonly isAll: boolean
 }
 

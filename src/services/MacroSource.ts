@@ -14,7 +14,7 @@ interface MacroQuestion {
   readonly unit: string | null
 }
 
-/** What was published first of a period, whatever it was revised to later. */
+/** The first published value of a period, whatever it was revised to later. */
 interface FirstPrint {
   readonly value: number
   /** For example `FRED CPIAUCNS pc1`. */
@@ -32,7 +32,7 @@ interface FirstPrint {
 export class MacroSource extends Context.Service<
   MacroSource,
   {
-    /** Nothing while it is not published, and of what the source does not have in this unit. */
+    /** None while it is not published, and where the source does not have this unit. */
     readonly firstPrint: (question: MacroQuestion) => Effect.Effect<Option.Option<FirstPrint>, SourceFailed>
   }
 >()("auspex/services/MacroSource") {}
@@ -49,7 +49,7 @@ export const MacroProposal = Schema.Struct({
 }).annotate({ identifier: "MacroProposal" })
 export type MacroProposal = typeof MacroProposal.Type
 
-/** A challenge whose figure should be published by now. */
+/** A challenge whose value should be published by now. */
 interface Unresolved extends MacroQuestion {
   readonly challengeId: string
   readonly deadline: DateTime.Utc
@@ -60,7 +60,7 @@ export class MacroProposals extends Context.Service<
   {
     /** Past their release and without a value or a proposal, oldest first. */
     readonly due: Effect.Effect<ReadonlyArray<Unresolved>>
-    /** The first one of a challenge stays. */
+    /** Keeps the first proposal of a challenge. */
     readonly record: (challengeId: string, print: FirstPrint) => Effect.Effect<void>
     /** Of challenges that wait for their value, oldest first. */
     readonly waiting: Effect.Effect<ReadonlyArray<MacroProposal>>

@@ -96,11 +96,11 @@ export interface HourlyCandle {
   readonly payloadHash: Uint8Array | null
 }
 
-/** What 1-hour candles that follow on each other, or not, show together. */
+/** The range of several 1-hour candles, adjacent or not. */
 export interface HourlySpan {
   readonly low: BigDecimal.BigDecimal
   readonly high: BigDecimal.BigDecimal
-  /** How many there are. */
+  /** How many candles. */
   readonly count: number
   /** When the last of them ends, in milliseconds since 1970, UTC. */
   readonly until: number
@@ -170,11 +170,11 @@ export interface IngestionReport {
 export class PriceIngestion extends Context.Service<
   PriceIngestion,
   {
-    /** Whom the source asks, each to be asked by itself. */
+    /** The places that the source asks, each in a job of its own. */
     readonly places: ReadonlyArray<string>
     /**
-     * Asks one place for every candle of it that is due. What is to be done is read from rows, so any number of replicas may
-     * run it, at once or killed halfway; after an outage it goes on where it was.
+     * Asks one place for its candles that are due. Rows say what is due, so any number of replicas may run it at once, and
+     * after a crash or an outage it continues where it was.
      */
     readonly ingestDue: (place: string) => Effect.Effect<IngestionReport>
     /** Keeps the metric of how late prices are. */

@@ -1,8 +1,8 @@
 /**
  * Challenges that make themselves: a session a target and trading day, a flash hour after an event that names a target,
  * questions on the week of a crypto asset, and a macro challenge before each planned release. Each is made once, in one
- * transaction with the record that it was made, so any number of replicas may look at any time. What was missed is not
- * made up for: predictions could not be in time.
+ * transaction with the record that it was made, so any number of replicas may run it. A missed period is not made up
+ * for: predictions could not be in time.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -29,7 +29,7 @@ export type ScheduledKind =
 export interface Scheduled {
   readonly kind: ScheduledKind
   readonly target: string
-  /** A trading day, an hour, a Monday, or the period of a figure with its unit. */
+  /** A trading day, an hour, a Monday, or the period of a value with its unit. */
   readonly period: string
 }
 
@@ -54,10 +54,10 @@ const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 export const PlannedRelease = Schema.Struct({
   asset: text({ minimum: 1, maximum: 20 }).annotate({ description: "a macro series, for example CPI" }),
   period: text({ minimum: 1, maximum: 40 }).annotate({
-    description: "what the figure is of, for example 2026-03"
+    description: "the period of the value, for example 2026-03"
   }),
   unit: Schema.optionalKey(text({ minimum: 1, maximum: 40 })),
-  release_at: Term.annotate({ description: "when the figure is published" }),
+  release_at: Term.annotate({ description: "when the value is published" }),
   deadline: Schema.optionalKey(Term).annotate({
     description: "when predictions end; default: AUSPEX_RELEASE_CLOSE before release_at"
   }),
@@ -83,7 +83,7 @@ export const NewReleaseCalendar = Schema.Struct({
   releases: list(PlannedRelease, { maximum: 10_000 })
 })
 
-/** As it is planned, without what was left out; so it can be sent back. */
+/** As it was planned, without the keys that were left out, so it can be sent back. */
 export const Release = Schema.Struct({
   asset: Schema.String,
   period: Schema.String,
@@ -114,7 +114,7 @@ export class ReleaseCalendar extends Context.Service<
   {
     /** In the order of release. */
     readonly list: Effect.Effect<Releases>
-    /** Replaces the whole calendar: what is not named is not planned any more. Changes no challenge. */
+    /** Replaces the whole calendar; releases that are left out are no longer planned. Changes no challenge. */
     readonly replace: (releases: ReadonlyArray<PlannedRelease>) => Effect.Effect<Releases, InvalidRequest>
   }
 >()("auspex/services/ReleaseCalendar") {}

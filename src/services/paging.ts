@@ -29,7 +29,7 @@ export const pageOf = (query: {
   cursor: query.cursor
 })
 
-/** The predictions of a results answer come in the largest pages, since readers expect all of them. */
+/** Results are read in pages of the maximum size, since readers expect all predictions. */
 export const longPageOf = (query: {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined

@@ -1,6 +1,6 @@
 /**
  * First prints by FRED's API. Every vintage of an observation is asked for, and the earliest is the first print; where
- * the figure is a change, it is computed within that vintage, since the office computed it from what was known then.
+ * the value is a change, it is computed within that vintage, since the office computed it from what was known then.
  */
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { MacroSource } from "../../services/MacroSource.ts"
@@ -10,7 +10,7 @@ import { makeRecorder } from "./recordingFetch.ts"
 import { makeCare } from "./venue.ts"
 
 const address = "https://api.stlouisfed.org/fred/series/observations"
-/** FRED's way to say until today. */
+/** In FRED's API: until today. */
 const endOfTime = "9999-12-31"
 
 const Day = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))
@@ -24,7 +24,7 @@ const Observations = Schema.fromJsonString(
 
 const decode = Schema.decodeUnknownOption(Observations)
 
-class Refused extends Error {
+class Rejected extends Error {
   readonly status: number
   constructor(status: number) {
     super(`it answered ${status}`)
@@ -34,9 +34,9 @@ class Refused extends Error {
 
 const failed = (error: unknown) =>
   new SourceFailed({
-    reason: error instanceof Refused ? `fred: ${error.message}` : "fred: it cannot be reached",
-    // A wrong key or an unknown series is the same next time.
-    kind: error instanceof Refused && error.status < 429 ? "unknown" : "unavailable"
+    reason: error instanceof Rejected ? `fred: ${error.message}` : "fred: it cannot be reached",
+    // Asking again does not help with a wrong key or an unknown series.
+    kind: error instanceof Rejected && error.status < 429 ? "unknown" : "unavailable"
   })
 
 const rounded = (text: string, decimals: number): Option.Option<number> =>
@@ -52,7 +52,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
     const parameters = new URLSearchParams({ ...query, file_type: "json", api_key: Redacted.value(key) })
     const { payloadHash, value } = yield* recorder.during(async () => {
       const response = await recorder.fetch(`${address}?${parameters.toString()}`)
-      if (!response.ok) throw new Refused(response.status)
+      if (!response.ok) throw new Rejected(response.status)
       return response.text()
     }, failed)
     const decoded = decode(value)
@@ -106,7 +106,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
 
 export const layer = (key: Redacted.Redacted) => Layer.effect(MacroSource, make(key))
 
-/** Which series of FRED a figure is, and how it is computed and rounded, as the office that publishes it does. */
+/** The FRED series of a value, and how it is computed and rounded, as the office that publishes it does. */
 
 interface Series {
   readonly id: string

@@ -36,12 +36,12 @@ const hoursOf = ({ from, until }: Window): ReadonlyArray<number> => {
 }
 
 /**
- * What the venues show of a window. In a market that never closes the next one is asked for the hours that those before
- * it did not show; elsewhere an hour that is not there was not traded.
+ * The candles of a window. In a market that never closes, each venue is asked for the hours that the venues before it do not
+ * have; elsewhere a missing hour was not traded.
  */
 const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed: Feed, window: Window) {
   const readings: Array<Reading> = []
-  const refusals: Array<SourceFailed> = []
+  const failures: Array<SourceFailed> = []
   let missing = new Set(hoursOf(window))
   const isMissing = ({ time }: Candle) => missing.has(DateTime.toEpochMillis(time))
   for (const venue of venues) {
@@ -52,7 +52,7 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
     }
     const result = yield* Effect.result(venue.read(feed.asset, asked))
     if (Result.isFailure(result)) {
-      refusals.push(result.failure)
+      failures.push(result.failure)
       yield* Effect.logDebug("a price source did not answer").pipe(
         Effect.annotateLogs({ venue: venue.name, asset: feed.asset, reason: result.failure.reason })
       )
@@ -61,17 +61,17 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
     const reading = { ...result.success, candles: result.success.candles.filter(isMissing) }
     readings.push(reading)
     if (!feed.continuous) break
-    const shown = new Set(reading.candles.map(({ time }) => DateTime.toEpochMillis(time)))
-    missing = new Set([...missing].filter((time) => !shown.has(time)))
+    const read = new Set(reading.candles.map(({ time }) => DateTime.toEpochMillis(time)))
+    missing = new Set([...missing].filter((time) => !read.has(time)))
   }
-  if (readings.length === 0 && refusals.length > 0) {
-    const reason = refusals.map((each) => each.reason).join("; ")
+  if (readings.length === 0 && failures.length > 0) {
+    const reason = failures.map((each) => each.reason).join("; ")
     const kind = (["unavailable", "resting"] as const).find((each) =>
-      refusals.some(({ kind }) => kind === each)
+      failures.some(({ kind }) => kind === each)
     )
     return yield* new SourceFailed({ reason, kind: kind ?? "unknown" })
   }
-  return { readings, complete: missing.size === 0 || refusals.length === 0 }
+  return { readings, complete: missing.size === 0 || failures.length === 0 }
 })
 
 export const layer = (exchanges: ReadonlyArray<ExchangeSetting>) =>

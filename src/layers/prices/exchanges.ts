@@ -77,7 +77,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
         areMarketsKnown = true
       }
       const until = DateTime.toEpochMillis(window.until)
-      const shown: Array<ReadonlyArray<unknown>> = []
+      const rows: Array<ReadonlyArray<unknown>> = []
       const hashes: Array<Uint8Array> = []
       let since = DateTime.toEpochMillis(window.from)
       for (let page = 0; page < maxPages && since < until; page++) {
@@ -87,12 +87,12 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
           failed
         )
         const last = Math.max(...value.map(([time]) => time).filter(Predicate.isNumber))
-        shown.push(...value)
+        rows.push(...value)
         hashes.push(payloadHash)
         if (!(last >= since)) break
         since = last + hour
       }
-      const candles = usableCandles(shown.map(asCandle), window)
+      const candles = usableCandles(rows.map(asCandle), window)
       // These markets never close: an answer without one candle is no evidence that there was none.
       if (candles.length === 0) {
         return yield* new SourceFailed({

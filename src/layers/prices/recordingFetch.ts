@@ -1,6 +1,6 @@
 /**
- * The one way out for the clients of price sources: their requests go through a `fetch` that follows no redirect, reads
- * no more than asked for, ends with the effect that asked, and keeps the hash of what was answered.
+ * All requests of price sources go through this `fetch`. It follows no redirect, limits the size of answers, is aborted with
+ * the effect that asked, and hashes the bodies.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Duration, Effect } from "effect"
@@ -9,7 +9,7 @@ import { SourceFailed } from "../../services/PriceSource.ts"
 /** Lists of all markets of an exchange have some megabytes. */
 const maxBytes = 32 * 1024 * 1024
 
-const patience = Duration.seconds(20)
+const timeout = Duration.seconds(20)
 /** Between two requests to one place: the slowest exchange asks for it, and there is one an hour of most of them. */
 const spacing = Duration.toMillis(Duration.seconds(1))
 
@@ -85,10 +85,10 @@ export const makeRecorder = Effect.fnUntraced(function* (
       catch: failed
     }).pipe(
       Effect.timeoutOrElse({
-        duration: patience,
+        duration: timeout,
         orElse: () =>
           new SourceFailed({
-            reason: `${name} took longer than ${Duration.toSeconds(patience)} s`,
+            reason: `${name} took longer than ${Duration.toSeconds(timeout)} s`,
             kind: "unavailable"
           })
       }),

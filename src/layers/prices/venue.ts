@@ -62,15 +62,15 @@ const decodeCandle = Schema.decodeUnknownOption(Schema.toType(Candle))
 const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
 
 /**
- * What can be used of an answer: hours that are whole, begin on the hour and lie in the window. One that the answer shows
- * in two ways says nothing, and is asked for again.
+ * The usable candles of an answer: whole hours that begin on the hour and lie in the window. An hour that the answer has with
+ * two values is dropped, and asked for again.
  */
 export const usableCandles = (
-  shown: ReadonlyArray<unknown>,
+  answered: ReadonlyArray<unknown>,
   { from, until }: Window
 ): ReadonlyArray<Candle> => {
   const byTime = new Map<number, ReadonlyArray<Candle>>()
-  for (const each of shown) {
+  for (const each of answered) {
     const candle = Option.getOrUndefined(decodeCandle(each))
     if (candle === undefined) continue
     const time = DateTime.toEpochMillis(candle.time)

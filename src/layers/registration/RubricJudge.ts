@@ -15,15 +15,15 @@ const chosen = (seed: string): RegistrationEvent | undefined =>
   bank[createHash("sha256").update(seed).digest().readUInt32BE() % bank.length]
 
 /** What an agent may see of an event: not what is expected of the answer. */
-const shown = ({ prompt, slug }: RegistrationEvent): RegistrationPrompt => ({ slug, prompt })
+const promptOf = ({ prompt, slug }: RegistrationEvent): RegistrationPrompt => ({ slug, prompt })
 
 export const layer = Layer.succeed(
   RegistrationJudge,
   RegistrationJudge.of({
     criteria: rubric,
     passScore,
-    choose: (seed) => Effect.fromNullishOr(chosen(seed)).pipe(Effect.map(shown), Effect.orDie),
-    event: (slug) => Effect.succeed(Option.map(Option.fromNullishOr(bySlug.get(slug)), shown)),
+    choose: (seed) => Effect.fromNullishOr(chosen(seed)).pipe(Effect.map(promptOf), Effect.orDie),
+    event: (slug) => Effect.succeed(Option.map(Option.fromNullishOr(bySlug.get(slug)), promptOf)),
     judge: Effect.fn("RegistrationJudge.judge")(function* (slug, answer) {
       const event = bySlug.get(slug)
       if (event === undefined) {

@@ -1,6 +1,6 @@
 /**
  * What a challenge of each type is, as it is shown and as an administrator creates it. A directional challenge asks which way
- * a price moves; a macro challenge asks for a figure that a statistical office or a central bank will publish; a price event
+ * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
  * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
  */
 import { Schema } from "effect"
@@ -17,13 +17,13 @@ export type Direction = typeof Direction.Type
 export const ChallengeStatus = Schema.Literals(["open", "closed", "resolved", "cancelled"])
 export type ChallengeStatus = typeof ChallengeStatus.Type
 
-/** The status of a challenge of any type: what is cancelled of a directional one is void of the others. */
+/** The status of a challenge of any type: a directional one without a result is cancelled, the others are void. */
 export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])
 export type AnyStatus = typeof AnyStatus.Type
 
 export const DirectionalKind = Schema.Literals(["session", "flash"])
 
-/** When figures that move in steps were as they are shown. */
+/** When counts that move in steps were true. */
 export const CountsAsOf = Schema.NullOr(Timestamp).annotate({
   description:
     "when the counts were so: while open they move in steps, and from the deadline on they are final; null where the instance shows them live"
@@ -97,7 +97,7 @@ export const MacroBin = Schema.Struct({
 export const MacroChallenge = Schema.Struct({
   id: ChallengeId,
   asset: Schema.String.annotate({ description: "a macro series of the target catalog, for example CPI" }),
-  period: Schema.String.annotate({ description: "what the figure is of, for example 2026-03" }),
+  period: Schema.String.annotate({ description: "the period of the value, for example 2026-03" }),
   question: Schema.String,
   status: MacroStatus,
   created_at: Timestamp,
@@ -126,13 +126,13 @@ export const MacroChallenges = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "MacroChallenges" })
 
-/** Beyond it no series has a figure, and doubles have no decimals left. */
+/** No series has larger values, and beyond it doubles have no decimals left. */
 const maxValue = 1e15
 /** A value of a series, in its unit. */
 export const MacroValueField = Schema.Finite.check(
   Schema.isBetween({ minimum: -maxValue, maximum: maxValue })
 )
-/** Of distances between two values: scores by a scale outside would be beyond doubles. */
+/** Of a scale: scores by one outside would exceed the range of doubles. */
 export const scaleBounds = { minimum: 1e-12, maximum: maxValue }
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
@@ -156,7 +156,7 @@ export const NewMacroChallenge = Schema.Struct({
     description: "one in the past is of an earlier period, whose first print counts for reference scales"
   }),
   release_at: Schema.optionalKey(Term).annotate({
-    description: "when the figure is published; default: deadline"
+    description: "when the value is published; default: deadline"
   }),
   unit: Schema.optionalKey(text({ minimum: 1, maximum: 40 })),
   reference_scale: Schema.optionalKey(Schema.NullOr(scale)).annotate({
@@ -181,7 +181,7 @@ export const NewMacroChallenge = Schema.Struct({
 })
 export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
-/** The first print of the figure. */
+/** The first print. */
 export const MacroValue = Schema.Struct({
   actual_value: MacroValueField,
   confirm: Schema.optionalKey(Schema.Boolean).annotate({
@@ -197,7 +197,7 @@ export type PriceEventKind = typeof PriceEventKind.Type
 export const PriceEventStatus = Schema.Literals(["open", "closed", "resolved", "void"])
 export type PriceEventStatus = typeof PriceEventStatus.Type
 
-/** What a yes-or-no question is answered by: Yes is bullish, No is bearish. */
+/** The answers to a yes-or-no question: Yes is bullish, No is bearish. */
 export const YesOrNo = Schema.Literals(["bullish", "bearish"])
 export type YesOrNo = typeof YesOrNo.Type
 
@@ -280,17 +280,17 @@ export interface ListFilter {
   readonly type?: typeof ChallengeType.Type | undefined
 }
 
-/** 404: no challenge has this id; it is cut, for it is whatever the caller sent. */
+/** 404: no challenge has this id. The id is cut, because the caller may have sent anything. */
 export const unknownChallenge = (id: string): NotFound =>
   new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
 
 /** 400: a cancelled challenge takes no submission, live or paper-trade. */
 export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "challenge_cancelled") {}
 
-/** 400: nothing is taken after the deadline, of the types that have no paper trading. */
+/** 400: after the deadline, challenge types without paper trading take no prediction. */
 export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge_closed") {}
 
-/** 400: what an admin asked for does not fit the state of the challenge. */
+/** 400: the request of an administrator does not fit the state of the challenge. */
 export class ChallengeState extends apiError("ChallengeState", 400, "challenge_state") {}
 
 /** 400: no challenge is created on a paused target. */

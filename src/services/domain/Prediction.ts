@@ -1,4 +1,4 @@
-/** What agents predict of challenges of each type, and how it was recorded and scored. */
+/** Predictions of each type: as agents send them, as they were recorded, and as they were scored. */
 import { Schema } from "effect"
 import { apiError } from "../errors.ts"
 import { ChallengeId, PredictionId } from "../identifiers.ts"
@@ -6,7 +6,7 @@ import { pageSchema } from "../paging.ts"
 import { text, Timestamp } from "../text.ts"
 import { Direction, ChallengeType, AnyStatus, MacroValueField, YesOrNo } from "./Challenge.ts"
 
-/** What a prediction of any type says: the members of its form, null those of the other. */
+/** The values of a prediction of any type; members of the other form are null. */
 export const PredictionValues = Schema.Struct({
   direction: Schema.NullOr(Direction).annotate({ description: "null for numeric forecasts" }),
   confidence: Schema.NullOr(Schema.Finite),
@@ -64,7 +64,7 @@ export const PredictionAnswer = Schema.Struct({
 }).annotate({ identifier: "PredictionAnswer" })
 export type PredictionAnswer = typeof PredictionAnswer.Type
 
-/** Smaller doubles are subnormal, and no spread that anybody means. */
+/** Smaller doubles are subnormal. */
 const minNormal = 2.2250738585072014e-308
 
 /** The standard deviation of a forecast. */

@@ -19,7 +19,7 @@ import { execute, findAll, findOne, findOption, isoTimestamp, timestamp } from "
 const isSlug = Schema.is(TournamentSlug)
 const encode = Schema.encodeEffect(TournamentImport)
 
-/** As many of the problems as the edge tells of a body. */
+/** As many problems as the API reports of a request body. */
 const maxProblems = 100
 
 const Archived = Schema.Struct({ ...Tournament.fields, digest: Schema.String })
@@ -44,8 +44,8 @@ const make = Effect.gen(function* () {
     slug, title, summary, ${isoTimestamp(sql, "ended_at")} as ended_at, ${isoTimestamp(sql, "archived_at")} as archived_at, challenge_count`
 
   /**
-   * The tournament and all of its challenges in one statement, unless its slug is taken. Two unique keys begin with the slug,
-   * and of two imports at once the later one may meet either of them first: so no key is named in the conflict.
+   * The tournament and all of its challenges in one statement, unless its slug is taken. The conflict
+   * names no key: two unique keys begin with the slug, and a concurrent import may violate either of them first.
    */
   const store = (wanted: TournamentImport, digest: Buffer, now: DateTime.Utc) => {
     const records = wanted.challenges.map((challenge, index) => ({
@@ -85,14 +85,14 @@ const make = Effect.gen(function* () {
     const body = canonicalJson(yield* Effect.orDie(encode(wanted)))
     const digest = createHash("sha256").update(body, "utf8").digest()
     yield* store(wanted, digest, now)
-    const { digest: stored, ...shown } = yield* archived(sql`
+    const { digest: stored, ...imported } = yield* archived(sql`
       select ${columns}, encode(digest, 'hex') as digest from archived_tournaments where slug = ${wanted.slug}`)
     if (stored !== digest.toString("hex")) {
       return yield* new AlreadyArchived({
         detail: `Another tournament is archived as ${wanted.slug}; what is archived never changes, so take another slug.`
       })
     }
-    return shown
+    return imported
   })
 
   const list: Archive["Service"]["list"] = Effect.fn("Archive.list")(function* (page) {

@@ -6,17 +6,17 @@ import { isUuid } from "../../../services/identifiers.ts"
 import { valuesOf } from "./challengeRows.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 
-/** More would be narrower than a line on a wide screen. */
+/** More points would be narrower than a line on a wide screen. */
 const maxPoints = 240
 /** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
 const minStretch = 60_000
 
-/** So many tell the shape of a distribution. */
+/** Enough to show the shape of a distribution. */
 const maxAnswers = 400
 
-/** The latest predictions of an agent that are settled, of which its record is drawn. */
+/** The chart of a track record covers so many of the latest settled predictions. */
 const maxScores = 300
-/** Predictions that are looked at for them, of which most may be open, void or revised. */
+/** Predictions read to find these: most of them may be open, void or revised. */
 const maxLookedAt = 3000
 
 const TrackRow = Schema.Struct({
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
     const [start, end] = [DateTime.toEpochMillis(from), DateTime.toEpochMillis(DateTime.min(until, now))]
     const stretch = Math.max(minStretch, Math.ceil((end - start) / maxPoints))
     if (end <= start) return { points: [], stretch }
-    // One look into the index a stretch: it costs the same however many prices there are in it.
+    // One index probe a stretch, so the cost does not depend on how many prices a stretch has.
     const points = yield* pricePoints(sql`
       select ${isoTimestamp(sql, "p.observed_at")} as time, p.close::float8 as price,
              coalesce(p.high, p.close)::float8 as high, coalesce(p.low, p.close)::float8 as low

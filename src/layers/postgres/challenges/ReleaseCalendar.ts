@@ -11,7 +11,7 @@ import { releasePeriod } from "./schedulePlans.ts"
 
 const keyOf = ({ asset, period, unit }: PlannedRelease): string => JSON.stringify([asset, period, unit ?? ""])
 
-/** What of a calendar cannot be planned, by the place in it. */
+/** The problems of a calendar, by the path of the field. */
 const problemsOf = (
   releases: ReadonlyArray<PlannedRelease>,
   series: ReadonlySet<string>
@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
       }
       const planned = JSON.stringify(releases.map(rowOf))
       const replaced = Effect.gen(function* () {
-        // Two administrators at once: the later one's calendar is what holds, whole.
+        // Of two concurrent replacements the later calendar holds, as a whole.
         yield* sql`lock table release_calendar in share row exclusive mode`
         yield* execute(sql`
           merge into release_calendar r

@@ -18,7 +18,7 @@ const waitingTotal = Metric.counter("scheduled_challenges_waiting_total", {
   incremental: true
 })
 
-/** Another replica was faster. */
+/** Another replica has made the challenge. */
 class MadeBefore extends Data.TaggedError("MadeBefore") {}
 
 const Key = Schema.Struct({ kind: Schema.String, target: Schema.String, period: Schema.String })
@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
   const keys = findAll(Key)
   const isOn = (name: (typeof settings.schedules)[number]) => settings.schedules.includes(name)
 
-  /** What is due now, of the schedules that are on, whether it was made or not. */
+  /** What is due now of the schedules that are on, including what was made already. */
   const plans = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const { categories } = yield* targets.catalog
     const all = categories.flatMap((category) => category.targets)
@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
     return due.filter((plan) => !names.has(nameOf(plan)))
   })
 
-  /** The challenge, and that it was made: both are recorded, or neither. */
+  /** Inserts the challenge and the record that it was made, or neither. */
   const recorded = Effect.fnUntraced(function* (plan: Plan) {
     const now = yield* DateTime.now
     const { id } = yield* plan.make
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
     return written.length === 1 ? id : yield* new MadeBefore()
   })
 
-  /** One that cannot be made must not keep the others from it. */
+  /** A challenge that cannot be made does not hold up the others. */
   const attempted = (plan: Plan) =>
     transaction(sql)(recorded(plan)).pipe(
       Effect.asSome,
@@ -95,12 +95,12 @@ const make = Effect.gen(function* () {
       Effect.result
     )
 
-  let told = new Set<string>()
+  let lastReasons = new Set<string>()
 
-  /** Why something waits is said once, not at every run. */
-  const tell = Effect.fnUntraced(function* (waiting: ScheduleReport["waiting"]) {
-    const before = told
-    told = new Set(waiting.map((each) => `${nameOf(each)}: ${each.reason}`))
+  /** Logs each reason once, not at every run. */
+  const logWaiting = Effect.fnUntraced(function* (waiting: ScheduleReport["waiting"]) {
+    const before = lastReasons
+    lastReasons = new Set(waiting.map((each) => `${nameOf(each)}: ${each.reason}`))
     for (const { kind, period, reason, target } of waiting) {
       yield* Metric.update(Metric.withAttributes(waitingTotal, { kind, target }), 1)
       if (before.has(`${nameOf({ kind, target, period })}: ${reason}`)) continue
@@ -129,7 +129,7 @@ const make = Effect.gen(function* () {
         Effect.annotateLogs({ challenges: made.map(nameOf) })
       )
     }
-    yield* tell(waiting)
+    yield* logWaiting(waiting)
     return { made, waiting }
   }).pipe(Effect.withSpan("Schedules.makeDue"))
 

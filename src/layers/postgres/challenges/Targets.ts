@@ -5,7 +5,7 @@ import { Category, Target, Targets } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
 
-/** Anything else is no target, and is not asked for. */
+/** Other texts are not looked up. */
 const keyShape = /^[A-Z][A-Z0-9_]{0,19}$/
 
 const Key = Schema.Struct({ key: Schema.String })

@@ -1,4 +1,4 @@
-/** What statements about challenges of every type share. */
+/** SQL that statements about challenges of every type share. */
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AnyStatus } from "../../../services/domain/Challenge.ts"
@@ -10,7 +10,7 @@ export const statusOf = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
        when c.resolved_at is not null then 'resolved'
        when c.deadline <= ${timestamp(now)} then 'closed' else 'open' end`
 
-/** The condition that `statusOf` is this status, in a form that the indexes serve. */
+/** The condition that `statusOf` gives this status, in a form that uses the indexes. */
 export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: DateTime.Utc) => {
   switch (status) {
     case "open":
@@ -26,15 +26,15 @@ export const hasStatus = (sql: SqlClient.SqlClient, status: AnyStatus, now: Date
 }
 
 /**
- * The challenge `c` of each prediction `p`. With `limit` it is looked up for the rows of the page, one by one: no plan
- * can read and join all of an agent's predictions first.
+ * The challenge `c` of each prediction `p`. The `limit` forces one probe a row of the page: without it a plan may join all of
+ * an agent's predictions first.
  */
 export const challengeOf = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
 
 /**
- * How many predictions a challenge `c` has, and what they say: the sum over the shards. What they say is for nobody to
- * see before the deadline but in steps (countSteps.ts).
+ * The counts of predictions of a challenge `c`, summed over the shards. Before the deadline the counts by direction are
+ * published only in steps (countSteps.ts).
  */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
@@ -42,23 +42,23 @@ export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
            coalesce(sum(neutral), 0)::int as neutral, coalesce(sum(forecasts), 0)::int as forecasts
       from prediction_counts where challenge_id = c.id) n`
 
-/** What a prediction `p` says: the columns of `PredictionValues`. */
+/** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`
   p.direction, p.confidence::float8 as confidence, p.predicted_value::float8 as predicted_value,
   p.predicted_std::float8 as predicted_std`
 
-/** How it was scored, by a row `s` of its score: the columns of `PredictionVerdict`. */
+/** The columns of `PredictionVerdict`, of a row `s` of `prediction_scores`. */
 export const verdictOf = (sql: SqlClient.SqlClient) => sql`
   s.is_correct, s.crps::float8 as crps, s.skill::float8 as skill, s.score::float8 as score`
 
 /**
- * What forecasts on a challenge `c` are scored with: the scale that was frozen, or, where none was, the spread of the
- * bins: a quarter of the distance between the outermost edges, which are laid about two standard deviations to each side.
+ * The scale that forecasts on a challenge `c` are scored with: the frozen reference scale, or else the spread of the bins, a
+ * quarter of the distance between the outermost edges, which lie about two standard deviations to each side.
  */
 export const scoringScale = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(c.reference_scale, (c.bin_edges[cardinality(c.bin_edges)] - c.bin_edges[1]) / 4)`)
 
-/** All of a challenge `c`, the first one first, as one JSON array: `SettlementVersion`. */
+/** The `SettlementVersion`s of a challenge `c`, the first one first, as a JSON array. */
 export const versionsOf = (sql: SqlClient.SqlClient) => sql`
   (select coalesce(jsonb_agg(
             jsonb_build_object(
@@ -71,7 +71,7 @@ export const versionsOf = (sql: SqlClient.SqlClient) => sql`
       and e.type = case when v.version = 1 then 'settlement' else 'amendment' end
     where v.challenge_id = c.id) as versions`
 
-/** The settlement that counts, of a row that has it. */
+/** The `SettlementRecord` of a row of the newest version. */
 export const settlementOf = (row: {
   readonly version: number
   readonly settled_at: string

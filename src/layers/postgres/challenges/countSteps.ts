@@ -1,6 +1,6 @@
 /**
- * What everybody sees of what agents say before a deadline: counts by direction and odds move in steps, and are live from
- * the deadline on. Readers never take a step, so all replicas show the same.
+ * Counts by direction and odds of pools are published in steps before a deadline, and live from the deadline on. Reads never
+ * take a step, so all replicas show the same.
  */
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -8,14 +8,14 @@ import type { CountSteps } from "../../../services/Settings.ts"
 import { isoTimestamp, timestamp } from "../sql.ts"
 import { countsOfChallenge, hasStatus } from "./challengeRows.ts"
 
-/** Whether the live counts of a challenge `c` are shown. */
+/** Whether the counts of a challenge `c` are live. */
 export const areCountsLive = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,
   now: DateTime.Utc
 ) => (Option.isNone(steps) ? sql`true` : sql`c.deadline <= ${timestamp(now)}`)
 
-/** The moment that the counts shown of a challenge `c` are of, by its last step `k`; null where they are live before the deadline. */
+/** When the published counts of a challenge `c` were true, by its last step `k`; null where they are live before the deadline. */
 export const countsAsOf = (
   sql: SqlClient.SqlClient,
   steps: Option.Option<CountSteps>,
@@ -27,8 +27,8 @@ export const countsAsOf = (
 const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
 
 /**
- * Takes the steps that are due of directional challenges. Whether one is due is looked at again under the lock on its row:
- * another replica may have taken it meanwhile.
+ * Takes the steps of directional challenges that are due. The `where` of the update checks again under the row lock, because
+ * another replica may have taken the step.
  */
 export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral)
@@ -47,7 +47,7 @@ export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: 
      and excluded.bullish + excluded.bearish + excluded.neutral - (k.bullish + k.bearish + k.neutral)
          >= ${steps.answers}::int`
 
-/** Takes the steps that are due of credit pools, in the same way. */
+/** Takes the steps of credit pools that are due, in the same way. */
 export const publishOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
   insert into published_odds as k (challenge_id, published_at, stakers, bins)
   select c.id, ${timestamp(now)}, n.stakers, n.bins

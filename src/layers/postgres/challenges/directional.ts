@@ -97,7 +97,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
     return { ...cut(rows, (last) => last.id), total: count.total }
   })
 
-  /** The total of what only ever grows. What is open, waits for its price or refers to one event is few, and is counted. */
+  /** Kept counts of what only grows. Challenges that are open, closed or of one event are few, and are counted. */
   const keptTotal = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
     select coalesce(sum(${sql(ended ?? "created")}), 0)::int as total
       from challenge_counts
@@ -145,7 +145,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
     )
   })
 
-  /** As PostgreSQL prints the exact decimals, which is how the criteria text and the log show them. */
+  /** Exact decimals as PostgreSQL prints them: the form in the criteria text and the log. */
   const printed = (openPrice: string, deadZonePct: string | null) =>
     printedDecimals(sql`
       select trim_scale(${openPrice}::numeric)::text as open_price,
@@ -219,7 +219,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
             },
             replaced: false
           })),
-        // A direction needs no subscription and has no deviation.
+        // A direction needs no subscription and has no standard deviation.
         ScopeNotSubscribed: Effect.die,
         InvalidRequest: Effect.die
       })
@@ -297,7 +297,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
   })
 
   const cancel: DirectionalArena["cancel"] = Effect.fn("DirectionalArena.cancel")(function* (id, reason) {
-    // Only what this arena has can be cancelled here.
+    // Fails for challenges of other types.
     yield* get(id)
     const now = yield* DateTime.now
     const cancelled = yield* cancelChallenge(sql, { challenge_id: id.toLowerCase(), voided_at: now, reason })

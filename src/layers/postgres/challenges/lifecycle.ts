@@ -28,8 +28,8 @@ export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChalle
     select 'challenge.create', id, 1, ${challengeCreate(created)} from created`)
 
 /**
- * Ends submissions to the challenges `c` of a condition whose deadline has passed, and answers how many there were: waits
- * for those under way, and those that come later see a closed challenge.
+ * Closes the challenges `c` that meet the condition and whose deadline has passed, and returns how many. It waits for
+ * submissions that hold the row; later ones find the challenge closed.
  */
 export const closeChallenges = (
   sql: SqlClient.SqlClient,
@@ -56,8 +56,8 @@ export const closeChallenges = (
   )
 
 /**
- * Cancels a directional challenge that has not ended, and says whether it did. The row is locked against submissions first: whoever
- * has submitted is in, whoever comes later is refused. In the log a challenge ends by a close, and the void follows.
+ * Cancels a directional challenge that has not ended, and returns whether it did. The row lock waits for submissions under
+ * way; later ones are rejected. The log gets a close, then the void.
  */
 export const cancelChallenge = (
   sql: SqlClient.SqlClient,

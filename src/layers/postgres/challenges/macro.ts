@@ -1,4 +1,4 @@
-/** The macro arena: challenges on a figure that will be published, and forecasts of it. */
+/** The macro arena: challenges on a value that will be published, and forecasts of it. */
 import { DateTime, Effect, Option, Schema, BigDecimal } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -197,7 +197,7 @@ const makeMacroTerms = Effect.gen(function* () {
         "Expected two edges or more, since there is no reference scale"
       )
     }
-    // As PostgreSQL prints exact decimals, which is how the criteria text and the log show them.
+    // Exact decimals as PostgreSQL prints them: the form in the criteria text and the log.
     const { scale: scoredWith, ...terms } = yield* printed(sql`
       with given as (
         select ${`{${edges.join(",")}}`}::numeric[] as bin_edges, ${scale.reference_scale}::numeric as reference_scale
@@ -241,7 +241,7 @@ const makeMacroTerms = Effect.gen(function* () {
   })
 })
 
-/** Five years of a monthly series: what happened earlier says little about its surprises now. */
+/** Five years of a monthly series: earlier surprises say little about those to come. */
 const maxPrints = 61
 
 const Print = Schema.Struct({ actual_value: Schema.BigDecimalFromString })

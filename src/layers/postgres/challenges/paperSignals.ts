@@ -1,7 +1,7 @@
 /**
- * Paper-trade signals, and the virtual positions that those on some targets take. A position is its signal with the price
- * that it entered at. How it ended is worked out from what is recorded anyhow: the agent's next entry on the challenge,
- * or the closing price of the newest settlement. So no job closes positions, and none can be closed twice.
+ * Paper-trade signals, and the virtual positions that signals on some targets take. A position is a signal with its entry
+ * price. Its end is derived, from the agent's next entry on the challenge or the closing price of the newest settlement, so no
+ * job closes positions and none can be closed twice.
  */
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -69,7 +69,7 @@ export const makePaperSignals = Effect.gen(function* () {
   const written = findOption(Schema.Struct({ entered: Schema.Boolean }))
   const signals = findAll(SignalRow)
 
-  /** The price that a signal enters at. None of a target that is only recorded, or once the closing price may be known. */
+  /** The entry price. None where the target takes no positions, or once the closing price may be known. */
   const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: Submission) {
     const found = yield* simulated(sql`
       select c.target from challenges c join targets t on t.key = c.target
@@ -107,7 +107,7 @@ export const makePaperSignals = Effect.gen(function* () {
       returning entry_price is not null as entered`)
   }
 
-  /** Records a signal, and answers the price that its position was entered at, if it takes one. */
+  /** Records a signal, and returns the entry price of its position, if it takes one. */
   const record = Effect.fnUntraced(function* (id: PredictionId, submission: Submission) {
     const { agentId, challengeId, receivedAt } = submission
     const entry = yield* entryOf(submission)

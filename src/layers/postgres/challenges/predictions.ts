@@ -2,11 +2,11 @@
  * The one statement that records predictions, whatever their type. It takes any number of items and gives each its own
  * outcome; the check of the deadline and the insert are one statement.
  *
- * Why it cannot be raced: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
+ * No race can get a late prediction in: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
  * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
  * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`.
- * The loser of such a race is told to look again, and then sees what won. Rows are locked and written in the order of
- * their keys, so two statements never wait for each other in a ring.
+ * The loser gets the outcome `conflict`, tries again, and then sees the winner. Rows are locked and written in the order of
+ * their keys, so statements cannot deadlock.
  *
  * Rows are found by key, one probe an item: the planner knows neither how many items there are nor how the table has
  * grown since, and this plan is right for all of them.
@@ -33,7 +33,7 @@ import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, orDie, rowsOf, timestamp } from "../sql.ts"
 import { scoringScale } from "./challengeRows.ts"
 
-/** What a prediction says: a direction with its confidence, or a normal distribution. */
+/** A direction with its confidence, or a normal distribution. */
 export type PredictionForm =
   | { readonly direction: Direction; readonly confidence: number }
   | { readonly predicted_value: number; readonly predicted_std: number }
@@ -46,7 +46,7 @@ interface NewRecord {
   readonly agentId: AgentId
   readonly form: PredictionForm
   readonly reasoning: string | null
-  /** Whether it may take the place of an earlier prediction of the agent. */
+  /** Whether it may replace an earlier prediction of the agent. */
   readonly mayRevise: boolean
   readonly receivedAt: DateTime.Utc
 }
@@ -79,7 +79,7 @@ const Rejected = Schema.Struct({
   max_std: Schema.NullOr(Schema.Finite)
 })
 
-/** Another prediction of the agent came first: look again. */
+/** Another prediction of the agent came first: try again. */
 const Conflict = Schema.Struct({ outcome: Schema.Literal("conflict") })
 
 const Outcome = Schema.Union([Recorded, Rejected, Conflict])
@@ -90,7 +90,7 @@ export const maxReferenceScales = 1e12
 
 const saltBytes = 32
 
-/** As many salts in hexadecimal, of one draw: asking the generator costs more than what it gives. */
+/** Salts in hexadecimal, drawn at once: a call of the generator costs more than the bytes. */
 const salts = (count: number): ReadonlyArray<string> => {
   const drawn = randomBytes(saltBytes * count).toString("hex")
   return Array.from({ length: count }, (_, index) =>
@@ -248,11 +248,11 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
      order by d.position`
 }
 
-/** The last of a provisional agent's predictions was taken by another one meanwhile. */
+/** A concurrent prediction used the last one that the provisional agent had left. */
 const isProvisionalLimit = (cause: unknown): boolean =>
   Predicate.hasProperty(cause, "constraint") && cause.constraint === "agents_provisional_limit"
 
-/** Each conflict is another prediction of the same agent that has won, so looking again this often is plenty. */
+/** Each conflict means that another prediction of the same agent has won. */
 const maxAttempts = 20
 
 export const cancelledChallenge = () =>
@@ -260,7 +260,7 @@ export const cancelledChallenge = () =>
     detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
   })
 
-/** What an answer calls a prediction of the type. */
+/** What error messages call a prediction of the type. */
 const nouns = { directional: "submission", macro: "forecast", price_event: "prediction" }
 
 const rejection = ({ challengeId, type }: NewRecord, { outcome, ...why }: typeof Rejected.Type) => {
@@ -320,7 +320,7 @@ export const makeRecordPrediction = Effect.gen(function* () {
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
     recordPredictions(client, items).pipe(
       Effect.flatMap(outcomesOf),
-      // In company it is not known whose last prediction it was.
+      // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>
         items.length === 1 && isProvisionalLimit(reason.cause)
           ? Effect.succeed([{ outcome: "conflict" } as const])

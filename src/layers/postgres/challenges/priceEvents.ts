@@ -1,4 +1,4 @@
-/** Price-event questions on crypto assets, and the answers to them. */
+/** The price-event arena: questions on the prices of crypto assets, and predictions of them. */
 import { DateTime, Effect, Option, Schema, BigDecimal } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -49,7 +49,7 @@ const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
     left join lateral (
       select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 
-/** What of a question never changes. */
+/** What a prediction needs to know of its question; it never changes. */
 const Asked = Schema.Struct({
   kind: PriceEventKind,
   reference_scale: Schema.NullOr(Schema.Finite)
@@ -58,7 +58,7 @@ const Asked = Schema.Struct({
 const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
   new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
 
-/** What a question takes, in the form of its kind; members of the other form are not looked at. */
+/** The prediction in the form that the kind of question takes; members of the other form are ignored. */
 const formFor = (
   { kind, reference_scale }: typeof Asked.Type,
   prediction: NewPriceEventPrediction
@@ -177,7 +177,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
     const target = yield* targets
       .get(wanted.asset)
       .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
-    // They trade at all hours, so every day and every hour has its candle. A pause is of other challenges only.
+    // Crypto trades at all hours, so every hour has its candle. A pause concerns directional challenges only.
     if (target.category !== "crypto") {
       return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)
     }
@@ -219,7 +219,7 @@ const isNumeric = ({ kind }: NewPriceEvent) => kind === "numeric_close" || kind 
 /** Eleven years; a time a thousand years on is a mistake. */
 const maxHours = 100_000
 
-/** A barrier begins with the first whole hour from its making on; of a window in the past it is the last week of it. */
+/** The window of a barrier begins at the next whole hour; one in the past covers a week. */
 const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
   if (kind !== "barrier") return null
   if (window_from !== undefined) return window_from
@@ -249,7 +249,7 @@ const windowProblem = (
     : { path: "window_from", message: "Expected a time before resolve_at" }
 }
 
-/** What of a question does not fit its kind. */
+/** Fields that do not fit the kind of question. */
 const problemsOf = (wanted: NewPriceEvent, windowFrom: DateTime.Utc | null): ReadonlyArray<FieldProblem> => {
   const { kind, level, reference_scale, resolve_at, window_from } = wanted
   const problems: Array<FieldProblem> = []
@@ -283,7 +283,7 @@ const makePriceEventTerms = Effect.gen(function* () {
   const settings = yield* Settings
   const printed = findOne(Printed)
 
-  /** Of a day in the past the scale is what it would have been a day before its end. */
+  /** For a day in the past, the scale is that of a day before its end. */
   const scaleOfClose = Effect.fnUntraced(function* (
     asset: string,
     resolveAt: DateTime.Utc,
@@ -325,7 +325,7 @@ const makePriceEventTerms = Effect.gen(function* () {
       return yield* new InvalidRequest({ detail, errors })
     }
     const scale = yield* scaleOf(wanted, now)
-    // As PostgreSQL prints exact decimals, which is how the criteria text and the log show them.
+    // Exact decimals as PostgreSQL prints them: the form in the criteria text and the log.
     const { level, reference_scale } = yield* printed(sql`
       select trim_scale(${wanted.level === undefined ? null : decimal(wanted.level)}::numeric)::text as level,
              trim_scale(${scale === null ? null : decimal(scale)}::numeric)::text as reference_scale`)
@@ -348,7 +348,7 @@ const makePriceEventTerms = Effect.gen(function* () {
     return {
       level,
       reference_scale,
-      // Counts come in whole numbers, which calibration has to know.
+      // Calibration needs to know that counts are whole numbers.
       decimal_step: wanted.kind === "count_days" ? "1" : null,
       window_from: windowFrom,
       cancel_at: cancelAt,

@@ -100,8 +100,8 @@ export const makeQueries = Effect.gen(function* () {
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...shown } = found.value
-    const { pool } = shown
+    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...result } = found.value
+    const { pool } = result
     const rows = past_deadline
       ? yield* resultPredictions(sql`
           select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
@@ -129,16 +129,16 @@ export const makeQueries = Effect.gen(function* () {
       : []
     const { items, next_cursor } = cut(rows, (last) => last.agent_id)
     return {
-      ...shown,
+      ...result,
       bins: bin_edges === null ? null : binsOf(bin_edges),
-      bin: bin_edges === null || shown.actual_value === null ? null : binOf(bin_edges, shown.actual_value),
+      bin: bin_edges === null || result.actual_value === null ? null : binOf(bin_edges, result.actual_value),
       settlement:
-        version === null || settled_at === null || shown.resolution_source === null
+        version === null || settled_at === null || result.resolution_source === null
           ? null
-          : settlementOf({ version, settled_at, source: shown.resolution_source }),
+          : settlementOf({ version, settled_at, source: result.resolution_source }),
       predictions: items,
       log: {
-        settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${shown.challenge_id}` : null
+        settlement_proof: end_is_proved ? `${baseUrl}/api/v1/log/settlement/${result.challenge_id}` : null
       },
       next_cursor
     }
@@ -179,7 +179,7 @@ export const makeQueries = Effect.gen(function* () {
     }
   )
 
-  // Where a page ended. Lists by deadline need both, the others the id alone.
+  // Lists by deadline need both members of the key, the others the id alone.
   const listPages = cursors.list(
     "all challenges",
     Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
@@ -194,13 +194,13 @@ export const makeQueries = Effect.gen(function* () {
     n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
     s.actual_value::float8 as actual_value, c.unit`
 
-  /** What the columns are of, for challenges `c` that are chosen before. */
+  /** The joins that `summaryColumns` read, for the challenges `c` of a page. */
   const summaryJoins = sql`
     ${countsOfChallenge(sql)}
     left join lateral (
       select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 
-  /** Literals, because an index of one type serves a condition that names it. */
+  /** Literals: a partial index of a type needs a condition that names it. */
   const ofType = {
     directional: sql`and c.type = 'directional'`,
     macro: sql`and c.type = 'macro'`,

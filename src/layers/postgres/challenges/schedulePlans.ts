@@ -29,7 +29,7 @@ import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { makeEarlierPrints } from "./macro.ts"
 
-/** It is due, and cannot be made for a reason that may pass. */
+/** A challenge is due and cannot be made, for a reason that may pass. */
 export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string }> {}
 
 export interface Plan extends Scheduled {
@@ -38,15 +38,15 @@ export interface Plan extends Scheduled {
   readonly make: Effect.Effect<{ readonly id: ChallengeId }, NotYet>
 }
 
-/** What an arena refuses is said in its words. */
-const made = (
+/** The arena's error is the reason. */
+const orNotYet = (
   create: Effect.Effect<{ readonly id: ChallengeId }, { readonly detail: string }>
 ): Plan["make"] => Effect.mapError(create, ({ detail }) => new NotYet({ reason: detail }))
 
 const Named = Schema.Struct({ target: Schema.String, event_id: EventId })
 
 /** No new session or flash challenges are made on a paused target. */
-const isPlayed = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
+const hasSessions = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
 
 /** Sessions and flash hours. */
 export const makeDirectionalPlans = Effect.gen(function* () {
@@ -57,7 +57,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   const named = findAll(Named)
 
   const sessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Plan> =>
-    targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
+    targets.filter(hasSessions).flatMap((target): ReadonlyArray<Plan> => {
       const moment = DateTime.toEpochMillis(now)
       const { date, from, until } = nextSession(target.key, moment)
       const opens = from - Duration.toMillis(settings.sessionLead)
@@ -76,12 +76,12 @@ export const makeDirectionalPlans = Effect.gen(function* () {
           target: target.key,
           period: date,
           eventId: null,
-          make: Effect.andThen(freshPrice(target.key), made(create))
+          make: Effect.andThen(freshPrice(target.key), orNotYet(create))
         }
       ]
     })
 
-  /** Of each target the newest event that made nothing of it yet, unless this hour has had its flash challenge. */
+  /** The newest event of each target that has no flash challenge on the target yet; none where this hour has one. */
   const newestEvents = (period: string, now: DateTime.Utc) =>
     named(sql`
       select distinct on (a.target) a.target, e.id as event_id
@@ -98,7 +98,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
     const resolveAt = DateTime.makeUnsafe(moment + hour)
     const period = DateTime.formatIso(now).slice(0, 13)
     const events = yield* newestEvents(period, now)
-    return targets.filter(isPlayed).flatMap((target): ReadonlyArray<Plan> => {
+    return targets.filter(hasSessions).flatMap((target): ReadonlyArray<Plan> => {
       const event = events.find((each) => each.target === target.key)
       if (event === undefined || !tradesThrough(target.key, moment, moment + hour)) return []
       const create = arenas.directional.create({
@@ -115,7 +115,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
           target: target.key,
           period,
           eventId: event.event_id,
-          make: Effect.andThen(freshPrice(target.key), made(create))
+          make: Effect.andThen(freshPrice(target.key), orNotYet(create))
         }
       ]
     })
@@ -145,7 +145,7 @@ export const makeWeekPlans = Effect.gen(function* () {
   const { priceEvents } = yield* Arenas
   const freshPrice = yield* makeFreshPrice
 
-  /** How much a week moves the price is what the last 60 days moved it. */
+  /** A week is expected to move the price as the last 60 days did. */
   const levelsOf = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {
     const price = yield* freshPrice(target)
     const lastMidnight = Math.floor(DateTime.toEpochMillis(now) / day) * day
@@ -167,13 +167,13 @@ export const makeWeekPlans = Effect.gen(function* () {
     if (moment < opens || moment > lastCall) return []
     const deadline = DateTime.makeUnsafe(monday)
     const plans: Array<Plan> = []
-    // A pause is of sessions and flash hours alone.
+    // A pause concerns sessions and flash hours only.
     for (const { key } of targets.filter(({ category }) => category === "crypto")) {
-      // Five questions on one price.
+      // The five questions share one price.
       const levels = yield* Effect.cached(levelsOf(key, now))
       for (const { kind, level, question } of week) {
         const make = Effect.flatMap(levels, (known) =>
-          made(
+          orNotYet(
             priceEvents.create({
               kind: question,
               asset: key,
@@ -205,7 +205,7 @@ const Due = Schema.Struct({
 })
 type Due = typeof Due.Type
 
-/** The period of a release among what was made: one figure may be published in several units. */
+/** The period of a release in `scheduled_challenges`: one value may be published in several units. */
 export const releasePeriod = "period || case when unit = '' then '' else ' ' || unit end"
 
 const known = <Value>(value: Value | null): Value | undefined => value ?? undefined
@@ -223,7 +223,7 @@ export const makeReleasePlans = Effect.gen(function* () {
   const deadlineOf = ({ deadline, release_at }: Due) =>
     deadline ?? DateTime.subtractDuration(release_at, settings.releaseClose)
 
-  /** Not those of a paused series, nor those that an administrator has made the challenge of. */
+  /** Without paused series, and without releases whose challenge an administrator has made. */
   const releases = (now: DateTime.Utc) =>
     due(sql`
       select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
@@ -256,7 +256,7 @@ export const makeReleasePlans = Effect.gen(function* () {
     Effect.flatMap(edgesOf(release), (bin_edges) => {
       const { decimal_step, period, question, reference_scale, release_at, reward_pool, target, unit } =
         release
-      return made(
+      return orNotYet(
         macro.create({
           asset: target,
           period,
@@ -292,7 +292,7 @@ const makeFreshPrice = Effect.gen(function* () {
   const settings = yield* Settings
   const fetched = findOne(Fetched)
 
-  /** Where prices of every hour are fetched, an old one says that they are not. Daily ones are of the last close. */
+  /** Hourly prices must be recent; daily ones must be of the last close. */
   const oldest = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {
     const { hourly } = yield* fetched(sql`
       select exists (select 1 from expected_candles where asset = ${target} and interval = '1h') as hourly`)

@@ -79,13 +79,13 @@ const make = Effect.gen(function* () {
         { concurrency: 4 }
       )
       const failed = results.flatMap((each) => each.failed)
-      // Of an outage the log says once a minute or so that it goes on, when somebody was asked.
-      const told = failed.filter(({ failure }) => failure.kind !== "resting")
-      if (told.length > 0) {
+      // A circuit breaker that is open asks nobody, so an outage is logged about once a minute.
+      const asked = failed.filter(({ failure }) => failure.kind !== "resting")
+      if (asked.length > 0) {
         yield* Effect.logWarning("no price source answered").pipe(
           Effect.annotateLogs({
             assets: failed.map(({ asset }) => asset),
-            reasons: [...new Set(told.map(({ failure }) => failure.reason))]
+            reasons: [...new Set(asked.map(({ failure }) => failure.reason))]
           })
         )
       }
@@ -123,15 +123,15 @@ const hour = Duration.hours(1)
 const stepOf = ({ interval }: Feed): Duration.Duration => (interval === "1h" ? hour : Duration.hours(24))
 
 /**
- * So long a closed market may be quiet before its missing candles are said not to exist. One that trades again says so
- * earlier, by a later candle.
+ * After so long without trades the missing candles of a closed market are taken not to exist; a later candle shows it
+ * earlier.
  */
-const quiet = Duration.hours(6)
+const maxQuiet = Duration.hours(6)
 
-/** Beyond the time that a candle takes when all goes well. */
-const patience = Duration.minutes(30)
+/** Added to the time that a candle takes when all goes well. */
+const allowance = Duration.minutes(30)
 
-/** A symbol that nobody has may be listed again, or be named otherwise after an upgrade. */
+/** An unknown symbol may be listed again, or have another name after an upgrade. */
 const unknownPause = Duration.minutes(15)
 
 const Due = Schema.Struct({ from: Schema.DateTimeUtcFromDate, until: Schema.DateTimeUtcFromDate })
@@ -145,7 +145,7 @@ const makeExpected = Effect.gen(function* () {
   /** From the end of a candle until it is first asked about. */
   const delayOf = (feed: Feed) => Duration.sum(feed.lag, settings.priceSettleDelay)
 
-  /** One row for every candle of the history that is over; those that are there stay as they are. */
+  /** Inserts a row for every candle of the history that is over; existing rows stay as they are. */
   const expect = Effect.fnUntraced(function* (feed: Feed, now: DateTime.Utc) {
     const step = Duration.toMillis(stepOf(feed))
     const started = Math.floor(DateTime.toEpochMillis(now) / step) * step
@@ -156,10 +156,10 @@ const makeExpected = Effect.gen(function* () {
     const dueAfter = delayOf(feed)
     const overdueAfter = Duration.sum(
       Duration.sum(dueAfter, settings.priceReread),
-      feed.continuous ? patience : Duration.sum(quiet, patience)
+      feed.continuous ? allowance : Duration.sum(maxQuiet, allowance)
     )
-    // What is older was not asked for until now.
-    const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, patience))
+    // Older candles were not asked for until now.
+    const late = DateTime.addDuration(now, Duration.sum(settings.priceReread, allowance))
     const width = sql`${step}::float8 * interval '1 millisecond'`
     yield* execute(sql`
       insert into expected_candles (asset, interval, time, ends_at, due_at, overdue_at)
@@ -183,7 +183,7 @@ const makeExpected = Effect.gen(function* () {
          and state in ('awaited', 'read', 'absent')
       having count(*) > 0`)
 
-  /** What is due is asked for later: nobody has the symbol. */
+  /** Postpones what is due, because no place has the symbol. */
   const postpone = (feed: Feed, now: DateTime.Utc): Effect.Effect<void> =>
     execute(sql`
       update expected_candles set due_at = ${timestamp(DateTime.addDuration(now, unknownPause))}
@@ -193,10 +193,10 @@ const makeExpected = Effect.gen(function* () {
   return { expect, due, postpone }
 })
 
-/** A gap is asked for again so often, and so long: as long as a question waits for its candles. */
+/** How often and how long a gap is asked for again: as long as a price event waits for its candles. */
 const gapPause = Duration.hours(1)
 const gapsFor = Duration.hours(72)
-/** What is not there yet is asked for less and less often, but at least so often. */
+/** A missing candle is asked for less and less often, down to this. */
 const maxPause = Duration.minutes(15)
 
 const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
@@ -213,8 +213,8 @@ const makeRecord = Effect.gen(function* () {
     sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
   /**
-   * A candle that this source shows for the first time is read again later; one that it shows as before is a price point;
-   * one that it shows otherwise waits for a decision.
+   * A candle that the source shows for the first time is read again later. One that it shows again becomes a price point if it
+   * is the same, and otherwise waits for a decision.
    */
   const take = Effect.fnUntraced(function* (
     feed: Feed,
@@ -283,21 +283,21 @@ const makeRecord = Effect.gen(function* () {
       select state, count(*)::int as count from compared group by state`)
   })
 
-  /** What is due and in no reading: a gap or a closed market if everybody was asked in vain, else it is asked for again. */
+  /** Candles that are due and in no reading: absent if every place was asked, otherwise asked for again. */
   const miss = Effect.fnUntraced(function* (
     feed: Feed,
     answer: Answer,
     window: Window,
     askedAt: DateTime.Utc
   ) {
-    const shown = answer.readings.flatMap(({ candles }) => candles.map(({ time }) => time))
-    const latest = Arr.isReadonlyArrayNonEmpty(shown)
-      ? shown.reduce((left, right) => DateTime.max(left, right))
+    const times = answer.readings.flatMap(({ candles }) => candles.map(({ time }) => time))
+    const latest = Arr.isReadonlyArrayNonEmpty(times)
+      ? times.reduce((left, right) => DateTime.max(left, right))
       : window.from
     const now = sql`${timestamp(askedAt)}::timestamptz`
     const known = sql`${answer.complete}::boolean
       and ends_at + ${millis(Duration.sum(Duration.sum(feed.lag, settings.priceSettleDelay), settings.priceReread))} <= ${now}
-      and (time < ${timestamp(latest)} or ends_at + ${millis(quiet)} <= ${now})`
+      and (time < ${timestamp(latest)} or ends_at + ${millis(maxQuiet)} <= ${now})`
     return yield* counted(sql`
       with missed as (
         update expected_candles
@@ -315,15 +315,15 @@ const makeRecord = Effect.gen(function* () {
       select state, count(*)::int as count from missed where state = 'absent' group by state`)
   })
 
-  /** `askedAt` is before the source was asked: what another replica put down since is not due any more. */
+  /** `askedAt` is before the source was asked: candles that another replica stored since then are not due any more. */
   return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
     return yield* transaction(sql)(
       Effect.gen(function* () {
-        // The candles of the window are read once, by their key. Plans that were made of empty tables read whole
+        // Forces a plan that reads the candles of the window once, by their key. Plans made on empty tables scan whole
         // tables, or all candles of the window for each of them.
         yield* sql`
             select set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)`
-        // Replicas that asked for the same candles take turns here, and the later one finds nothing due.
+        // Of replicas that asked for the same candles, the later one waits here and then finds nothing due.
         yield* sql`
             select 1 from expected_candles
              where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(askedAt)}
@@ -348,7 +348,7 @@ const makeRecord = Effect.gen(function* () {
   })
 })
 
-/** What is older holds up nothing that is still settled by it. */
+/** Nothing is settled by older candles any more. */
 const recent = Duration.days(7)
 
 export const LatePrices = Schema.Struct({

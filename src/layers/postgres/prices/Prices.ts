@@ -166,8 +166,8 @@ const make = Effect.gen(function* () {
     function* (asset, from, until) {
       const now = yield* DateTime.now
       const last = DateTime.min(until, now)
-      // An earlier candle that is still to come, or to be decided, would be the first: what settles must not depend on
-      // which of them was fetched sooner. Without a source nothing is to come.
+      // Nothing while an earlier candle is still awaited or contested: the price that settles must not depend on which
+      // candle was fetched sooner. Without a source no candle is awaited.
       const nothingEarlierToCome =
         settings.priceSource === "none"
           ? sql`true`
@@ -198,7 +198,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     return yield* transaction(sql)(
       Effect.gen(function* () {
-        // Decisions about one point take turns, so that each sees the revision that the one before made.
+        // Decisions about one point take turns, so that each sees the revision before it.
         yield* sql`select 1 from price_held(${id}::uuid)`
         const decided = yield* counted(sql`
             with q as (
@@ -276,7 +276,7 @@ const makeHourly = Effect.gen(function* () {
 
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(function* (asset, openTimes) {
     const now = yield* DateTime.now
-    // Of each source the value that holds: an accepted correction is a later revision.
+    // The newest revision of each source: an accepted correction is a later revision.
     const rows = yield* candles(sql`
       select p.time, p.high::text, p.low::text, p.close::text, p.fetched_at, p.payload_hash,
              p.source || ' 1h candle' as source
