@@ -38,7 +38,13 @@ const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
   return yield* runCommand(admin, args, { AUSPEX_BASE_URL: url, AUSPEX_ADMIN_TOKEN: testAdminToken })
 })
 
+/** Imports a price file of this content. */
+const importPrices = (content: string, asset: string, ...more: ReadonlyArray<string>) =>
+  run("prices", "import", file(content), "--asset", asset, ...more)
+
 const words = (text: string): ReadonlyArray<string> => text.split(" ")
+
+const jsonFile = (content: unknown): string => file(JSON.stringify(content), "json")
 
 const json = (text: string) => Schema.decodeEffect(Schema.fromJsonString(Schema.JsonObject))(text)
 
@@ -55,10 +61,7 @@ layer(testServer())("npm run admin", (it) => {
   it.effect("imports events, and shows what is stored", () =>
     Effect.gen(function* () {
       yield* moveToToday
-      const path = file(
-        JSON.stringify([{ event_id: "opec-1", title: "减产 announced", assets: ["CL"] }]),
-        "json"
-      )
+      const path = jsonFile([{ event_id: "opec-1", title: "减产 announced", assets: ["CL"] }])
       const ran = yield* run("events", "import", path)
       assert.isTrue(ran.ok, ran.err)
       assert.match(ran.out, /opec-1\s+2026-03-02 12:00:00\s+CL\s+减产 announced/)
@@ -70,12 +73,12 @@ layer(testServer())("npm run admin", (it) => {
       yield* moveToToday
       assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
       const sent = tournament({ slug: "world-cup", matches: 3 })
-      const made = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      const made = yield* run("archive", "import", jsonFile(sent))
       assert.match(made.out, /world-cup +World Cup +2026-02-28 20:00:00 +3 +2026-03-02 12:00:00/, made.err)
-      const again = yield* run("archive", "import", file(JSON.stringify(sent), "json"))
+      const again = yield* run("archive", "import", jsonFile(sent))
       assert.strictEqual(again.out, made.out)
       assert.strictEqual((yield* run("archive", "list")).out, made.out)
-      const other = yield* run("archive", "import", file(JSON.stringify({ ...sent, title: "x" }), "json"))
+      const other = yield* run("archive", "import", jsonFile({ ...sent, title: "x" }))
       assert.include(other.err, "take another slug")
       const wrong = JSON.stringify({ ...sent, slug: "A b", challenges: [{ ...match(0), result: "nobody" }] })
       const refused = yield* run("archive", "import", file(wrong, "json"))
@@ -91,19 +94,15 @@ layer(testServer())("npm run admin", (it) => {
         yield* moveToToday
         assert.strictEqual((yield* run("release-calendar", "show")).out, "No release is planned.")
         const release = { asset: "CPI", period: "2026-02", unit: "%", release_at: "2026-03-11T12:30:00Z" }
-        const set = yield* run(
-          "release-calendar",
-          "set",
-          file(JSON.stringify({ releases: [release] }), "json")
-        )
+        const set = yield* run("release-calendar", "set", jsonFile({ releases: [release] }))
         assert.match(set.out, /CPI +2026-02 +% +2026-03-11 12:30:00 +- +0 +-/, set.err)
         const shown = (yield* run("release-calendar", "show", "--json")).out
         const again = yield* run("release-calendar", "set", file(shown, "json"))
         assert.strictEqual(again.out, set.out)
-        const twice = file(JSON.stringify({ releases: [release, release] }), "json")
+        const twice = jsonFile({ releases: [release, release] })
         const refused = yield* run("release-calendar", "set", twice)
         assert.include(refused.err, "releases.1.period: Expected each period of a series once")
-        const wrong = file(JSON.stringify({ releases: [{ ...release, release_at: "soon" }] }), "json")
+        const wrong = jsonFile({ releases: [{ ...release, release_at: "soon" }] })
         assert.include((yield* run("release-calendar", "set", wrong)).err, "release_at")
         const entries = (yield* run("audit", "--limit", "1")).out
         assert.match(entries, /release-calendar/)
@@ -282,7 +281,7 @@ layer(testServer())("npm run admin", (it) => {
 
   it.effect("says where an event file is wrong, before anything is sent", () =>
     Effect.gen(function* () {
-      const path = file(JSON.stringify({ events: [{ title: "good" }, { title: "" }] }), "json")
+      const path = jsonFile({ events: [{ title: "good" }, { title: "" }] })
       const ran = yield* run("events", "import", path)
       assert.isFalse(ran.ok)
       assert.include(ran.err, "events.1.title")
@@ -293,12 +292,12 @@ layer(testServer())("npm run admin", (it) => {
     Effect.gen(function* () {
       yield* moveToToday
       const first = candles(["2026-03-01T00:00:00Z,10,12,9,11,5", "2026-03-01T01:00:00Z,11,12,9,10.5,5"])
-      const args = ["--asset", "NG", "--interval", "1h"]
-      const imported = yield* run("prices", "import", file(first), ...args)
+      const importFirst = (content: string) => importPrices(content, "NG", "--interval", "1h")
+      const imported = yield* importFirst(first)
       assert.strictEqual(imported.out, "NG: 2 inserted, 0 known already, 0 kept aside")
-      const again = yield* run("prices", "import", file(first), ...args)
+      const again = yield* importFirst(first)
       assert.strictEqual(again.out, "NG: 0 inserted, 2 known already, 0 kept aside")
-      const contradicting = yield* run("prices", "import", file(first.replace("10.5,5", "10.75,5")), ...args)
+      const contradicting = yield* importFirst(first.replace("10.5,5", "10.75,5"))
       assert.match(contradicting.out, /1 kept aside because they contradict/)
 
       const quarantine = yield* run("prices", "quarantine", "list")
@@ -317,13 +316,7 @@ layer(testServer())("npm run admin", (it) => {
   it.effect("takes daily closes as quotes at the end of the UTC day", () =>
     Effect.gen(function* () {
       yield* moveToToday
-      const closes = yield* run(
-        "prices",
-        "import",
-        file("date,close\r\n2026-02-27,76.87\r\n2026-02-28,72.82\r\n"),
-        "--asset",
-        "CL"
-      )
+      const closes = yield* importPrices("date,close\r\n2026-02-27,76.87\r\n2026-02-28,72.82\r\n", "CL")
       assert.strictEqual(closes.out, "CL: 2 inserted, 0 known already, 0 kept aside")
       const sql = yield* SqlClient.SqlClient
       const stored = yield* sql`
@@ -347,16 +340,7 @@ layer(testServer())("npm run admin", (it) => {
         { length: 5001 },
         (_, hour) => `${DateTime.formatIso(DateTime.makeUnsafe(start + hour * 3_600_000))},1,2,1,2,0`
       )
-      const ran = yield* run(
-        "prices",
-        "import",
-        file(candles(rows)),
-        "--asset",
-        "HG",
-        "--interval",
-        "1h",
-        "--json"
-      )
+      const ran = yield* importPrices(candles(rows), "HG", "--interval", "1h", "--json")
       assert.strictEqual(ran.err, "5000 of 5001 points sent\n5001 of 5001 points sent")
       assert.deepInclude(yield* json(ran.out), { asset: "HG", inserted: 5001, unchanged: 0 })
     })
@@ -365,29 +349,17 @@ layer(testServer())("npm run admin", (it) => {
   it.effect("names the line of a price file that is wrong", () =>
     Effect.gen(function* () {
       const wrong = ["2026-03-01T00:00:00Z,10,12,9,11,5", "", "2026-03-01T01:00:00Z,10,12,9,eleven,5"]
-      const text = yield* run("prices", "import", file(candles(wrong)), "--asset", "NG", "--interval", "1h")
+      const importHours = (rows: ReadonlyArray<string>) =>
+        importPrices(candles(rows), "NG", "--interval", "1h")
+      const text = yield* importHours(wrong)
       assert.match(text.err, /\.csv, line 4: close: /)
-      const low = yield* run(
-        "prices",
-        "import",
-        file(candles(["2026-03-01T02:00:00Z,10,12,11,11,5"])),
-        "--asset",
-        "NG",
-        "--interval",
-        "1h"
-      )
+      const low = yield* importHours(["2026-03-01T02:00:00Z,10,12,11,11,5"])
       assert.match(low.err, /line 2: Expected low <= open, close <= high/)
-      const local = yield* run("prices", "import", file("time,price\n2026-03-01 02:00,5"), "--asset", "NG")
+      const local = yield* importPrices("time,price\n2026-03-01 02:00,5", "NG")
       assert.match(local.err, /line 2: time: Expected an ISO 8601 date-time with its offset/)
-      const interval = yield* run(
-        "prices",
-        "import",
-        file(candles(["2026-03-01T02:00:00Z,10,12,9,11,5"])),
-        "--asset",
-        "NG"
-      )
+      const interval = yield* importPrices(candles(["2026-03-01T02:00:00Z,10,12,9,11,5"]), "NG")
       assert.match(interval.err, /--interval 1h or 1d is needed/)
-      const header = yield* run("prices", "import", file("a,b\n1,2"), "--asset", "NG")
+      const header = yield* importPrices("a,b\n1,2", "NG")
       assert.match(header.err, /expected a header with .* got "a,b"/)
       const absent = yield* run("prices", "import", join(directory, "none.csv"), "--asset", "NG")
       assert.match(absent.err, /none\.csv cannot be read: there is no such file\./)
@@ -440,7 +412,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("settles, shows results and the leaderboard, and finds figures that were tampered with", () =>
+  it.effect("settles, shows results and the leaderboard, and finds statistics that were tampered with", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const { token } = yield* onboard({ name: "Ada 阿达" })
@@ -453,7 +425,7 @@ layer(testServer())("npm run admin", (it) => {
         json: { direction: "bullish", confidence: 0.6 }
       })
       yield* TestClock.adjust("2 hours")
-      yield* run("prices", "import", file("time,price\n2026-03-02T13:00:00Z,101"), "--asset", "ES")
+      yield* importPrices("time,price\n2026-03-02T13:00:00Z,101", "ES")
       const settled = yield* run("settle")
       assert.include(settled.out, `1 settled\n  ${id}`)
       const results = yield* run("challenges", "results", id)

@@ -1,6 +1,4 @@
 /** The pages of an owner's account in a real Chromium: accessible, legible on any screen, and leading to Stripe and back. */
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,16 +9,10 @@ import { creditPage } from "../../src/services/Payments.ts"
 import { lookAt } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
 import { ownerVisitor } from "../support/claimJourney.ts"
+import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { selling, stripeServer } from "../support/stripe.ts"
 import { agentOf, fundOwnerOf } from "../support/topUps.ts"
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** Stripe sends buyers back to the base URL, so it has to be known before the server listens. */
 const everything = Layer.unwrap(

@@ -335,7 +335,7 @@ const model = (page: string, think: Think) => {
 }
 
 layer(server)("A language model that knows nothing but /skill.md", (it) => {
-  it.effect("completes the whole journey", () =>
+  it.effect("completes the whole tutorial", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { goThrough, memory } = model(yield* guide, (name, known, example) => {

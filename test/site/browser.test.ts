@@ -1,21 +1,14 @@
 /** The pages in a real Chromium: as people use them, with scripts switched off. */
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import type { BrowserContext, Page } from "playwright-core"
+import type { Page } from "playwright-core"
 import { askForToken } from "../support/agents.ts"
+import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
 import { claimable, linksMailedTo, otherCode, signInLink } from "../support/claimJourney.ts"
 import { asClient, layer as provider, OpenIdProvider } from "../support/openIdProvider.ts"
+import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** The provider goes by another name of loopback, so that to a browser it is another site. */
 const everything = Layer.unwrap(
@@ -31,26 +24,10 @@ const everything = Layer.unwrap(
   })
 )
 
-/** A person with a browser of their own; whatever it complains of fails the test. */
+/** A person with a browser that runs no scripts. It tells of every status from 400 on, which the pages mean. */
 const person = Effect.gen(function* () {
-  const browser = yield* chromium.Chromium
-  const { url } = yield* TestServer
-  const complaints: Array<string> = []
-  const context: BrowserContext = yield* Effect.acquireRelease(
-    Effect.promise(() => browser.newContext({ baseURL: url, javaScriptEnabled: false })),
-    (opened) => Effect.promise(() => opened.close())
-  )
-  const page = yield* Effect.promise(() => context.newPage())
-  page.on("console", (message) => {
-    // The browser tells of every status from 400 on, which the pages mean.
-    if (message.type() === "error" && !message.text().includes("status of 4")) complaints.push(message.text())
-  })
+  const { complaints, does, page } = yield* chromium.reader("status of 4", { javaScriptEnabled: false })
   page.on("requestfailed", (request) => void complaints.push(`${request.url()} failed`))
-  const does = (steps: (page: Page) => Promise<unknown>) =>
-    Effect.andThen(
-      Effect.promise(() => steps(page)),
-      Effect.sync(() => assert.deepStrictEqual(complaints, []))
-    )
   const sees = (text: string) =>
     Effect.promise(async () => assert.include(await page.innerText("body"), text))
   return { page, does, sees }
@@ -60,9 +37,6 @@ const enterCode = (code: string) => async (page: Page) => {
   await page.getByLabel("Pairing code", { exact: true }).fill(code)
   await page.getByRole("button", { name: /^Claim/ }).click()
 }
-
-const overflow = (page: Page) =>
-  page.locator("html").evaluate(({ clientWidth, scrollWidth }) => scrollWidth - clientWidth)
 
 layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
   it.effect("an operator claims an agent with mail and code, and signs out", () =>

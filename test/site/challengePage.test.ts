@@ -411,7 +411,7 @@ layer(testServer())("While the log has a fault", (it) => {
 })
 
 layer(testServer())("The page of an agent", (it) => {
-  it.effect("shows figures, and settled predictions with links to challenge and proof", () =>
+  it.effect("shows statistics, and settled predictions with links to challenge and proof", () =>
     Effect.gen(function* () {
       const { ada, challenge, right } = yield* settledFixture(["<b>Ada</b>", "Grace"])
       const page = yield* get(`/agents/${ada}`)

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { breadth } from "../support/breadth.ts"
+import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
 import { noteKey } from "../support/provenLog.ts"
 import { get, testServer, TestServer } from "../support/server.ts"
@@ -12,29 +13,9 @@ import { settledFixture } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
 
-/** A reader with a browser; whatever it complains of fails the test. */
-const reader = Effect.fnUntraced(function* (options: BrowserContextOptions = {}) {
-  const browser = yield* chromium.Chromium
-  const { url } = yield* TestServer
-  const complaints: Array<string> = []
-  const context = yield* Effect.acquireRelease(
-    Effect.promise(() => browser.newContext({ baseURL: url, ...options })),
-    (opened) => Effect.promise(() => opened.close())
-  )
-  const page = yield* Effect.promise(() => context.newPage())
-  page.on("console", (message) => {
-    // Where an address is not to be trusted the browser passes over one of our headers, and says so.
-    const isPassedOver = message.text().includes("Cross-Origin-Opener-Policy header has been ignored")
-    if (message.type() === "error" && !isPassedOver) complaints.push(message.text())
-  })
-  page.on("pageerror", (error) => void complaints.push(error.message))
-  const does = (steps: (page: Page) => Promise<unknown>) =>
-    Effect.andThen(
-      Effect.promise(() => steps(page)),
-      Effect.sync(() => assert.deepStrictEqual(complaints, []))
-    )
-  return { context, page, does }
-})
+/** Where an address is not to be trusted the browser passes over one of our headers, and says so. */
+const reader = (options?: BrowserContextOptions) =>
+  chromium.reader("Cross-Origin-Opener-Policy header has been ignored", options)
 
 const outcomeOf = async (page: Page) => {
   await page.locator("#outcome").waitFor()
@@ -243,13 +224,7 @@ layer(everything, { excludeTestServices: false, timeout: "60 seconds" })("/verif
             await page.goto(path)
             if (path.startsWith("/verify")) await outcomeOf(page)
             for (const summary of await page.locator("summary").all()) await summary.click()
-            assert.strictEqual(
-              await page.evaluate(
-                () => document.documentElement.scrollWidth - document.documentElement.clientWidth
-              ),
-              0,
-              path
-            )
+            assert.strictEqual(await overflow(page), 0, path)
           }
         })
       }

@@ -30,7 +30,7 @@ const coloursOnly: RunOptions = {
   runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }
 }
 
-const overflow = (page: Page) =>
+export const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
 /** Looks at pages one after the other, with all that can be opened in them open. */

@@ -7,11 +7,13 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { inflate } from "@sparticuz/chromium"
-import { Context, Effect, Layer } from "effect"
+import { assert } from "@effect/vitest"
+import { Clock, Context, Effect, Layer } from "effect"
 import { chromium } from "playwright-core"
-import type { Browser, LaunchOptions } from "playwright-core"
+import type { Browser, BrowserContextOptions, LaunchOptions, Page } from "playwright-core"
 import { inject } from "vitest"
 import { until } from "./process.ts"
+import { TestServer } from "./server.ts"
 
 export class Chromium extends Context.Service<Chromium, Browser>()("auspex/test/Chromium") {}
 
@@ -44,11 +46,12 @@ const unpacked = Effect.gen(function* () {
   const directory = join(inject("scratch"), "chromium")
   const done = join(directory, "unpacked")
   if (mkdirSync(directory, { recursive: true }) === undefined) {
+    // With the live clock: under a test clock the wait would never end.
     yield* until(
       "the browser is unpacked",
       "50 seconds",
       Effect.sync(() => existsSync(done))
-    )
+    ).pipe(Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()))
     return directory
   }
   yield* Effect.promise(() => unpackInto(directory))
@@ -80,3 +83,25 @@ export const layer = Layer.effect(
     )
   })
 )
+
+/** A person with a browser of their own. Whatever it complains of fails the test, but for console messages with `expected`. */
+export const reader = Effect.fnUntraced(function* (expected: string, options: BrowserContextOptions = {}) {
+  const browser = yield* Chromium
+  const { url } = yield* TestServer
+  const complaints: Array<string> = []
+  const context = yield* Effect.acquireRelease(
+    Effect.promise(() => browser.newContext({ baseURL: url, ...options })),
+    (opened) => Effect.promise(() => opened.close())
+  )
+  const page = yield* Effect.promise(() => context.newPage())
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes(expected)) complaints.push(message.text())
+  })
+  page.on("pageerror", (error) => void complaints.push(error.message))
+  const does = (steps: (page: Page) => Promise<unknown>) =>
+    Effect.andThen(
+      Effect.promise(() => steps(page)),
+      Effect.sync(() => assert.deepStrictEqual(complaints, []))
+    )
+  return { complaints, context, page, does }
+})
