@@ -2,13 +2,47 @@
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Fiber, FileSystem, Option, Random, Ref, Schedule, Scope } from "effect"
+import type { Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
+import { parseCheckpointText } from "../../src/layers/crypto/signedNote.ts"
+import { isFull } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
 import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
-import { sequencerProcess, rememberedIn, signedUpTo } from "../support/logProcess.ts"
-import { stopped, temporaryDirectory, until } from "../support/process.ts"
+import { stopped, temporaryDirectory, until, replicaEnvironment, startAuspex } from "../support/process.ts"
+
+/** Without the API it has started once it has said so. */
+const sequencerProcess = Effect.fnUntraced(function* (url: Redacted.Redacted, dataDir: string) {
+  const auspex = yield* startAuspex({
+    environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_DATA_DIR: dataDir })
+  })
+  yield* until(
+    "it has started",
+    "20 seconds",
+    Effect.sync(() => auspex.stdout().includes("Auspex serves"))
+  )
+  return auspex
+})
+
+/** The size that a data directory remembers to have signed. */
+const rememberedIn = Effect.fnUntraced(function* (dataDir: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* Effect.option(fs.readFileString(join(dataDir, "log-signed")))
+  return Option.map(Option.flatMap(text, parseCheckpointText), ({ size }) => size)
+})
+
+/** Waits until everything that was queued is under a signature. */
+const signedUpTo = (size: number) =>
+  until(
+    `${size} entries are signed`,
+    "20 seconds",
+    Effect.gen(function* () {
+      const { pending } = yield* logState
+      const newest = (yield* checkpoints).at(-1)
+      return pending === 0 && newest?.size === size
+    })
+  )
 
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
@@ -84,5 +118,47 @@ describe("kill -9 of the process that keeps the log", () => {
         }).pipe(Effect.provide(Database.client(url)))
       }).pipe(Effect.provide(NodeServices.layer)),
     60_000
+  )
+})
+
+const kills = 12
+
+describe("two processes that keep one log", () => {
+  it.live.runIf(isFull)(
+    "are killed at any moment, and the log stays one tree with everything in it once",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const directory = yield* temporaryDirectory
+        yield* Effect.gen(function* () {
+          const queued = yield* Ref.make(0)
+          const growing = yield* Effect.forkChild(
+            Effect.gen(function* () {
+              const count = yield* Random.nextIntBetween(1, 400)
+              yield* queue(count)
+              yield* Ref.update(queued, (sum) => sum + count)
+            }).pipe(Effect.repeat(Schedule.spaced("100 millis")))
+          )
+          const killing = (name: string) =>
+            Effect.gen(function* () {
+              const auspex = yield* sequencerProcess(url, join(directory, name))
+              yield* Effect.sleep(yield* Random.nextIntBetween(500, 3000))
+              yield* killed(auspex)
+            }).pipe(Effect.scoped, Effect.repeat({ times: kills - 1 }))
+          yield* Effect.all([killing("one"), killing("other")], { concurrency: "unbounded" })
+          yield* Fiber.interrupt(growing)
+          const scope = yield* Scope.Scope
+          yield* Effect.forEach(["one", "other"], (name) =>
+            sequencerProcess(url, join(directory, name)).pipe(Scope.provide(scope))
+          )
+          const { pending, size } = yield* logState
+          const total = yield* Ref.get(queued)
+          assert.isAtLeast(pending + size, total)
+          yield* signedUpTo(pending + size)
+          assert.strictEqual(yield* oneTree, pending + size)
+          assert.isAtLeast((yield* checkpoints).length, kills)
+          assert.isNull((yield* logState).fault)
+        }).pipe(Effect.provide(Database.client(url)))
+      }).pipe(Effect.provide(NodeServices.layer))
   )
 })

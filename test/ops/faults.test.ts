@@ -1,26 +1,70 @@
-/** The two worst faults once; faults.long.test.ts strikes all of them again and again, and several replicas too. */
+/** One machine under the two worst faults; in full under all of them, and a first start and several replicas, too. */
 import { NodeServices } from "@effect/platform-node"
-import { describe, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Console, Duration, Effect, Random } from "effect"
+import { breadth, isFull } from "../support/breadth.ts"
 import { campaign } from "../support/faults/campaign.ts"
 import { oneMachine } from "../support/faults/oneMachine.ts"
+import { replicas } from "../support/faults/replicas.ts"
 import { assertHeld, seed } from "../support/faults/verdict.ts"
+import { readyAuspex, startAuspex, stopped, temporaryData, timed } from "../support/process.ts"
+
+const rule = "loses nothing it has acknowledged, settles everything once, and works again by itself"
+const pause = Duration.seconds(3)
 
 const worst = new Set(["kill -9 of the server within a settlement", "kill -9 of PostgreSQL"])
 
 describe("one machine under faults", () => {
   it.live(
-    "loses nothing it has acknowledged, settles everything once, and works again by itself",
+    rule,
     () =>
       Effect.gen(function* () {
-        const scene = yield* oneMachine({ pause: Duration.seconds(1) })
-        const faults = scene.faults.filter(({ kind }) => worst.has(kind))
-        const report = yield* campaign(
-          { ...scene, faults },
-          { seed: yield* seed, agents: 16, voters: 10_000, rounds: 1 }
+        const scene = yield* oneMachine({ pause })
+        const faults = scene.faults.filter(({ kind }) => isFull || worst.has(kind))
+        const plan = breadth(
+          { agents: 16, voters: 10_000, rounds: 1 },
+          { agents: 32, voters: 20_000, rounds: 3 }
         )
-        assertHeld(report, { operations: 150, settled: 3, samples: 5, kinds: worst.size, strikes: 1 })
+        const report = yield* campaign({ ...scene, faults }, { seed: yield* seed, ...plan })
+        assertHeld(
+          report,
+          breadth(
+            { operations: 150, settled: 3, samples: 5, kinds: worst.size, strikes: 1 },
+            { operations: 2000, settled: 40, samples: 50, kinds: 5, strikes: 3 }
+          )
+        )
       }).pipe(Effect.provide(NodeServices.layer)),
-    90_000
+    breadth(90_000, 600_000)
+  )
+})
+
+describe.runIf(isFull)("a first start", () => {
+  it.live("that is killed at any moment is made good by the next one", () =>
+    Effect.gen(function* () {
+      const seedOfRun = yield* seed
+      const killed = Effect.gen(function* () {
+        const environment = { AUSPEX_DATA_DIR: yield* temporaryData }
+        const after = yield* Random.nextIntBetween(300, 2500)
+        const first = yield* startAuspex({ environment })
+        yield* Effect.sleep(after)
+        yield* first.signal("SIGKILL")
+        yield* first.ended
+        const [millis, second] = yield* timed(readyAuspex({ environment }))
+        assert.deepStrictEqual(yield* stopped(second), { code: 0, signal: null })
+        return `${after} ms (ready after ${millis} ms)`
+      }).pipe(Effect.scoped)
+      const report = yield* Effect.replicateEffect(killed, 8).pipe(Random.withSeed(seedOfRun))
+      yield* Console.log(`first starts: seed ${seedOfRun}, killed after ${report.join(", ")}`)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+describe.runIf(isFull)("a server and three runners of jobs under faults", () => {
+  it.live(rule, () =>
+    Effect.gen(function* () {
+      const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 2 }
+      const report = yield* campaign(yield* replicas({ pause }), plan)
+      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 8, strikes: 2 })
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })
