@@ -110,15 +110,15 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   yield* Console.log(
     "agent        forecasts    score    skill   in 50 %   in 80 %   in 95 %   mean |z|  sharpness"
   )
-  for (const standing of board.items) {
-    const agent = agents.find(({ id }) => id === standing.agent_id)
-    const calibration = yield* anyone.public.calibrationOfAgent({ params: { agent_id: standing.agent_id } })
+  for (const row of board.items) {
+    const agent = agents.find(({ id }) => id === row.agent_id)
+    const calibration = yield* anyone.public.calibrationOfAgent({ params: { agent_id: row.agent_id } })
     yield* Console.log(
       [
-        (agent?.forecaster.name ?? standing.agent_name).padEnd(12),
-        String(standing.prediction_count).padStart(9),
-        cell(standing.avg_score, 1),
-        cell(standing.mean_skill, 2),
+        (agent?.forecaster.name ?? row.agent_name).padEnd(12),
+        String(row.prediction_count).padStart(9),
+        cell(row.avg_score, 1),
+        cell(row.mean_skill, 2),
         ...calibration.coverage.map(({ share }) => cell(share === null ? null : share * 100, 0)),
         cell(calibration.mean_abs_z, 2),
         cell(calibration.sharpness, 2)

@@ -55,7 +55,7 @@ export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string 
 /** Leaderboard rows of agents other than the demonstration's. */
 const shownOthers = 10
 
-const showStanding = Effect.fnUntraced(function* (game: Game) {
+const showLeaderboard = Effect.fnUntraced(function* (game: Game) {
   const ours = new Set<string>(game.agents.map(({ id }) => id))
   const board = yield* game.anyone.public.leaderboard({ query: { limit: 200 } })
   const rows = board.items.filter(({ agent_id }, index) => index < shownOthers || ours.has(agent_id))
@@ -116,7 +116,7 @@ const settlementFaults = (rounds: ReadonlyArray<Settled>): ReadonlyArray<string>
 
 /** Prints the end of the demonstration and returns everything that is wrong. */
 export const conclude = Effect.fn("demo.conclude")(function* (game: Game, rounds: ReadonlyArray<Settled>) {
-  yield* showStanding(game)
+  yield* showLeaderboard(game)
   const [first] = game.agents
   const last =
     first === undefined ? undefined : rounds.findLast(({ sent }) => sent.has(first.id))?.sent.get(first.id)

@@ -190,13 +190,13 @@ export const ScopeChange = Schema.Struct({
 export type ScopeChange = typeof ScopeChange.Type
 
 /** What an agent may do: the scopes it asked for, less those withheld while it is unclaimed. */
-export const ScopeStanding = Schema.Struct({
+export const ScopeSummary = Schema.Struct({
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope).annotate({ description: "what a token issued now would hold" }),
   withheld_scopes: Schema.Array(Scope).annotate({ description: "enabled once the agent is claimed" }),
   note: Schema.String
 }).annotate({ identifier: "ScopeStanding" })
-export type ScopeStanding = typeof ScopeStanding.Type
+export type ScopeSummary = typeof ScopeSummary.Type
 
 const action = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({
@@ -288,12 +288,12 @@ export class Registry extends Context.Service<
       viewer: AgentId | null,
       agentId: string
     ) => Effect.Effect<PublicProfile, NotFound>
-    readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeStanding, NotFound>
+    readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeSummary, NotFound>
     /**
      * Adds to what the agent asks for; scopes it has are not added twice. Effective as of the next token: those already
      * held neither gain nor lose anything by it.
      */
-    readonly addScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeStanding, NotFound>
+    readonly addScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeSummary, NotFound>
     /**
      * What the agent submitted, staked, wrote, liked and followed, newest first. A like or a follow that was taken back is
      * no longer in it.

@@ -15,7 +15,7 @@ import {
   claimWithCode,
   newMails,
   signedIn,
-  standing
+  agentRow
 } from "../support/claims.ts"
 import { linksIn } from "../support/mailbox.ts"
 import { member } from "../support/server.ts"
@@ -82,7 +82,7 @@ layer(testServices())("A claim mail", (it) => {
           assert.strictEqual(view.email, "scanner@example.org")
           assert.strictEqual(view.agent.agentId, ada.agentId)
         }
-        assert.isNull(member(yield* standing(ada.agentId), "owner_id"))
+        assert.isNull(member(yield* agentRow(ada.agentId), "owner_id"))
       })
   )
 
@@ -96,7 +96,7 @@ layer(testServices())("A claim mail", (it) => {
         assert.strictEqual(agent.agentId, ada.agentId)
         const operator = Option.getOrNull(yield* operators.session(session.secret))
         assert.strictEqual(operator?.email, contact)
-        assert.strictEqual(member(yield* standing(ada.agentId), "owner_id"), operator?.operatorId)
+        assert.strictEqual(member(yield* agentRow(ada.agentId), "owner_id"), operator?.operatorId)
         if (contact === "known@example.org") assert.strictEqual(operator?.operatorId, known.operatorId)
         const again = yield* Effect.flip(claimByMail(ada.claim))
         assert.strictEqual(again.code, "already_claimed")
@@ -240,7 +240,7 @@ layer(testServices())("The end of the grace window", (it) => {
         [144, "One day left to claim your agent: Grace"],
         [168, "Paused until you claim it: Grace"]
       ])
-      assert.isNotNull(member(yield* standing(ada.agentId), "issuance_paused_at"))
+      assert.isNotNull(member(yield* agentRow(ada.agentId), "issuance_paused_at"))
     })
   )
 
@@ -267,7 +267,7 @@ layer(testServices())("The end of the grace window", (it) => {
       yield* claimByMail(ada.claim)
       yield* TestClock.adjust("8 days")
       assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 0 })
-      assert.isNull(member(yield* standing(ada.agentId), "issuance_paused_at"))
+      assert.isNull(member(yield* agentRow(ada.agentId), "issuance_paused_at"))
     })
   )
 
@@ -288,7 +288,7 @@ layer(testServices())("The end of the grace window", (it) => {
         assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 2 })
         assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 0 })
         assert.deepStrictEqual(yield* newMails, [])
-        const paused = yield* standing(ada.agentId)
+        const paused = yield* agentRow(ada.agentId)
         assert.deepStrictEqual(member(paused, "issuance_paused_at"), member(paused, "provisional_until"))
         const [row] = yield* sql`select grace_notices from agents where id = ${waiting.agent_id}::uuid`
         assert.strictEqual(member(row, "grace_notices"), 0)

@@ -15,7 +15,7 @@ import {
   claimWithCode,
   newMails,
   signedIn,
-  standing,
+  agentRow,
   tokenOf,
   wrongCode
 } from "../support/claims.ts"
@@ -36,7 +36,7 @@ layer(testServices())("A claim", (it) => {
       const operator = yield* anOperator
       const agent = yield* claimWithCode(ada.token, ada.code, operator)
       assert.deepInclude(agent, { agentId: ada.agentId, name: "Ada", bio: "I predict.", modelName: "acme-1" })
-      const stored = yield* standing(ada.agentId)
+      const stored = yield* agentRow(ada.agentId)
       assert.strictEqual(member(stored, "owner_id"), operator)
       assert.isNull(member(stored, "prediction_limit"))
       const profile = yield* Registry.use((registry) => registry.profile(ada.agentId))
@@ -44,7 +44,7 @@ layer(testServices())("A claim", (it) => {
       assert.strictEqual(profile.status, "active")
       const again = yield* Effect.flip(claimWithCode(ada.token, ada.code, yield* anOperator))
       assert.strictEqual(again.code, "already_claimed")
-      assert.strictEqual(member(yield* standing(ada.agentId), "owner_id"), operator)
+      assert.strictEqual(member(yield* agentRow(ada.agentId), "owner_id"), operator)
     })
   )
 
@@ -116,7 +116,7 @@ layer(testServices())("A claim", (it) => {
       assert.strictEqual(yield* stateOf(ada.token), "locked")
       const right = yield* Effect.flip(claimWithCode(ada.token, ada.code, operator))
       assert.strictEqual(right._tag, "ClaimLocked")
-      assert.isNull(member(yield* standing(ada.agentId), "owner_id"))
+      assert.isNull(member(yield* agentRow(ada.agentId), "owner_id"))
     })
   )
 
@@ -157,7 +157,7 @@ layer(testServices())("A claim", (it) => {
         const results = yield* concurrently(codes.map((code) => claimWithCode(ada.token, code, operator)))
         const evaluated = codesOf(results).filter((code) => code === "wrong_pairing_code").length
         assert.isAtMost(evaluated, 5)
-        const owner = member(yield* standing(ada.agentId), "owner_id")
+        const owner = member(yield* agentRow(ada.agentId), "owner_id")
         assert.strictEqual(owner, results.some(Result.isSuccess) ? operator : null)
       }
     })
@@ -176,7 +176,7 @@ layer(testServices())("A claim", (it) => {
         assert.strictEqual(results.filter(Result.isSuccess).length, 1)
         const refused = new Set(codesOf(results))
         assert.isTrue([...refused].every((code) => code === "already_claimed" || code === "claim_locked"))
-        assert.isNotNull(member(yield* standing(ada.agentId), "owner_id"))
+        assert.isNotNull(member(yield* agentRow(ada.agentId), "owner_id"))
       })
   )
 
@@ -196,7 +196,7 @@ layer(testServices())("A claim", (it) => {
         )
         assert.notStrictEqual(Result.isSuccess(byCode), Result.isSuccess(byMail))
         assert.strictEqual(
-          member(yield* standing(ada.agentId), "owner_id") === operator,
+          member(yield* agentRow(ada.agentId), "owner_id") === operator,
           Result.isSuccess(byCode)
         )
       }
@@ -435,7 +435,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
         )
         if (Result.isSuccess(claimed)) {
           // A refresh that came first has lost its link to the claim, one that came later was refused.
-          assert.strictEqual(member(yield* standing(ada.agentId), "owner_id"), operator)
+          assert.strictEqual(member(yield* agentRow(ada.agentId), "owner_id"), operator)
         } else {
           assert.isTrue(Result.isSuccess(refreshed))
           assert.strictEqual(yield* stateOf(ada.token), "replaced")

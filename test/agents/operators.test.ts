@@ -14,7 +14,7 @@ import {
   claimWithCode,
   newMails,
   signedIn,
-  standing,
+  agentRow,
   tokenOf
 } from "../support/claims.ts"
 import { asOwner } from "../support/database.ts"
@@ -493,7 +493,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
         yield* sql`update mail_claims set email = 'ada@trash.example', expires_at = expires_at + interval '9 days'`
         const claim = Claims.use((claims) => claims.claimByMail(claimLinks(mail).claim))
         assert.strictEqual((yield* Effect.flip(claim)).code, "disposable_address")
-        assert.isNull(member(yield* standing(ada.agentId), "owner_id"))
+        assert.isNull(member(yield* agentRow(ada.agentId), "owner_id"))
       })
     )
   }

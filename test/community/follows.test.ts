@@ -218,7 +218,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
   )
 })
 
-layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The most that an agent may follow", (it) => {
+layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows", (it) => {
   it.effect("refuses no follow that stands, also one that another request made meanwhile", () =>
     Effect.gen(function* () {
       const [ada, last, ...others] = yield* claimedAgents(6)

@@ -183,7 +183,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("has the least effective stake, to the micro-credit", () =>
+  it.effect("has a minimum, to the micro-credit", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       assert.deepStrictEqual(yield* refusalOf(agent, challenge, credits(50) - 1n), {
@@ -295,7 +295,7 @@ layer(testServices())("A stake", (it) => {
   )
 })
 
-layer(testServices({ AUSPEX_MIN_STAKE: "7" }))("The least stake", (it) => {
+layer(testServices({ AUSPEX_MIN_STAKE: "7" }))("The minimum stake", (it) => {
   it.effect("is what AUSPEX_MIN_STAKE says", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()

@@ -356,7 +356,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     2,
     Effect.map(newMacro(), ({ id }) => ({ parameters: { challenge_id: id } }))
   ),
-  // Beside standing and limit: the lock, what stands behind it, the stake, and its transfer; and since nobody owns the
+  // Beside token and limit: the lock, the context, the stake, and its transfer; and since nobody owns the
   // agent, whether that is still so.
   "POST /eval/macro/challenges/:challenge_id/stake": made(
     7,
@@ -674,7 +674,7 @@ const sentBy = Effect.fnUntraced(function* (route: Route, count: Count, { reques
   return yield* sentWith(id)
 })
 
-// Standing, limits and predictions share statements when requests arrive together; here each request is alone.
+// Tokens, limits and predictions share statements when requests arrive together; here each request is alone.
 layer(crowd)("The number of SQL statements", (it) => {
   it("is pinned for every endpoint, and for nothing else", () => {
     assert.deepStrictEqual(Object.keys(pinned).sort(), routes.map(shortName).sort())

@@ -88,18 +88,18 @@ layer(testServices())("kept sums", (it) => {
           const now = yield* DateTime.now
           const deadline = plus(now, "1 minute")
           const challenge = yield* newChallenge({ asset, deadline })
-          const standing = new Map<string, typeof Bet.Type>()
+          const latest = new Map<string, typeof Bet.Type>()
           for (const bet of bets) {
             const agent = agents[bet.agent]
             assert(agent !== undefined)
             if (bet.revised) yield* predict(agent, challenge, { confidence: 0.123, is_revision: true })
             yield* predict(agent, challenge, { ...bet, is_revision: true })
-            standing.set(agent, bet)
+            latest.set(agent, bet)
           }
           yield* moveTo(deadline)
           yield* importQuotes(asset, [[deadline, closes[result]]])
           yield* settle
-          for (const [agent, bet] of standing) {
+          for (const [agent, bet] of latest) {
             const correct = bet.direction === result
             for (const board of ["global", assets[asset], asset]) {
               const name = `${board}: ${agent}`
@@ -169,7 +169,7 @@ const apart = (differences: ReadonlyArray<string>) => ({
   stats: differences.filter((each) => !each.startsWith("score in challenge "))
 })
 
-layer(testServices())("the audit of stats", (it) => {
+layer(testServices())("the check of kept sums", (it) => {
   /** What the audit says after a change that no service makes and triggers refuse; the change is undone. */
   const auditAfter = Effect.fnUntraced(function* (
     tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
@@ -199,14 +199,14 @@ layer(testServices())("the audit of stats", (it) => {
     return { agent, other }
   })
 
-  it.effect("finds nothing while stats are what the scores say, and counts the agents", () =>
+  it.effect("finds nothing while the sums equal the scores, and counts the agents", () =>
     Effect.gen(function* () {
       yield* history
       assert.deepStrictEqual(yield* audit, { agents: 2, differences: [] })
     })
   )
 
-  it.effect("names every board and agent whose stats a changed score contradicts", () =>
+  it.effect("names every board and agent whose sums a changed score contradicts", () =>
     Effect.gen(function* () {
       const { agent } = yield* history
       const named = yield* auditAfter(
@@ -222,7 +222,7 @@ layer(testServices())("the audit of stats", (it) => {
     })
   )
 
-  it.effect("names stats that were changed, removed or made up", () =>
+  it.effect("names sums that were changed, removed or made up", () =>
     Effect.gen(function* () {
       const { agent, other } = yield* history
       const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]

@@ -94,14 +94,14 @@ layer(testServices())("After any settlements and amendments", (it) => {
           const challenge = isMacro
             ? yield* newMacro({ deadline, decimal_step: 0.1 })
             : yield* newChallenge({ asset, deadline })
-          const standing = new Map<AgentId, typeof Bet.Type>()
+          const latest = new Map<AgentId, typeof Bet.Type>()
           for (const bet of bets) {
             const agent = agents[bet.agent]
             assert(agent !== undefined)
             const { confidence, direction, predicted_std, predicted_value } = bet
             if (isMacro) yield* forecast(agent, challenge, { predicted_std, predicted_value })
             else yield* predict(agent, challenge, { confidence, direction, is_revision: true })
-            standing.set(agent, bet)
+            latest.set(agent, bet)
           }
           yield* moveTo(deadline)
           const settledBy = isMacro ? 3 * value : 100 * value
@@ -112,7 +112,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
             yield* Scoring.use((scoring) => scoring.settleDue)
           }
           const day = DateTime.formatIsoDateUtc(deadline)
-          played.push({ challenge, asset, day, bets: standing, value: settledBy })
+          played.push({ challenge, asset, day, bets: latest, value: settledBy })
         }
         for (const [index, { days, round, value }] of corrections.entries()) {
           yield* TestClock.adjust(`${days} days`)

@@ -57,15 +57,13 @@ const ranking = (options: {
   readonly verified: ReadonlySet<AgentId>
   readonly minCount: number
 }) => {
-  const standings = [...Map.groupBy(options.bets, ({ agent }) => agent)].map(([agent, bets]) => {
+  const rows = [...Map.groupBy(options.bets, ({ agent }) => agent)].map(([agent, bets]) => {
     const average = bets.reduce((sum, bet) => sum + pointsOf(bet), 0) / bets.length
     return { agent, average, count: bets.length }
   })
-  standings.sort((a, b) => b.average - a.average || b.count - a.count || (a.agent < b.agent ? -1 : 1))
-  const official = standings.filter(
-    ({ agent, count }) => options.verified.has(agent) && count >= options.minCount
-  )
-  return standings.map(({ agent, average, count }) => {
+  rows.sort((a, b) => b.average - a.average || b.count - a.count || (a.agent < b.agent ? -1 : 1))
+  const official = rows.filter(({ agent, count }) => options.verified.has(agent) && count >= options.minCount)
+  return rows.map(({ agent, average, count }) => {
     const better = official.filter(
       (other) => other.average > average || (other.average === average && other.count > count)
     )
@@ -176,13 +174,13 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       yield* round("NG", [bet(gold, true), bet(both, false)])
       yield* round("ES", [bet(both, false), bet(equity, true)])
       yield* round("ES", [bet(both, false), bet(equity, true)])
-      const standings = (category: Category | undefined) =>
+      const boardOf = (category: Category | undefined) =>
         Effect.map(leaderboard(category), ({ items, total, category: named }) => ({
           named,
           total,
           items: items.map((each) => [each.rank, each.agent_name, each.avg_score, each.prediction_count])
         }))
-      assert.deepStrictEqual(yield* standings("commodities"), {
+      assert.deepStrictEqual(yield* boardOf("commodities"), {
         named: "commodities",
         total: 2,
         items: [
@@ -190,7 +188,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
           [2, "b", 50, 2]
         ]
       })
-      assert.deepStrictEqual(yield* standings("equity"), {
+      assert.deepStrictEqual(yield* boardOf("equity"), {
         named: "equity",
         total: 2,
         items: [
@@ -199,7 +197,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
         ]
       })
       const [first, second] = gold < equity ? ["g", "e"] : ["e", "g"]
-      assert.deepStrictEqual(yield* standings(undefined), {
+      assert.deepStrictEqual(yield* boardOf(undefined), {
         named: null,
         total: 3,
         items: [
@@ -208,11 +206,11 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
           [3, "b", 25, 4]
         ]
       })
-      assert.deepStrictEqual((yield* standings("rates")).items, [])
+      assert.deepStrictEqual((yield* boardOf("rates")).items, [])
     })
   )
 
-  it.effect("has the stats of scoring.md beside each average", () =>
+  it.effect("has the statistics of scoring.md beside each average", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent("stats")
@@ -222,9 +220,9 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       assert.isNull(once?.rank)
       yield* moveTo(plus(yield* DateTime.now, "1 day"))
       yield* round("ZN", [{ agent, confidence: 0.5, right: false }])
-      const [standing] = (yield* leaderboard("rates")).items
-      assert(standing !== undefined)
-      const { score_ci95, brier_index, ...rest } = standing
+      const [row] = (yield* leaderboard("rates")).items
+      assert(row !== undefined)
+      const { score_ci95, brier_index, ...rest } = row
       assert.deepStrictEqual(rest, {
         rank: 1,
         agent_id: agent,
@@ -269,7 +267,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
 })
 
 layer(testServices())("the scorecard", (it) => {
-  it.effect("has the stats over all, per category and per target, and the settled predictions", () =>
+  it.effect("has the statistics over all, per category and per target, and the settled predictions", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent("scored")
@@ -341,7 +339,7 @@ layer(testServices())("the scorecard", (it) => {
     })
   )
 
-  it.effect("of an agent that was never scored has no stats; of an unknown one there is none", () =>
+  it.effect("of an agent that was never scored has no statistics; of an unknown one there is none", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent("new")

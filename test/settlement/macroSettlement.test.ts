@@ -349,7 +349,7 @@ layer(testServices())("Calibration", (it) => {
     })
   )
 
-  it.effect("that was changed behind the back of the service is found by the stats check", () =>
+  it.effect("that was changed behind the back of the service is found by the check of kept sums", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring

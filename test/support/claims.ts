@@ -68,7 +68,7 @@ export const claimWithCode = (token: string, pairingCode: string, operatorId: Op
 export const wrongCode = (code: string): string => `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`
 
 /** What is stored of an agent's claim. */
-export const standing = Effect.fnUntraced(function* (agentId: string) {
+export const agentRow = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql`
     select claimed_at, owner_id::text, prediction_limit, grace_notices, issuance_paused_at, provisional_until

@@ -11,7 +11,7 @@ import {
   Registration,
   RotatedSecret,
   ScopeChange,
-  ScopeStanding,
+  ScopeSummary,
   SecretAlreadyUsed,
   SelfProfile,
   SubmissionOutcome
@@ -172,13 +172,13 @@ export class AgentApi extends HttpApiGroup.make("agent")
     HttpApiEndpoint.get("profile", "/agent/profile/self", { success: SelfProfile, error: NotFound })
       .annotate(RequiredScope, "profile:read:self")
       .annotate(OpenApi.Summary, "This agent, with its authoritative status"),
-    HttpApiEndpoint.get("scopes", "/agent/scopes", { success: ScopeStanding, error: NotFound }).annotate(
+    HttpApiEndpoint.get("scopes", "/agent/scopes", { success: ScopeSummary, error: NotFound }).annotate(
       OpenApi.Summary,
       "This agent's scopes: asked for, effective with the next token, withheld"
     ),
     HttpApiEndpoint.post("addScopes", "/agent/scopes", {
       payload: ScopeChange,
-      success: ScopeStanding,
+      success: ScopeSummary,
       error: [InvalidRequest, NotFound]
     }).annotate(OpenApi.Summary, "Ask for more scopes, effective with the next token"),
     HttpApiEndpoint.get("predictions", "/agent/predictions", {

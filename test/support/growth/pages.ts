@@ -39,7 +39,7 @@ export const best = "avg_score desc, scored desc, agent_id"
 export const worst = "avg_score, scored, agent_id desc"
 
 /** The agent at this place of a board. */
-export const standing = (board: string, order: string, offset: number): Item => ({
+export const leaderboardRow = (board: string, order: string, offset: number): Item => ({
   list: "leaderboard",
   which: board,
   key: `

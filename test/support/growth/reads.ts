@@ -31,7 +31,7 @@ import type { Page } from "../../../src/services/paging.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
-import { best, firstPage, fromTheEnd, pageAfter, standing, worst } from "./pages.ts"
+import { best, firstPage, fromTheEnd, pageAfter, leaderboardRow, worst } from "./pages.ts"
 import type { Item } from "./pages.ts"
 import { scheduleReads } from "./schedules.ts"
 import { maxTournament, people } from "./seed.ts"
@@ -175,7 +175,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   const standingAt = (page: string, order: string, offset: number, board: string): Deep => ({
     page,
-    ...standing(board, order, offset)
+    ...leaderboardRow(board, order, offset)
   })
   yield* add(
     "/eval/leaderboard",

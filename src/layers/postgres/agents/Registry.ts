@@ -13,7 +13,7 @@ import {
   SecretAlreadyUsed,
   SelfProfile
 } from "../../../services/Registry.ts"
-import type { ScopeStanding } from "../../../services/Registry.ts"
+import type { ScopeSummary } from "../../../services/Registry.ts"
 import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../../services/Scopes.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../services/emails.ts"
@@ -73,7 +73,7 @@ const scopeNote = (withheld: ReadonlyArray<Scope>): string =>
     ? "Effective as of the next token: request one. Tokens already held stay as they are."
     : "Effective as of the next token: request one. Tokens already held stay as they are. What is withheld is enabled once the operator has claimed the agent."
 
-const scopeStanding = (row: typeof ScopeRow.Type): ScopeStanding => {
+const scopeSummary = (row: typeof ScopeRow.Type): ScopeSummary => {
   const effective = effectiveScopes(row.requested_scopes, row.claimed ? "claimed" : "provisional")
   const held = new Set(effective)
   const withheld = row.requested_scopes.filter((scope) => !held.has(scope))
@@ -381,7 +381,7 @@ const make = Effect.gen(function* () {
   const scopesOf = (agentId: AgentId, found: Option.Option<typeof ScopeRow.Type>) =>
     Option.match(found, {
       onNone: () => Effect.fail(new NotFound({ detail: `There is no agent ${agentId}.` })),
-      onSome: (agent) => Effect.succeed(scopeStanding(agent))
+      onSome: (agent) => Effect.succeed(scopeSummary(agent))
     })
 
   const scopes: Registry["Service"]["scopes"] = Effect.fn("Registry.scopes")(function* (agentId) {
