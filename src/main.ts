@@ -26,7 +26,7 @@ import * as Payments from "./layers/postgres/credit/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
-import { domainsIn } from "./services/emails.ts"
+import { domainsIn } from "./services/domain/emails.ts"
 import { LogSequencer } from "./services/LogSequencer.ts"
 import { Settings } from "./services/Settings.ts"
 
@@ -40,7 +40,7 @@ interface Foundation {
   readonly remarks: ReadonlyArray<string>
 }
 
-const demanded = (name: string, value: Option.Option<Redacted.Redacted>) =>
+const required = (name: string, value: Option.Option<Redacted.Redacted>) =>
   Effect.fromOption(value).pipe(
     Effect.mapError(() => new SettingError({ message: `${name} must be set when DATABASE_URL is.` }))
   )
@@ -51,8 +51,8 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
     const given: Foundation = {
       databaseUrl: config.databaseUrl.value,
       ownerUrl: config.migrationUrl,
-      tokenSecret: yield* demanded("AUSPEX_TOKEN_SECRET", config.tokenSecret),
-      adminToken: yield* demanded("AUSPEX_ADMIN_TOKEN", config.adminToken),
+      tokenSecret: yield* required("AUSPEX_TOKEN_SECRET", config.tokenSecret),
+      adminToken: yield* required("AUSPEX_ADMIN_TOKEN", config.adminToken),
       remarks: ["Data         the PostgreSQL of DATABASE_URL", "Admin token  AUSPEX_ADMIN_TOKEN"]
     }
     return given
@@ -147,11 +147,11 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
       )
   })
 
-/** Asks about checkouts whose end nobody told, if something is sold. */
+/** Asks the payment provider how open checkouts ended, if anything is for sale. */
 const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? Jobs.checkouts : Layer.empty)
 
 /** How mail leaves, and what the banner says of it. */
-const post = Effect.fn("post")(function* (config: Composition) {
+const mailTransport = Effect.fn("mailTransport")(function* (config: Composition) {
   const sender = senderOf(config)
   if (Option.isSome(config.smtpUrl)) {
     return {
@@ -186,8 +186,8 @@ const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
   ].join("\n")
 }
 
-/** The log is compared with what was signed of it before anything is added to it. */
-const keptLog = Effect.gen(function* () {
+/** Compares the log with what was signed of it before anything is added; and what the banner says of it. */
+const logRemarks = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   yield* sequencer.verifyAtStart
   const key = yield* sequencer.verifierKey
@@ -199,7 +199,7 @@ const keptLog = Effect.gen(function* () {
 })
 
 /** What the gateway's file says; an operator has it read again by SIGHUP. */
-const gatewayFile = ({ gatewayConfig }: Composition) =>
+const gatewayLayer = ({ gatewayConfig }: Composition) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { reload } = yield* GatewayConfig.GatewayConfig
@@ -218,7 +218,7 @@ const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"
 
 /** One line that names the settings, where a listener finds its place taken. */
-const notFree =
+const addressTaken =
   (place: string, advice: string) =>
   (error: HttpServerError.ServeError): Layer.Layer<unknown, SettingError> =>
     Layer.effectContext(
@@ -230,7 +230,7 @@ const application = (config: Composition) =>
     Effect.gen(function* () {
       const disposable = yield* disposableDomains(config)
       const { databaseUrl, ownerUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
-      const mail = yield* post(config)
+      const mail = yield* mailTransport(config)
       const settings = Layer.succeed(Settings, {
         ...config.rules,
         tokenSecret,
@@ -248,7 +248,7 @@ const application = (config: Composition) =>
         ),
         Layer.catchTag(
           "ServeError",
-          notFree(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
+          addressTaken(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
         )
       )
       const operated = operations
@@ -256,7 +256,7 @@ const application = (config: Composition) =>
         .pipe(
           Layer.catchTag(
             "ServeError",
-            notFree(
+            addressTaken(
               `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
               "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
             )
@@ -275,7 +275,7 @@ const application = (config: Composition) =>
           : Layer.empty,
         config.roles.includes("api") ? serving : Layer.empty
       )
-      const announced = Effect.map(config.roles.includes("jobs") ? keptLog : Effect.succeed([]), (log) =>
+      const announced = Effect.map(config.roles.includes("jobs") ? logRemarks : Effect.succeed([]), (log) =>
         Layer.effectDiscard(
           Effect.flatMap(operations.OperationsUrl, (url) =>
             Console.log(banner(config, [...remarks, mail.remark, operationsRemark(url), ...log]))
@@ -284,7 +284,7 @@ const application = (config: Composition) =>
       )
       return Layer.unwrap(announced).pipe(
         Layer.provide(Gateway.layer),
-        Layer.provide(gatewayFile(config)),
+        Layer.provide(gatewayLayer(config)),
         Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(Payments.layer),
         Layer.provide(PaymentProvider.layer(config.stripe)),
@@ -307,8 +307,8 @@ const application = (config: Composition) =>
 const explain = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
   if (SqlError.isSqlError(error) && error.reason.operation === "connect") {
-    const { cause: refusal } = error.reason
-    const why = refusal instanceof Error ? refusal.message : error.message
+    const { cause: failure } = error.reason
+    const why = failure instanceof Error ? failure.message : error.message
     return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
   }
   const tags = [

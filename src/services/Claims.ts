@@ -5,7 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import type { DisposableAddress, EmailAddress } from "./emails.ts"
+import type { DisposableAddress, EmailAddress } from "./domain/emails.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { AgentId, OperatorId } from "./identifiers.ts"

@@ -4,8 +4,8 @@
  */
 import { Context, Data, Option } from "effect"
 import type { DateTime, Effect } from "effect"
-import { emailAddressOf } from "./emails.ts"
-import type { EmailAddress } from "./emails.ts"
+import { emailAddressOf } from "./domain/emails.ts"
+import type { EmailAddress } from "./domain/emails.ts"
 
 /** Whom mails come from. */
 export interface Sender {

@@ -4,13 +4,13 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
-import type { DisposableAddress, EmailAddress } from "./emails.ts"
+import type { DisposableAddress, EmailAddress } from "./domain/emails.ts"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import type { NotFound } from "./errors.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
 import { planCoefficients } from "../scoring/pools.ts"
-import { AgentStatus } from "./agentStatus.ts"
+import { AgentStatus } from "./domain/agentStatus.ts"
 import { AgentId, OperatorId } from "./identifiers.ts"
 import { Timestamp } from "./text.ts"
 

@@ -378,19 +378,6 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("is refused before the challenge is passed, and after the claim", () =>
-    Effect.gen(function* () {
-      const claims = yield* Claims
-      const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "Ada" }))
-      assert.strictEqual((yield* Effect.flip(claims.refresh(agent_id))).code, "challenge_pending")
-      const ada = yield* claimable()
-      yield* claimWithCode(ada.token, ada.code, yield* anOperator)
-      const error = yield* Effect.flip(refresh(ada))
-      assert.strictEqual(error.code, "already_claimed")
-      assert.include(error.detail, "already claimed")
-    })
-  )
-
   it.effect("works 5 times an hour and 20 times a day, per agent", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimable(), yield* claimable()]

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { domainsIn, emailAddressOf, isOfDomains, mailboxOf } from "../../src/services/emails.ts"
+import { domainsIn, emailAddressOf, isOfDomains, mailboxOf } from "../../src/services/domain/emails.ts"
 import { address } from "../support/operators.ts"
 
 const accepted: ReadonlyArray<readonly [sent: string, stored: string]> = [

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { emailAddressOf } from "../../src/services/emails.ts"
-import type { EmailAddress } from "../../src/services/emails.ts"
+import { emailAddressOf } from "../../src/services/domain/emails.ts"
+import type { EmailAddress } from "../../src/services/domain/emails.ts"
 import { OperatorId } from "../../src/services/identifiers.ts"
 
 /** The one who owns what some test needs to be owned by anybody. */

@@ -5,7 +5,7 @@ import { InvalidRequest } from "../../services/errors.ts"
 import type { FieldProblem } from "../../services/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
-import { jsonFault } from "../../services/strictJson.ts"
+import { jsonFault } from "../../services/domain/strictJson.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const maxMessage = 300

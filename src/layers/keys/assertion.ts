@@ -4,7 +4,7 @@
  */
 import { Option, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
-import { parseStrictJson } from "../../services/strictJson.ts"
+import { parseStrictJson } from "../../services/domain/strictJson.ts"
 
 const maxAssertion = 8192
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/

@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { EmailAddress } from "../../services/emails.ts"
+import { EmailAddress } from "../../services/domain/emails.ts"
 import { Mailer, mailKinds, DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"

@@ -12,7 +12,7 @@ import {
   toAccount
 } from "../../../services/Operators.ts"
 import type { NewSession, SignInView } from "../../../services/Operators.ts"
-import { EmailAddress, emailAddressOf } from "../../../services/emails.ts"
+import { EmailAddress, emailAddressOf } from "../../../services/domain/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errors.ts"

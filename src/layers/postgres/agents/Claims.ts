@@ -34,7 +34,7 @@ import {
 } from "../../crypto/secrets.ts"
 import { execute, findOption, orDie, timestamp, transaction, findAll } from "../sql.ts"
 import type { Ownership } from "./ownership.ts"
-import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/emails.ts"
+import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/domain/emails.ts"
 import { Mailer } from "../../../services/Mailer.ts"
 import type { MailKind } from "../../../services/Mailer.ts"
 import { claimText, pausedText, reminderText } from "../../mail/texts.ts"

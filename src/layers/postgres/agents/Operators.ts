@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { DisposableAddress, EmailAddress, mailboxOf } from "../../../services/emails.ts"
+import { DisposableAddress, EmailAddress, mailboxOf } from "../../../services/domain/emails.ts"
 import { NotFound } from "../../../services/errors.ts"
 import {
   SignInRejected,
@@ -21,7 +21,7 @@ import { makeAccounts } from "./accounts.ts"
 import { execute, findOne, findOption, orDie, timestamp, transaction, findAll, isoTimestamp } from "../sql.ts"
 import { makeSecretRotation } from "./credentials.ts"
 import { AuthMethod } from "../../../services/Registry.ts"
-import { statusAt } from "../../../services/agentStatus.ts"
+import { statusAt } from "../../../services/domain/agentStatus.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Mailer } from "../../../services/Mailer.ts"
 import { signInText } from "../../mail/texts.ts"

@@ -16,13 +16,13 @@ import {
 import type { ScopeSummary } from "../../../services/Registry.ts"
 import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../../services/Scopes.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../services/emails.ts"
+import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../services/domain/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/errors.ts"
 import { AgentId, OperatorId, RegistrationChallengeId, isUuid } from "../../../services/identifiers.ts"
 import { Cursors } from "../../../services/paging.ts"
 import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
-import { statusAt } from "../../../services/agentStatus.ts"
+import { statusAt } from "../../../services/domain/agentStatus.ts"
 import {
   arrayParam,
   execute,

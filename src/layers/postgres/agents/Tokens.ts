@@ -21,7 +21,7 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import * as accessTokens from "../../crypto/accessTokens.ts"
 import { makeCredentials } from "./credentials.ts"
 import type { Proof } from "./credentials.ts"
-import { statusAt } from "../../../services/agentStatus.ts"
+import { statusAt } from "../../../services/domain/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, findAll, findOption, orDie, timestamp } from "../sql.ts"
 

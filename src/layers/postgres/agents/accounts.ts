@@ -2,7 +2,7 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { DisposableAddress, EmailAddress, isOfDomains, mailboxOf } from "../../../services/emails.ts"
+import { DisposableAddress, EmailAddress, isOfDomains, mailboxOf } from "../../../services/domain/emails.ts"
 import { OperatorId } from "../../../services/identifiers.ts"
 import type { NewSession } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
