@@ -87,6 +87,80 @@ const folderCycles = (root: string): ReadonlyArray<string> => {
 const isInternal = (specifier: string): boolean =>
   !/^(\.|node:)/.test(specifier) && /(^|\/)(node_modules|dist|lib|build|src|internal)\//.test(specifier)
 
+/** Words that were given up for the field's: a file or an identifier that holds one is refused. */
+const retiredNames: Readonly<Record<string, string>> = {
+  callLane: "the router",
+  alreadySent: "the router",
+  leanContext: "HttpApiBuilder.group",
+  leanGroup: "HttpApiBuilder.group",
+  discretion: "redaction",
+  withoutSecrets: "redactSecrets",
+  everyRequest: "edge",
+  longAnswer: "heartbeatResponse",
+  wholeBody: "readBody",
+  unlessKnown: "notModified",
+  KeptForAll: "SharedCache",
+  OnceOnly: "IdempotentRequest",
+  onceOnly: "IdempotentRequest",
+  AdminOnceOnly: "IdempotentRequest",
+  carriedOutOnce: "IdempotentRequest",
+  RequestUnderWay: "RequestInfo",
+  turnedAway: "rejectEarly",
+  usualPatience: "timeout",
+  naturalBatch: "RequestBatcher",
+  accompanied: "minInFlight",
+  takeLeased: "RateLimiter.consume",
+  limitWindows: "slidingWindow",
+  writeBehind: "RequestBatcher",
+  Patient: "BackgroundClient",
+  givingWay: "BackgroundClient",
+  statementTexts: "nothing: no library is patched",
+  preparedStatements: "nothing: no library is patched",
+  hotSpan: "cheapSpan",
+  orDefect: "orDie",
+  agentStanding: "agentStatus",
+  standingRows: "leaderboardRows",
+  keptFigures: "agentStats",
+  keptSums: "statsRow",
+  unraced: "retryOnConflict",
+  recordedPools: "poolEntrySources",
+  macroDoubts: "valueSanityChecks",
+  makeReads: "makeQueries",
+  barrierLooks: "barrierScanProgress",
+  LogKeeper: "LogSequencer",
+  logPace: "poll",
+  queueStart: "the outbox",
+  queueId: "the outbox",
+  log_runs: "log_pending",
+  log_waiting: "log_pending",
+  attestors: "witnesses",
+  attestations: "witnesses",
+  letIn: "admitCall",
+  LetIn: "AdmittedCall",
+  giveBack: "release",
+  isAging: "needsRefresh",
+  keyGathering: "refreshDelay",
+  everyTick: "singletonCron",
+  repeatedly: "poll",
+  cable: "tcpProxy",
+  byHand: "referenceSettlement",
+  outsider: "fakeServer",
+  loggedWorld: "loggedFixture",
+  publicWorld: "publicFixture",
+  settledWorld: "settledFixture",
+  Leftovers: "orphanProcesses",
+  Placement: "dataDirectory"
+}
+
+const retired = new RegExp(`\\b(${Object.keys(retiredNames).join("|")})\\b`, "g")
+
+const retiredUses = ({ lines, path }: Source): ReadonlyArray<string> =>
+  [path, ...lines].flatMap((line, number) =>
+    [...line.matchAll(retired)].map(
+      ([name]) => `${path}:${number}: ${name} is now ${retiredNames[name] ?? "another name"}`
+    )
+  )
+
 const areas = "src/layers/postgres/"
 const closure = closureOf(recordStatement).size
 const maxClosure = 40
@@ -98,6 +172,7 @@ const faults = [
   ...[...src, ...cli, ...bench].flatMap(({ imports, path }) =>
     imports.filter(isInternal).map((specifier) => `${path} imports ${specifier}, which is its package's own`)
   ),
+  ...[...src, ...tests, ...bench, ...cli].flatMap(retiredUses),
   ...folderCycles(areas).map((cycle) => `${areas}: the folders import each other, ${cycle}`),
   ...(closure === 0
     ? [`${recordStatement}: there is no such file; name the one that records a prediction`]

@@ -153,13 +153,13 @@ inBatches("submissions at once", (it) => {
         { concurrency: "unbounded" }
       )
       const answers = results.flat()
-      const letIn = answers.filter(Result.isSuccess).length
+      const accepted = answers.filter(Result.isSuccess).length
       assert.deepStrictEqual(
         codesOf(answers),
-        times(30 - letIn, () => "challenge_cancelled")
+        times(30 - accepted, () => "challenge_cancelled")
       )
       const { kept } = yield* countsOf(challenge)
-      assert.strictEqual(kept[0], letIn)
+      assert.strictEqual(kept[0], accepted)
     })
   )
 })

@@ -183,8 +183,8 @@ layer(testServices())("predicting an open challenge", (it) => {
 
         yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 999)
         yield* settle
-        const letIn = yield* predict(onItsWay, challenge, {}, stamp)
-        assert.isTrue(letIn.answer.counts_for_score)
+        const accepted = yield* predict(onItsWay, challenge, {}, stamp)
+        assert.isTrue(accepted.answer.counts_for_score)
 
         yield* TestClock.adjust("1 millis")
         yield* settle
