@@ -14,10 +14,10 @@ const parsed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
 const admitted = (style: Style, body: unknown): Admitted => Result.getOrThrow(admit(style, bytesOf(body)))
 
-const refusal = (style: Style, body: unknown): Rejected =>
+const rejection = (style: Style, body: unknown): Rejected =>
   Result.match(admit(style, bytesOf(body)), {
     onSuccess: () => assert.fail("it was admitted"),
-    onFailure: (refused) => refused
+    onFailure: (rejected) => rejected
   })
 
 const chat = (members: object): object => ({ model: "swift-1", messages, ...members })
@@ -29,7 +29,7 @@ const sent = (style: Style, body: string, model = "swift-1-0613"): string => {
   return Buffer.from(bytes).toString()
 }
 
-describe("a body of chat completions", () => {
+describe("A body of chat completions", () => {
   it("names its model, whether it streams, its maximum and how many answers", () => {
     const { asksUsage, choices, maxTokens, model, stream } = admitted(
       "openai",
@@ -101,18 +101,18 @@ describe("a body of chat completions", () => {
     ]
   ]
   for (const [name, body, param] of wrong) {
-    it(`is refused with ${name}, by the name of the field`, () => {
-      const refused = Buffer.isBuffer(body)
+    it(`is rejected with ${name}, by the name of the field`, () => {
+      const rejected = Buffer.isBuffer(body)
         ? Result.match(admit("openai", body), { onSuccess: () => assert.fail(), onFailure: (each) => each })
-        : refusal("openai", body)
-      assert.strictEqual(refused.param, param, refused.message)
-      assert.isAbove(refused.message.length, 10)
-      if (param !== null) assert.include(refused.message, param)
+        : rejection("openai", body)
+      assert.strictEqual(rejected.param, param, rejected.message)
+      assert.isAbove(rejected.message.length, 10)
+      if (param !== null) assert.include(rejected.message, param)
     })
   }
 
   it("tells everything that is wrong at once", () => {
-    const { message: told, param } = refusal("openai", { model: "", messages: [], n: 0 })
+    const { message: told, param } = rejection("openai", { model: "", messages: [], n: 0 })
     assert.strictEqual(param, "model")
     for (const field of ["model:", "messages:", "n:"]) assert.include(told, field)
   })
@@ -123,7 +123,10 @@ describe("a body of chat completions", () => {
         .map((letter, place) => ((number >> place) & 1 ? letter.toUpperCase() : letter))
         .join("")
     const names = new Set(Array.from({ length: 1000 }, (_, number) => spelled(number + 1)))
-    const { message: told } = refusal("openai", chat(Object.fromEntries([...names].map((name) => [name, 1]))))
+    const { message: told } = rejection(
+      "openai",
+      chat(Object.fromEntries([...names].map((name) => [name, 1])))
+    )
     assert.lengthOf(told.split("; "), 100)
   })
 
@@ -138,10 +141,10 @@ describe("a body of chat completions", () => {
   })
 })
 
-describe("a body of messages", () => {
+describe("A body of messages", () => {
   it("needs max_tokens, as the style has no default", () => {
-    assert.strictEqual(refusal("anthropic", chat({})).param, "max_tokens")
-    assert.strictEqual(refusal("anthropic", chat({ max_tokens: null })).param, "max_tokens")
+    assert.strictEqual(rejection("anthropic", chat({})).param, "max_tokens")
+    assert.strictEqual(rejection("anthropic", chat({ max_tokens: null })).param, "max_tokens")
     assert.strictEqual(admitted("anthropic", message({})).maxTokens, 100)
   })
 
@@ -157,7 +160,7 @@ describe("a body of messages", () => {
   })
 })
 
-describe("the bound of a prompt", () => {
+describe("The bound of a prompt", () => {
   const bound = (style: Style, body: object) => {
     const { images, textTokensBound } = admitted(style, body)
     return [textTokensBound, images]
@@ -225,7 +228,7 @@ describe("the bound of a prompt", () => {
   )
 })
 
-describe("what a provider of the same style gets", () => {
+describe("What a provider of the same style gets", () => {
   const table: ReadonlyArray<readonly [name: string, body: string, expected: string]> = [
     [
       "another model and nothing else",

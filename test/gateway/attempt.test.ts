@@ -1,11 +1,11 @@
 /** One attempt at one provider, driven chunk by chunk: who is to blame for how it ended. */
 import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Redacted } from "effect"
+import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { attempt, newCallState } from "../../src/layers/gateway/attempt.ts"
 import { chatText, optionsOf } from "../support/providerStreams.ts"
-import { until } from "../support/upstream.ts"
+import { testProvider, until } from "../support/upstream.ts"
 
 const long = Duration.toMillis("1 hour")
 
@@ -23,17 +23,7 @@ const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = ta
   const ended = yield* Effect.forkChild(
     attempt({
       upstream: {
-        provider: {
-          name: "north",
-          style: "openai",
-          baseUrl: new URL("https://north.example"),
-          apiKey: Redacted.make("key"),
-          translates: true,
-          connectTimeout: long,
-          firstByteTimeout: long,
-          idleTimeout: long,
-          responseTimeout: long
-        },
+        provider: testProvider(long),
         send: (_, signal) => {
           signals.push(signal)
           return Promise.resolve({ status: 200, headers: { "content-type": "text/event-stream" }, body })

@@ -106,7 +106,7 @@ layer(gatewayServer(models))("A call", (it) => {
     })
   )
 
-  it.effect("that cannot be translated is refused by the field's name, also in words, in both styles", () =>
+  it.effect("that cannot be translated is rejected by the field's name, also in words, in both styles", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const message400 = yield* message(key, { model: "plain", mcp_servers: [{ name: "x" }] })

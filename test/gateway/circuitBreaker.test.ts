@@ -1,28 +1,18 @@
-/** When a route is left alone, and when it is not. */
+/** When a route is skipped, and when it is not. */
 import { assert, describe, it } from "@effect/vitest"
-import { Redacted } from "effect"
 import { makeCircuitBreaker } from "../../src/layers/gateway/circuitBreaker.ts"
 import type { RouteSetting } from "../../src/layers/gateway/configuration.ts"
+import { testProvider } from "../support/upstream.ts"
 
 const route: RouteSetting = {
-  provider: {
-    name: "north",
-    style: "openai",
-    baseUrl: new URL("https://north.example"),
-    apiKey: Redacted.make("key"),
-    translates: true,
-    connectTimeout: 1,
-    firstByteTimeout: 1,
-    idleTimeout: 1,
-    responseTimeout: 1
-  },
+  provider: testProvider(1),
   model: "swift-1",
   priority: 1,
   weight: 1
 }
 
 describe("A route cools down", () => {
-  it("after three failures in a row, for 30 s or what Retry-After said; then one trial decides", () => {
+  it("after three failures in a row, for 30 s or what Retry-After said; then one probe decides", () => {
     for (const [said, millis] of [
       [undefined, 30_000],
       [7000, 7000]

@@ -88,7 +88,7 @@ describe("What a provider says of a body that it rejects", () => {
     assert.strictEqual(said("openai", { error: "Too long." }).message, "Too long.")
   })
 
-  it("is that it refused, when it says nothing that we understand", () => {
+  it("is that it rejected the request, when it says nothing that we understand", () => {
     for (const body of ["", "<html>", {}, [], { error: {} }, { error: { message: 7 } }]) {
       assert.deepStrictEqual(said("openai", body), {
         message: "The provider refused the request.",

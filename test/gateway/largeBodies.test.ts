@@ -51,7 +51,7 @@ const begun = Effect.fnUntraced(function* (key: string, length: number, bytes: s
 })
 
 layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
-  it.effect.each(bodies)("is refused before it is read where no call is covered (%s)", ([, as]) =>
+  it.effect.each(bodies)("is rejected before it is read where no call is covered (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { north } = yield* Providers
       const before = north.received.length
@@ -115,7 +115,7 @@ layer(gatewayServer(models, {}, "usual"))("A large body", (it) => {
     })
   )
 
-  it.effect.each(bodies)("of more values than any call has is refused by their number (%s)", ([, as]) =>
+  it.effect.each(bodies)("of more values than any call has is rejected by their number (%s)", ([, as]) =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const begin = '{"model":"cheap","messages":[{"role":"user","content":"Hello"}],'

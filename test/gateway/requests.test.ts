@@ -41,7 +41,7 @@ layer(gatewayServer(models, {}, "usual"))("A call", (it) => {
     })
   )
 
-  it.effect("that is refused is told so before it is read, also where its connection is to be closed", () =>
+  it.effect("that is rejected is told so before it is read, also where its connection is to be closed", () =>
     Effect.gen(function* () {
       // A longer one is told so as well, but not who sends all of it before looking (largeBodies.test.ts).
       const length = 60 * 1024
@@ -156,9 +156,9 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_UNIDENTIFIED: "4/hour" }, "usual"))(
           guesses.map(({ status }) => status),
           [401, 401, 401, 401, 429, 429]
         )
-        for (const refused of guesses.slice(4)) {
-          assert.strictEqual(member(refused.json, "error", "type"), "rate_limit_error")
-          assert.isAtLeast(Number(refused.headers.get("retry-after")), 1)
+        for (const rejected of guesses.slice(4)) {
+          assert.strictEqual(member(rejected.json, "error", "type"), "rate_limit_error")
+          assert.isAtLeast(Number(rejected.headers.get("retry-after")), 1)
         }
         assert.strictEqual((yield* asked(key)).status, 200)
       })

@@ -259,7 +259,7 @@ layer(gatewayServer(models))("Routing", (it) => {
     })
   )
 
-  it.effect("an answer that refuses the request is no failure: failures around it are not in a row", () =>
+  it.effect("an answer that rejects the request is no failure: failures around it are not in a row", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
       const { north } = yield* Providers

@@ -112,41 +112,35 @@ describe("A stream for a client of its own style", () => {
 })
 
 describe("Content begins", () => {
-  const begins: ReadonlyArray<readonly [name: string, style: Style, frame: string, content: boolean]> = [
-    ["not with a role", "openai", delta({ role: "assistant", content: "" }), false],
-    ["not with a comment", "openai", ": waiting\n\n", false],
-    ["not with a chunk without choices", "openai", chunk({ choices: [] }), false],
-    ["with text", "openai", delta({ content: "a" }), true],
-    ["with reasoning", "openai", delta({ reasoning_content: "a" }), true],
-    ["with reasoning by its other name", "openai", delta({ reasoning: "a" }), true],
-    ["with a refusal", "openai", delta({ refusal: "no" }), true],
-    ["with a tool", "openai", delta({ tool_calls: [{ index: 0, function: { name: "f" } }] }), true],
-    ["not with message_start", "anthropic", messageStart, false],
-    ["not with a ping", "anthropic", ping, false],
-    ["not with an empty block", "anthropic", blockStart(0, { type: "text", text: "" }), false],
-    ["not with an empty delta", "anthropic", blockDelta(0, { type: "text_delta", text: "" }), false],
-    ["with text of messages", "anthropic", blockDelta(0, { type: "text_delta", text: "a" }), true],
-    ["with thinking", "anthropic", blockDelta(0, { type: "thinking_delta", thinking: "a" }), true],
-    [
-      "with input of a tool",
-      "anthropic",
-      blockDelta(0, { type: "input_json_delta", partial_json: "{" }),
-      true
+  const begins: Readonly<
+    Record<Style, ReadonlyArray<readonly [name: string, frame: string, content: boolean]>>
+  > = {
+    openai: [
+      ["not with a role", delta({ role: "assistant", content: "" }), false],
+      ["not with a comment", ": waiting\n\n", false],
+      ["not with a chunk without choices", chunk({ choices: [] }), false],
+      ["with text", delta({ content: "a" }), true],
+      ["with reasoning", delta({ reasoning_content: "a" }), true],
+      ["with reasoning by its other name", delta({ reasoning: "a" }), true],
+      ["with a refusal", delta({ refusal: "no" }), true],
+      ["with a tool", delta({ tool_calls: [{ index: 0, function: { name: "f" } }] }), true]
     ],
-    [
-      "with a block of a tool",
-      "anthropic",
-      blockStart(0, { type: "tool_use", id: "t", name: "f", input: {} }),
-      true
+    anthropic: [
+      ["not with message_start", messageStart, false],
+      ["not with a ping", ping, false],
+      ["not with an empty block", blockStart(0, { type: "text", text: "" }), false],
+      ["not with an empty delta", blockDelta(0, { type: "text_delta", text: "" }), false],
+      ["with text of messages", blockDelta(0, { type: "text_delta", text: "a" }), true],
+      ["with thinking", blockDelta(0, { type: "thinking_delta", thinking: "a" }), true],
+      ["with input of a tool", blockDelta(0, { type: "input_json_delta", partial_json: "{" }), true],
+      ["with a block of a tool", blockStart(0, { type: "tool_use", id: "t", name: "f", input: {} }), true]
     ]
-  ]
-  for (const [name, style, frame, content] of begins) {
-    it(`${name}`, () => {
+  }
+  for (const style of styles) {
+    it.for(begins[style])("%s", ([, frame, content]) => {
       for (const clientStyle of styles) {
-        assert.strictEqual(
-          streamReader(optionsOf(clientStyle, style)).push(Buffer.from(frame)).content,
-          content
-        )
+        const reader = streamReader(optionsOf(clientStyle, style))
+        assert.strictEqual(reader.push(Buffer.from(frame)).content, content)
       }
     })
   }
@@ -154,50 +148,39 @@ describe("Content begins", () => {
 
 describe("A stream fails", () => {
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }
-  const fails: ReadonlyArray<
-    readonly [name: string, style: Style, frame: string, kind: string, busy: boolean]
-  > = [
-    [
-      "by an error in the stream of chat completions",
-      "openai",
-      frameOf({ error: { message: "x", code: "mock" } }),
-      "error_event",
-      false
+  const fails: Readonly<
+    Record<Style, ReadonlyArray<readonly [name: string, frame: string, kind: string, busy: boolean]>>
+  > = {
+    openai: [
+      [
+        "by an error in the stream of chat completions",
+        frameOf({ error: { message: "x", code: "mock" } }),
+        "error_event",
+        false
+      ],
+      [
+        "by a limit that it reports",
+        frameOf({ error: { type: "rate_limit_exceeded" } }),
+        "error_event",
+        true
+      ],
+      ["by an error that is a text", frameOf({ error: "boom" }), "error_event", false],
+      ["by an error with a status", frameOf({ error: { code: 503, message: "x" } }), "error_event", true],
+      ["by data that are no JSON", "data: <html>\n\n", "malformed", false],
+      ["by data that are no object", "data: 7\n\n", "malformed", false],
+      ["by a page instead of events", "<html>\n<body>\n\n", "malformed", false]
     ],
-    [
-      "by a limit that it reports",
-      "openai",
-      frameOf({ error: { type: "rate_limit_exceeded" } }),
-      "error_event",
-      true
-    ],
-    ["by an error that is a text", "openai", frameOf({ error: "boom" }), "error_event", false],
-    [
-      "by an error with a status",
-      "openai",
-      frameOf({ error: { code: 503, message: "x" } }),
-      "error_event",
-      true
-    ],
-    ["by an error event of messages", "anthropic", frameOf(overloaded, "error"), "error_event", true],
-    [
-      "by an error event without its type",
-      "anthropic",
-      frameOf({ message: "x" }, "error"),
-      "error_event",
-      false
-    ],
-    ["by data that are no JSON", "openai", "data: <html>\n\n", "malformed", false],
-    ["by data that are no object", "openai", "data: 7\n\n", "malformed", false],
-    ["by a page instead of events", "openai", "<html>\n<body>\n\n", "malformed", false]
-  ]
-  for (const [name, style, frame, kind, busy] of fails) {
-    it(`${name}, and nothing of it is shown`, () => {
-      const reader = streamReader(optionsOf(style, style))
-      const piece = reader.push(Buffer.from(frame + frame))
-      assert.strictEqual(piece.fault?.kind, kind)
-      assert.strictEqual(piece.fault?.busy, busy)
-      assert.strictEqual(piece.bytes.length, 0)
+    anthropic: [
+      ["by an error event of messages", frameOf(overloaded, "error"), "error_event", true],
+      ["by an error event without its type", frameOf({ message: "x" }, "error"), "error_event", false]
+    ]
+  }
+  for (const style of styles) {
+    it.for(fails[style])("%s, and nothing of it is shown", ([, frame, kind, busy]) => {
+      const { bytes, fault } = streamReader(optionsOf(style, style)).push(Buffer.from(frame + frame))
+      assert.strictEqual(fault?.kind, kind)
+      assert.strictEqual(fault?.busy, busy)
+      assert.strictEqual(bytes.length, 0)
     })
   }
 

@@ -5,7 +5,8 @@
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import type { ProviderSetting } from "../../src/layers/gateway/configuration.ts"
 import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
 
 /** What a call was sent with. */
@@ -258,3 +259,16 @@ export const upstream = Effect.acquireRelease(
   }),
   ({ kill }) => Effect.sync(kill)
 )
+
+/** A provider of chat completions as the configuration has it, that nobody calls. */
+export const testProvider = (timeout: number): ProviderSetting => ({
+  name: "north",
+  style: "openai",
+  baseUrl: new URL("https://north.example"),
+  apiKey: Redacted.make("key"),
+  translates: true,
+  connectTimeout: timeout,
+  firstByteTimeout: timeout,
+  idleTimeout: timeout,
+  responseTimeout: timeout
+})
