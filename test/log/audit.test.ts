@@ -571,43 +571,45 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       { arbitrary: { runs: breadth(6, 20) } }
     )
 
-    it.effect("compares what waits to be revealed with its prediction, and reads the queue once for it", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const sequencer = yield* LogSequencer
-        const monday = yield* freshWeek
-        const challenge = yield* newChallenge({ deadline: plus(monday, "1 hour") })
-        for (const agent of yield* claimedAgents(2)) yield* predict(agent, challenge)
-        yield* sequenceAll
-        yield* moveTo(plus(monday, "2 hours"))
-        yield* Scoring.use((scoring) => scoring.settleDue)
-        yield* sequenceAll
-        assert.strictEqual(yield* sequencer.revealDue, 2)
-        assert.deepStrictEqual(yield* differences, [])
-        const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
-          yield* asOwner(sql`create table kept as select * from log_pending`)
-          yield* asOwner(set)
-          const found = yield* differences
-          assert.isTrue(
-            found.some((line) => line.includes(said)),
-            found.join("\n")
-          )
-          yield* asOwner(sql`truncate log_pending`)
-          yield* asOwner(sql`insert into log_pending overriding system value select * from kept`)
-          yield* asOwner(sql`drop table kept`)
-        })
-        const reveal = sql`type = 'prediction.reveal'`
-        const replaced = (from: string, to: string) => sql`
+    it.effect(
+      "compares what waits to be revealed with its prediction, and reads the outbox once for it",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const sequencer = yield* LogSequencer
+          const monday = yield* freshWeek
+          const challenge = yield* newChallenge({ deadline: plus(monday, "1 hour") })
+          for (const agent of yield* claimedAgents(2)) yield* predict(agent, challenge)
+          yield* sequenceAll
+          yield* moveTo(plus(monday, "2 hours"))
+          yield* Scoring.use((scoring) => scoring.settleDue)
+          yield* sequenceAll
+          assert.strictEqual(yield* sequencer.revealDue, 2)
+          assert.deepStrictEqual(yield* differences, [])
+          const told = Effect.fnUntraced(function* (set: Statement.Statement<object>, said: string) {
+            yield* asOwner(sql`create table kept as select * from log_pending`)
+            yield* asOwner(set)
+            const found = yield* differences
+            assert.isTrue(
+              found.some((line) => line.includes(said)),
+              found.join("\n")
+            )
+            yield* asOwner(sql`truncate log_pending`)
+            yield* asOwner(sql`insert into log_pending overriding system value select * from kept`)
+            yield* asOwner(sql`drop table kept`)
+          })
+          const reveal = sql`type = 'prediction.reveal'`
+          const replaced = (from: string, to: string) => sql`
           update log_pending set entry = convert_to(replace(convert_from(entry, 'UTF8'), ${from}, ${to}), 'UTF8')
            where ${reveal}`
-        yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its waiting entry recorded")
-        yield* told(replaced("bullish", "bearish"), "body is not what its waiting entry recorded")
-        yield* told(replaced("agent_id", "agent"), "its body is that of no prediction")
-        yield* told(replaced('revision\\":0', 'revision\\":1'), "its body is that of no prediction")
-        yield* told(sql`delete from log_pending where ${reveal}`, "nothing waits to do so")
-        yield* sequenceAll
-        assert.deepStrictEqual(yield* differences, [])
-      })
+          yield* told(replaced('"salt":"', '"salt":"00'), "salt is not what its waiting entry recorded")
+          yield* told(replaced("bullish", "bearish"), "body is not what its waiting entry recorded")
+          yield* told(replaced("agent_id", "agent"), "its body is that of no prediction")
+          yield* told(replaced('revision\\":0', 'revision\\":1'), "its body is that of no prediction")
+          yield* told(sql`delete from log_pending where ${reveal}`, "nothing waits to do so")
+          yield* sequenceAll
+          assert.deepStrictEqual(yield* differences, [])
+        })
     )
   }
 )

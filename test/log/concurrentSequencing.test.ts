@@ -1,4 +1,4 @@
-/** Several that keep one log at once, and what commits in another order than it was queued. */
+/** Several that keep one log at once, and what commits in another order than it got its id. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { anotherSequencer, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { addPending, anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 
 const pass = (sequencer: LogSequencer["Service"]) => Effect.andThen(sequencer.sequence, sequencer.publish)
@@ -28,7 +28,7 @@ layer(testServices())("Two that sequence at once", (it) => {
       for (let round = 0; round < 50; round++) {
         const counts = yield* Effect.all(times(3, () => Random.nextIntBetween(0, 120)))
         const work = [
-          ...counts.map((count) => queue(count)),
+          ...counts.map((count) => addPending(count)),
           ...sequencers.flatMap((sequencer) => [pass(sequencer), sequencer.publish, sequencer.sequence])
         ]
         yield* Effect.all(yield* Random.shuffle(work), { concurrency: "unbounded" })
@@ -78,14 +78,14 @@ layer(testServices())("Entries that are composed when they get their index", (it
   )
 })
 
-layer(testServices())("What is queued first and commits last", (it) => {
-  it.effect("gets its index, however far the queue was emptied beyond it", () =>
+layer(testServices())("What gets its id first and commits last", (it) => {
+  it.effect("gets its index, however far the outbox was emptied beyond it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
       const goOn = yield* Deferred.make<void>()
       const queued = yield* Deferred.make<void>()
-      yield* queue(5)
+      yield* addPending(5)
       const late = yield* Effect.forkChild(
         sql.withTransaction(
           Effect.gen(function* () {
@@ -97,7 +97,7 @@ layer(testServices())("What is queued first and commits last", (it) => {
       )
       yield* Deferred.await(queued)
       for (let round = 0; round < 5; round++) {
-        yield* queue(3)
+        yield* addPending(3)
         yield* sequencer.sequence
         yield* sequencer.sequence
       }

@@ -8,7 +8,7 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { parseCheckpointText } from "../../src/layers/crypto/signedNote.ts"
 import { isFull } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
-import { checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { addPending, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
 import { stopped, temporaryDirectory, until, replicaEnvironment, startAuspex } from "../support/process.ts"
 
@@ -56,11 +56,11 @@ describe("kill -9 of the process that keeps the log", () => {
         const start = sequencerProcess(url, dataDir)
         yield* Effect.gen(function* () {
           const first = yield* start
-          yield* queue(300)
+          yield* addPending(300)
           yield* signedUpTo(300)
 
           // Its entries are stored and its nodes are not: none of it has happened.
-          yield* heldUpAt("log_nodes", "exclusive", queue(300), killed(first))
+          yield* heldUpAt("log_nodes", "exclusive", addPending(300), killed(first))
           assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [300, 300])
           const second = yield* start
           yield* signedUpTo(600)
@@ -74,7 +74,7 @@ describe("kill -9 of the process that keeps the log", () => {
           yield* heldUpAt(
             "log_checkpoints",
             "access exclusive",
-            Effect.andThen(queue(300), grown),
+            Effect.andThen(addPending(300), grown),
             killed(second)
           )
           assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
@@ -82,12 +82,12 @@ describe("kill -9 of the process that keeps the log", () => {
           yield* signedUpTo(900)
 
           // It is signed, and not kept: so it is not remembered either.
-          yield* heldUpAt("log_checkpoints", "exclusive", queue(300), killed(third))
+          yield* heldUpAt("log_checkpoints", "exclusive", addPending(300), killed(third))
           assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(900))
           assert.strictEqual((yield* sizes).at(-1), 900)
           const fourth = yield* start
           yield* signedUpTo(1200)
-          yield* queue(1)
+          yield* addPending(1)
           yield* signedUpTo(1201)
           assert.strictEqual(yield* oneTree, 1201)
           assert.deepStrictEqual(yield* stopped(fourth), { code: 0, signal: null })
@@ -106,11 +106,11 @@ describe("kill -9 of the process that keeps the log", () => {
         yield* Effect.gen(function* () {
           const sequencer = yield* sequencerProcess(url, dataDir)
           assert.match(sequencer.stdout(), /^Log key {6}127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/m)
-          yield* queue(2)
+          yield* addPending(2)
           yield* signedUpTo(2)
           yield* stopped(sequencer)
           // As after restoring a database that had less in it.
-          yield* queue(1)
+          yield* addPending(1)
           const restored = yield* freshDatabase
           const other = yield* sequencerProcess(restored, dataDir)
           assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
@@ -135,7 +135,7 @@ describe("two processes that keep one log", () => {
           const growing = yield* Effect.forkChild(
             Effect.gen(function* () {
               const count = yield* Random.nextIntBetween(1, 400)
-              yield* queue(count)
+              yield* addPending(count)
               yield* Ref.update(queued, (sum) => sum + count)
             }).pipe(Effect.repeat(Schedule.spaced("100 millis")))
           )

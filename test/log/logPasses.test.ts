@@ -42,7 +42,7 @@ const world = sequencer.pipe(
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
 )
 
-layer(world)("Passes over the queue of the log", (it) => {
+layer(world)("Passes of the sequencer", (it) => {
   it.effect("follow one another while they are full, and come once a second otherwise", () =>
     Effect.gen(function* () {
       const { takes, times } = yield* Passes

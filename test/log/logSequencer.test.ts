@@ -18,12 +18,12 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import {
+  addPending,
   anotherSequencer,
   checkpoints,
   entries,
   logState,
   oneTree,
-  queue,
   tampering
 } from "../support/logbook.ts"
 import { otherLogKey, testLogKey } from "../support/logSigner.ts"
@@ -76,7 +76,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
       const sequencer = yield* LogSequencer
       yield* sequencer.publish
       assert.deepStrictEqual(yield* checkpoints, [])
-      yield* queue(3)
+      yield* addPending(3)
       yield* pass(sequencer)
       yield* pass(yield* anotherSequencer())
       assert.deepStrictEqual(
@@ -112,7 +112,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
   it.effect("a replica with another key does not sign and says so, and the others go on", () =>
     Effect.gen(function* () {
       const stranger = yield* anotherSequencer({ key: otherLogKey })
-      yield* queue(2)
+      yield* addPending(2)
       yield* stranger.verifyAtStart
       yield* pass(stranger)
       assert.match(
@@ -144,7 +144,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
       })
       assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [before, after].map(String))
       // A replica that has not been started anew yet leaves the signing to those that have.
-      yield* queue(1)
+      yield* addPending(1)
       yield* pass(old)
       assert.match(
         String(yield* old.fault),
@@ -155,7 +155,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
       // Started again, it changes nothing; without the old key only the new one signs.
       const later = yield* anotherSequencer({ key: otherLogKey })
       yield* later.verifyAtStart
-      yield* queue(1)
+      yield* addPending(1)
       yield* pass(later)
       assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [String(after)])
       assert.strictEqual((yield* keys).length, 2)
@@ -176,7 +176,7 @@ layer(faulty)("A log with a fault", (it) => {
   const grown = Effect.gen(function* () {
     const signed = yield* Ref.make(Option.none<TreeHead>())
     const sequencer = yield* anotherSequencer({ signed })
-    yield* queue(300)
+    yield* addPending(300)
     yield* pass(sequencer)
     assert.isNull(yield* sequencer.fault)
     return { sequencer, signed }
@@ -233,7 +233,7 @@ layer(faulty)("A log with a fault", (it) => {
   it.effect("nor one that has grown again since, into another tree", () =>
     Effect.gen(function* () {
       const { signed } = yield* grown
-      yield* queue(10)
+      yield* addPending(10)
       yield* pass(yield* LogSequencer)
       yield* Ref.update(
         signed,
@@ -256,7 +256,7 @@ layer(faulty)("A log with a fault", (it) => {
       const restarted = yield* anotherSequencer()
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /do not have the root that was signed|has another root/)
-      yield* queue(1)
+      yield* addPending(1)
       yield* sequencer.sequence
       yield* sequencer.publish
       yield* refuses(sequencer, /do not have the root that was signed|has another root/)
@@ -297,7 +297,7 @@ layer(faulty)("A log with a fault", (it) => {
     Effect.gen(function* () {
       const { sequencer } = yield* grown
       const before = yield* checkpoints
-      yield* queue(1)
+      yield* addPending(1)
       const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
       yield* pass(forgetful)
       assert.match(String(yield* forgetful.fault), /the disk is full/)
@@ -312,7 +312,7 @@ layer(faulty)("A log with a fault", (it) => {
     Effect.gen(function* () {
       const { sequencer, signed } = yield* grown
       const sql = yield* SqlClient.SqlClient
-      const signsMeanwhile = Effect.andThen(queue(2), pass(sequencer)).pipe(
+      const signsMeanwhile = Effect.andThen(addPending(2), pass(sequencer)).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.orDie
       )
@@ -352,7 +352,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
       const sequencer = yield* LogSequencer
       yield* pass(sequencer)
       assert.isNull(yield* reason)
-      yield* queue(1)
+      yield* addPending(1)
       assert.isNull(yield* reason)
       // Each look takes a second.
       yield* TestClock.adjust("58 seconds")
@@ -362,7 +362,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
       assert.strictEqual((yield* logCheck).status, "ready")
       assert.isTrue(yield* stalled)
       // One that grows is kept, however much waits.
-      yield* queue(maxPerPass)
+      yield* addPending(maxPerPass)
       yield* pass(sequencer)
       assert.isNull(yield* reason)
       assert.isFalse(yield* stalled)
@@ -376,7 +376,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
-      yield* queue(1)
+      yield* addPending(1)
       yield* asOwner(sql`alter table log_pending rename column entry to another`)
       for (const _ of [1, 2]) assert.isTrue(Exit.isFailure(yield* Effect.exit(sequencer.sequence)))
       assert.isNull(yield* reason)
@@ -403,7 +403,7 @@ layer(testServices())("Old checkpoints", (it) => {
         /** Sizes 1 to 40, one every quarter of an hour, so four an hour. */
         for (let size = 1; size <= 40; size++) {
           yield* moveTo(plus(noon, `${(size - 1) * 15} minutes`))
-          yield* queue(1)
+          yield* addPending(1)
           yield* pass(sequencer)
         }
         const cosigned = (size: number) => sql`

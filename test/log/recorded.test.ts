@@ -1,4 +1,4 @@
-/** What enters the queue of the log, and that it does so with what it records, or not at all. */
+/** What enters the outbox of the log, and that it does so with what it records, or not at all. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -69,7 +69,7 @@ layer(testServices())("The statement that records predictions", (it) => {
     })
   )
 
-  it.effect("queues each prediction and revision once, with the commit of its receipt", () =>
+  it.effect("adds each prediction and revision once, with the commit of its receipt", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -91,7 +91,7 @@ layer(testServices())("The statement that records predictions", (it) => {
     })
   )
 
-  it.effect("queues nothing for what it refuses", () =>
+  it.effect("adds nothing for what it refuses", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agent = yield* claimedAgent()
@@ -120,7 +120,7 @@ layer(testServices())("The statement that records predictions", (it) => {
   )
 })
 
-layer(testServices())("A challenge enters the queue", (it) => {
+layer(testServices())("A challenge enters the outbox", (it) => {
   it.effect("with its terms, as exact decimals, when it is created", () =>
     Effect.gen(function* () {
       const created = yield* freshWeek

@@ -28,7 +28,7 @@ const sequence = Effect.repeat(
 const revealDue = LogSequencer.use((sequencer) => sequencer.revealDue)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
-const queuedReveals = countOf(
+const pendingReveals = countOf(
   (sql) => sql`select count(*)::int as count from log_pending where type = 'prediction.reveal'`
 )
 const waitingChallenges = countOf((sql) => sql`select count(*)::int as count from log_reveals`)
@@ -111,7 +111,7 @@ layer(testServices())("A prediction", (it) => {
 })
 
 layer(testServices())("Reveals", (it) => {
-  it.effect("of many challenges are queued once, however many replicas queue them at once", () =>
+  it.effect("of many challenges are added once, however many replicas add them at once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(4)
@@ -168,7 +168,7 @@ layer(testServices())("Reveals", (it) => {
         yield* sequence
         assert.strictEqual(yield* revealDue, 2000)
         yield* revealDue.pipe(Effect.andThen(Effect.fail("killed")), sql.withTransaction, Effect.flip)
-        assert.strictEqual(yield* queuedReveals, 2000)
+        assert.strictEqual(yield* pendingReveals, 2000)
         // Exactly two chunks: nothing is left for a third.
         assert.strictEqual(yield* revealDue, 2000)
         assert.strictEqual(yield* waitingChallenges, 0)
@@ -185,7 +185,7 @@ layer(testServices())("Reveals", (it) => {
       })
   )
 
-  it.effect("leave a long queue to those who wait for their index", () =>
+  it.effect("let a long backlog get its indices first", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")

@@ -16,7 +16,7 @@ import {
   rowsOf
 } from "../support/builders.ts"
 import { held, meeting } from "../support/locking.ts"
-import { anotherSequencer, checkpoints, entries, logState, oneTree, queue } from "../support/logbook.ts"
+import { addPending, anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
@@ -103,11 +103,11 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("stores nothing of a batch of which something is gone from the queue meanwhile", () =>
+  it.effect("stores nothing of a batch of which something is gone from the outbox meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const before = (yield* logState).size
-      yield* queue(5)
+      yield* addPending(5)
       // The batch has been read when it waits for this table.
       const holding = yield* held(
         sql`alter table log_pending disable trigger user`.pipe(
@@ -132,7 +132,7 @@ layer(testServices())("Sequencing", (it) => {
       const sql = yield* SqlClient.SqlClient
       const other = yield* anotherSequencer()
       const before = (yield* logState).size
-      yield* queue(3)
+      yield* addPending(3)
       const holding = yield* held(sql`lock table log_nodes in exclusive mode`, asOwner)
       const first = yield* meeting(sequence)
       const second = yield* meeting(other.sequence)
@@ -140,9 +140,9 @@ layer(testServices())("Sequencing", (it) => {
       const counts = [yield* Fiber.join(first), yield* Fiber.join(second)]
       assert.deepStrictEqual(counts.toSorted(), [0, 3])
       assert.strictEqual(yield* oneTree, before + 3)
-      yield* queue(2)
+      yield* addPending(2)
       assert.strictEqual(yield* other.sequence, 2)
-      yield* queue(2)
+      yield* addPending(2)
       assert.strictEqual(yield* sequence, 2)
       assert.strictEqual(yield* oneTree, before + 7)
     })

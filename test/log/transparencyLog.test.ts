@@ -22,7 +22,7 @@ import {
   predict
 } from "../support/builders.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
-import { completeLog, queue } from "../support/logbook.ts"
+import { addPending, completeLog } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 import { withoutTriggers } from "../support/tampering.ts"
@@ -272,7 +272,7 @@ layer(testServices())("A commit that is looked up", (it) => {
       yield* freshWeek
       const challenge = yield* newChallenge()
       const { commit } = yield* receiptOf(predict(yield* claimedAgent(), challenge))
-      yield* queue(20_000)
+      yield* addPending(20_000)
       const unknown = "0".repeat(64)
       assert.deepStrictEqual(yield* entryOf(commit), {
         commit,

@@ -130,7 +130,7 @@ export const anotherSequencer = (options: Parameters<typeof logSigner>[0] = {}) 
   ).pipe(Effect.map((built) => Context.get(built, LogSequencer)))
 
 /** Things that wait for their index, without what they would be about. */
-export const queue = Effect.fnUntraced(function* (count: number) {
+export const addPending = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
     insert into log_pending (type, entry)

@@ -61,7 +61,7 @@ export interface TestForecast {
   readonly std: number
 }
 
-/** First forecasts on a challenge as the service writes them, with their counts and their commits in the queue of the log. */
+/** First forecasts on a challenge as the service writes them, with their counts and their commits in the outbox of the log. */
 export const forecastsOn = Effect.fnUntraced(function* (
   challenge: { readonly id: string },
   forecasts: ReadonlyArray<TestForecast>
