@@ -4,7 +4,7 @@ import { Plan } from "../../src/services/Operators.ts"
 import type { Owner } from "../../src/services/Operators.ts"
 import type { SelfProfile } from "../../src/services/Registry.ts"
 import { record, utc } from "../client/table.ts"
-import { grantFlags, newGrant, shownGrant } from "./credits.ts"
+import { grantFlags, newGrant, printGrant } from "./credits.ts"
 import { Session } from "./session.ts"
 
 const agentId = { id: Argument.String("ID").pipe(Argument.withDescription("The agent_id")) }
@@ -88,7 +88,7 @@ const grantAgent = Command.make(
   Effect.fn("agents.grant")(function* ({ id, ...payload }) {
     const session = yield* Session
     const client = yield* session.administrator
-    yield* shownGrant(
+    yield* printGrant(
       client.admin.grantAgent({ params: { agent_id: id }, payload: yield* newGrant(payload) })
     )
   })
@@ -144,7 +144,7 @@ const grantOwner = Command.make(
   Effect.fn("owners.grant")(function* ({ id, ...payload }) {
     const session = yield* Session
     const client = yield* session.administrator
-    yield* shownGrant(
+    yield* printGrant(
       client.admin.grantOwner({ params: { owner_id: id }, payload: yield* newGrant(payload) })
     )
   })

@@ -146,7 +146,7 @@ export const challenges = Command.make("challenges").pipe(
   Command.withDescription("Directional challenges")
 )
 
-const shownIds = (ids: ReadonlyArray<string>): string => (ids.length === 0 ? "" : `\n  ${ids.join("\n  ")}`)
+const idLines = (ids: ReadonlyArray<string>): string => (ids.length === 0 ? "" : `\n  ${ids.join("\n  ")}`)
 
 export const settle = Command.make(
   "settle",
@@ -158,9 +158,9 @@ export const settle = Command.make(
     yield* session.show(report, ({ cancelled, closed, failed, resolved, waiting }) =>
       [
         `${closed} closed, ${waiting} waiting for a closing price`,
-        `${resolved.length} settled${shownIds(resolved)}`,
-        `${cancelled.length} cancelled or void, because no price or value came in time${shownIds(cancelled)}`,
-        `${failed.length} failed; the server's log says why${shownIds(failed)}`
+        `${resolved.length} settled${idLines(resolved)}`,
+        `${cancelled.length} cancelled or void, because no price or value came in time${idLines(cancelled)}`,
+        `${failed.length} failed; the server's log says why${idLines(failed)}`
       ].join("\n")
     )
   })

@@ -5,7 +5,7 @@ import { archive } from "./archive.ts"
 import { challenges, settle } from "./challenges.ts"
 import { ledger, purchases } from "./credits.ts"
 import { events } from "./events.ts"
-import { audit, figures, leaderboard, targets } from "./leaderboard.ts"
+import { audit, stats, leaderboard, targets } from "./leaderboard.ts"
 import { log } from "./log.ts"
 import { macro } from "./macro.ts"
 import { priceEvents } from "./priceEvents.ts"
@@ -30,7 +30,7 @@ export const admin = Command.make("admin").pipe(
     owners,
     purchases,
     audit,
-    figures,
+    stats,
     log,
     ledger,
     leaderboard

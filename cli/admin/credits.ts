@@ -29,7 +29,7 @@ export const newGrant = ({ amount, key, reason }: { amount: number; key: string;
 const encodeGrant = Schema.encodeSync(Grant)
 const encodeCheck = Schema.encodeSync(LedgerCheck)
 
-export const shownGrant = Effect.fnUntraced(function* <E, R>(sent: Effect.Effect<Grant, E, R>) {
+export const printGrant = Effect.fnUntraced(function* <E, R>(sent: Effect.Effect<Grant, E, R>) {
   const session = yield* Session
   yield* session.show(encodeGrant(yield* sent), ({ account, amount, created_at, id, reason }) =>
     record([
@@ -49,9 +49,9 @@ const check = Command.make(
     const session = yield* Session
     const client = yield* session.administrator
     const checked = encodeCheck(yield* client.admin.checkLedger())
-    yield* session.show(checked, ({ differences, ...figures }) =>
+    yield* session.show(checked, ({ differences, ...totals }) =>
       [
-        record(Object.entries(figures).map(([name, figure]) => [name.replaceAll("_", " "), figure] as const)),
+        record(Object.entries(totals).map(([name, value]) => [name.replaceAll("_", " "), value] as const)),
         "",
         differences.length === 0 ? "Everything holds." : `${counted(differences.length, "difference")}:`,
         ...differences.map((difference) => `  ${difference}`)

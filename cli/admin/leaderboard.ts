@@ -87,7 +87,7 @@ export const leaderboard = Command.make(
 
 const maxBody = 200
 
-const shownBody = (body: unknown): string =>
+const bodyText = (body: unknown): string =>
   (typeof body === "string" ? body : JSON.stringify(body)).slice(0, maxBody)
 
 const auditColumns: ReadonlyArray<Column<AuditEntry>> = [
@@ -96,7 +96,7 @@ const auditColumns: ReadonlyArray<Column<AuditEntry>> = [
   { title: "status", of: ({ status }) => status },
   { title: "request", of: ({ request_id }) => request_id, yields: "dropped" },
   { title: "path", of: ({ path }) => path, yields: "dropped" },
-  { title: "body", of: ({ body }) => shownBody(body), yields: "cut" }
+  { title: "body", of: ({ body }) => bodyText(body), yields: "cut" }
 ]
 
 export const audit = Command.make(
@@ -110,7 +110,7 @@ export const audit = Command.make(
   })
 ).pipe(Command.withDescription("What administrators did, newest first"))
 
-const checkFigures = Command.make(
+const checkStats = Command.make(
   "check",
   {},
   Effect.fn("figures.check")(function* () {
@@ -131,7 +131,7 @@ const checkFigures = Command.make(
   })
 ).pipe(Command.withDescription("Recompute every kept figure from the scores; exits with 1 when one differs"))
 
-export const figures = Command.make("figures").pipe(
-  Command.withSubcommands([checkFigures]),
+export const stats = Command.make("figures").pipe(
+  Command.withSubcommands([checkStats]),
   Command.withDescription("The figures of the leaderboard")
 )

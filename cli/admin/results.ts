@@ -16,7 +16,7 @@ const encode = Schema.encodeSync(Results)
 
 const agent: Column<Prediction> = { title: "agent", of: ({ agent_id }) => agent_id }
 const agentName: Column<Prediction> = { title: "name", of: ({ agent_name }) => agent_name, yields: "cut" }
-const score: Column<Prediction> = { title: "score", of: (shown) => decimals(shown.score, 2) }
+const score: Column<Prediction> = { title: "score", of: (prediction) => decimals(prediction.score, 2) }
 
 const directional: ReadonlyArray<Column<Prediction>> = [
   agent,
@@ -55,7 +55,7 @@ const rangeOf = ({ bins }: Shown, index: number | null): string | null => {
 const isNumeric = ({ kind, type }: Shown): boolean =>
   type === "macro" || kind === "numeric_close" || kind === "count_days"
 
-const figuresOf = (found: Shown): ReadonlyArray<Field> => {
+const statsOf = (found: Shown): ReadonlyArray<Field> => {
   if (found.type === "macro") {
     return [
       ["published value", found.actual_value],
@@ -119,7 +119,7 @@ export const results = Command.make(
         record([
           ["question", found.question],
           ["status", found.status],
-          ...figuresOf(found),
+          ...statsOf(found),
           ...endOf(found),
           ...timesOf(found),
           ["source", found.resolution_source],

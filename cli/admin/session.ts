@@ -63,9 +63,9 @@ const make = Effect.fnUntraced(function* (input: SessionInput) {
   const url = Option.getOrElse(input.url, () => "")
   const address = url === "" ? yield* usualUrl : url
   const context = yield* Effect.context<FileSystem.FileSystem | Path.Path | HttpClient.HttpClient>()
-  const columns = yield* (yield* Terminal.Terminal).columns
-  const width = columns === 0 ? undefined : columns
-  const fitted: Session["Service"]["fitted"] = (rows, shown) => table(rows, shown, width)
+  const terminalWidth = yield* (yield* Terminal.Terminal).columns
+  const width = terminalWidth === 0 ? undefined : terminalWidth
+  const fitted: Session["Service"]["fitted"] = (rows, columns) => table(rows, columns, width)
   const show: Session["Service"]["show"] = (answer, text) =>
     Console.log(input.json ? json(answer) : text(answer))
   return Session.of({
@@ -76,11 +76,11 @@ const make = Effect.fnUntraced(function* (input: SessionInput) {
     ),
     show,
     fitted,
-    showPage: (page, shown, none) =>
+    showPage: (page, columns, none) =>
       show(page, ({ items, next_cursor }) => {
         if (items.length === 0) return none
         const more = next_cursor === null ? "" : `\n\nThere are more: --cursor ${next_cursor}`
-        return `${fitted(items, shown)}${more}`
+        return `${fitted(items, columns)}${more}`
       })
   })
 })

@@ -256,12 +256,12 @@ export const isAlone = (direction: Direction, counts: Counts): boolean => {
   return Object.values(sides).some((count) => count > sides[direction])
 }
 
-const doubt = 0.7
+const loneConfidence = 0.7
 
 /** The same direction with less confidence. */
 export const lessConfident = (prediction: NewPrediction): NewPrediction => ({
   direction: prediction.direction,
-  confidence: rounded(prediction.confidence * doubt),
+  confidence: rounded(prediction.confidence * loneConfidence),
   reasoning: `${prediction.reasoning ?? ""} More agents say otherwise, so less surely.`.trim(),
   is_revision: true
 })

@@ -53,12 +53,12 @@ export const roundLine = (agents: ReadonlyArray<Agent>, round: Settled): string 
 }
 
 /** Leaderboard rows of agents other than the demonstration's. */
-const shownOthers = 10
+const maxOthers = 10
 
 const showLeaderboard = Effect.fnUntraced(function* (game: Game) {
   const ours = new Set<string>(game.agents.map(({ id }) => id))
   const board = yield* game.anyone.public.leaderboard({ query: { limit: 200 } })
-  const rows = board.items.filter(({ agent_id }, index) => index < shownOthers || ours.has(agent_id))
+  const rows = board.items.filter(({ agent_id }, index) => index < maxOthers || ours.has(agent_id))
   const columns = leaderboardColumns.filter(({ title }) => title !== "agent_id")
   yield* Console.log(
     `\nLeaderboard (${board.total} agents; a rank needs an operator's claim and ${board.min_count} scored predictions):\n`

@@ -104,10 +104,10 @@ layer(testServer())("Where nothing is sold", (it) => {
       const { agent, visitor } = yield* ownerVisitor()
       yield* Effect.forEach(times(60, String), () => fundOwnerOf(agent.agentId, 1))
       const first = yield* visitor.open(page)
-      assert.lengthOf([...first.text.matchAll(/class="figure"/g)], 50)
+      assert.lengthOf([...first.text.matchAll(/class="numeric"/g)], 50)
       const [, next = ""] = /href="([^"]*cursor=[^"]*)"/.exec(first.text) ?? []
       const second = yield* visitor.open(next)
-      assert.lengthOf([...second.text.matchAll(/class="figure"/g)], 10)
+      assert.lengthOf([...second.text.matchAll(/class="numeric"/g)], 10)
       assert.strictEqual((yield* visitor.open(`${page}?cursor=x`)).status, 400)
     })
   )

@@ -216,24 +216,24 @@ const countsOf = Effect.fnUntraced(function* (anyone: ApiClient) {
 /** What is wrong in the ledger, the statistics or the public log. */
 const checked = Effect.fnUntraced(function* (administrator: ApiClient) {
   const ledger = yield* administrator.admin.checkLedger()
-  const figures = yield* administrator.admin.checkFigures()
+  const stats = yield* administrator.admin.checkFigures()
   const log = yield* administrator.admin.auditLog()
   yield* Console.log(
     [
       `Ledger:  ${ledger.transfers} transfers of ${ledger.accounts} accounts; ${ledger.pools_settled} pools settled, ${creditsOf(ledger.rewards)} credits of rewards paid; ${ledger.differences.length} differences.`,
-      `Figures: those of ${figures.agents} agents equal a recomputation from their scores; ${figures.differences.length} differences.`,
+      `Figures: those of ${stats.agents} agents equal a recomputation from their scores; ${stats.differences.length} differences.`,
       `Log:     ${log.entries} entries, ${log.challenges} challenges, ${log.predictions} predictions and ${log.settlements} settlements compared; ${log.difference_count} differences.`
     ].join("\n")
   )
-  return [...ledger.differences, ...figures.differences, ...log.differences]
+  return [...ledger.differences, ...stats.differences, ...log.differences]
 })
 
 const reportSeason = Effect.fn("demo.season.report")(function* (anyone: ApiClient, administrator: ApiClient) {
   yield* Console.log(`\n${table(yield* countsOf(anyone), columns)}`)
   const board = yield* anyone.public.leaderboard({ query: {} })
-  const shown = leaderboardColumns.filter(({ title }) => title !== "agent_id")
+  const withoutId = leaderboardColumns.filter(({ title }) => title !== "agent_id")
   yield* Console.log(
-    `\nLeaderboard (a rank needs an operator's claim and ${board.min_count} scored predictions):\n\n${table(board.items, shown)}\n`
+    `\nLeaderboard (a rank needs an operator's claim and ${board.min_count} scored predictions):\n\n${table(board.items, withoutId)}\n`
   )
   return yield* checked(administrator)
 })

@@ -20,8 +20,8 @@ const levelOf = (confidence: number): number => Math.min(4, Math.floor(confidenc
 
 /** A histogram of confidences for each direction. */
 export const directionChart = (said: Answers, names: Names, result: Direction | null): Html => {
-  const shown = directions.filter((direction) => direction in names)
-  const groups = shown.map((direction, place) => {
+  const named = directions.filter((direction) => direction in names)
+  const groups = named.map((direction, place) => {
     const confidences = said.values.flatMap((each) =>
       each.direction === direction && each.confidence !== null ? [each.confidence] : []
     )

@@ -168,7 +168,7 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
 
 const yesOrNo: Readonly<Record<string, string>> = { bullish: "Yes", bearish: "No" }
 
-const shownOutcome = ({ actual_value, kind, result, unit }: ChallengeSummary): Html => {
+const outcome = ({ actual_value, kind, result, unit }: ChallengeSummary): Html => {
   if (actual_value !== null) return html`<strong>${actual_value}${unit === null ? "" : ` ${unit}`}</strong>`
   if (result === null) return null
   const isYesOrNo = kind === "barrier" || kind === "threshold"
@@ -182,7 +182,7 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
       (item) =>
         html`<li>
           <p class="row">
-            <span>${challengeTitle(frame, item)}</span> ${shownOutcome(item)} ${statusBadge(item.status)}
+            <span>${challengeTitle(frame, item)}</span> ${outcome(item)} ${statusBadge(item.status)}
           </p>
           <p class="meta">
             <span class="tag">${item.asset}</span> ${kinds[item.kind] ?? item.kind}

@@ -165,9 +165,9 @@ const byMail = HttpRouter.use(
         Effect.fnUntraced(function* ({ frame }) {
           const token = yield* tokenInPath
           const view = yield* Effect.mapError(claims.viewMailClaim(token), unknownLink)
-          const shownPage =
+          const declinedPage =
             view.state === "declined" ? declinedView(view.email) : notMineView(frame, token, view)
-          return show(site, frame, shownPage)
+          return show(site, frame, declinedPage)
         })
       )
     )

@@ -234,7 +234,7 @@ const movementItem = ({ agentName, at, change, reason }: OwnerMovement) =>
   html`<li>
     <p class="row">
       <span>${agentName === null ? reason : html`Moved to ${agentName}`}</span>
-      <span class="figure">${signed(change)}</span>
+      <span class="numeric">${signed(change)}</span>
       <span class="quiet small">${day(at)}</span>
     </p>
   </li>`

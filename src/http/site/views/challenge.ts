@@ -253,7 +253,7 @@ export const earned = ({ crps, is_correct, score, skill }: typeof PredictionVerd
       crps === null || skill === null
         ? null
         : html`<span class="quiet">CRPS ${Number(crps.toPrecision(3))}, skill ${skill.toFixed(2)}</span>`
-    } <strong class="figure">${score.toFixed(2)} points</strong>`
+    } <strong class="numeric">${score.toFixed(2)} points</strong>`
 }
 
 type Version = Results["versions"][number]
