@@ -265,7 +265,8 @@ export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
 /** Waits until it says that it is ready; fails at once, with what it wrote, when it ends instead. */
 export const whenReady = Effect.fnUntraced(function* (
   auspex: Auspex,
-  patience: Duration.Input = "20 seconds"
+  // Of the harness, on the busiest machine; how long a start may take is a rule of start.test.ts.
+  patience: Duration.Input = "50 seconds"
 ) {
   const died = Effect.flatMap(auspex.ended, ({ code, signal }) =>
     Effect.fail(
