@@ -28,7 +28,7 @@ const listed = (filter: ListFilter, page = firstPage) => Arenas.use((arenas) => 
 const ids = (filter: ListFilter) =>
   Effect.map(listed(filter), ({ items }) => items.map(({ id }) => String(id)))
 
-layer(testServices())("The directory of challenges", (it) => {
+layer(testServices())("The list of challenges of every type", (it) => {
   it.effect("has the open ones by what closes next, whatever their type", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek

@@ -1,6 +1,6 @@
+import { edgesAround, binOf, binsOf, decimalStep, referenceScale } from "../../src/scoring/macro.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Schema } from "effect"
-import { binOf, binsOf, decimalStep, referenceScale } from "../../src/scoring/macro.ts"
 
 const decimals = (...texts: ReadonlyArray<string>) => texts.map(BigDecimal.fromStringUnsafe)
 const step = BigDecimal.fromStringUnsafe("0.1")
@@ -51,5 +51,23 @@ describe("the reference scale of a series", () => {
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("250", "100"))), "1")
     // A print may be any double.
     assert.strictEqual(BigDecimal.toNumberUnsafe(decimalStep(decimals("5e-324", "3"))), 1e-12)
+  })
+})
+
+describe("Edges around a print", () => {
+  const edges = (last: string, scale: string, step: string) =>
+    edgesAround(
+      BigDecimal.fromStringUnsafe(last),
+      BigDecimal.fromStringUnsafe(scale),
+      BigDecimal.fromStringUnsafe(step)
+    )
+
+  it("have it in their middle, a reference scale apart in whole steps, exactly", () => {
+    assert.deepStrictEqual(edges("3.1", "0.12", "0.1"), [2.85, 2.95, 3.05, 3.15, 3.25, 3.35])
+    assert.deepStrictEqual(edges("-150", "74.13", "1"), [-335, -261, -187, -113, -39, 35])
+  })
+
+  it("are at least a step apart", () => {
+    assert.deepStrictEqual(edges("4.25", "0.001", "0.25"), [3.625, 3.875, 4.125, 4.375, 4.625, 4.875])
   })
 })

@@ -1,6 +1,5 @@
-import { assert, describe, it } from "@effect/vitest"
-import { BigDecimal, DateTime, Schema } from "effect"
 import {
+  levelsAround,
   candlesOf,
   closeScale,
   countScale,
@@ -11,6 +10,8 @@ import {
   wholeHour
 } from "../../src/scoring/priceEvents.ts"
 import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { BigDecimal, DateTime, Schema } from "effect"
 import { priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/criteria.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
@@ -259,5 +260,29 @@ describe("the settlement text", () => {
       for (const each of ["BTC", ...said]) assert.include(text, each)
       assert.notInclude(text, "null")
     }
+  })
+})
+
+const Price = Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 1e6 }))
+/** Of the price; a week that moves a price by half is beyond what crypto showed. */
+const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 0.5 }))
+
+describe("Levels around a price", () => {
+  it("are rounded to what people would say", () => {
+    assert.deepStrictEqual(levelsAround(87_431, 4619), { threshold: 87_500, up: 91_000, down: 84_000 })
+    assert.deepStrictEqual(levelsAround(0.6123, 0.04), { threshold: 0.61, up: 0.64, down: 0.585 })
+  })
+
+  it.prop("lie on both sides of it, and within a standard deviation", [Price, Share], ([price, share]) => {
+    const deviation = price * share
+    const levels = levelsAround(price, deviation)
+    assert(levels !== undefined)
+    assert.isTrue(levels.down > 0 && levels.down < price && levels.up > price)
+    assert.isTrue(levels.up - price < deviation && price - levels.down < deviation)
+    assert.isTrue(Math.abs(levels.threshold - price) <= deviation * 0.11)
+  })
+
+  it("are none where the lower one would not be above 0", () => {
+    assert.isUndefined(levelsAround(100, 200))
   })
 })

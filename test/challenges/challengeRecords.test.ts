@@ -1,0 +1,345 @@
+/**
+ * What the database itself refuses of challenges, forecasts, archived tournaments and virtual positions: rows of no form, of
+ * two, or that cannot be true, and changes of what is frozen.
+ */
+import { Scoring } from "../../src/services/Scoring.ts"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  claimedAgent,
+  forecast,
+  freshWeek,
+  moveTo,
+  newMacro,
+  plus,
+  answer,
+  importCandles,
+  newPriceEvent,
+  importQuotes,
+  instant,
+  newChallenge,
+  predict
+} from "../support/builders.ts"
+import { copied, refusal } from "../support/errors.ts"
+import { testServices } from "../support/services.ts"
+import { PriceEventKind } from "../../src/services/domain/Challenge.ts"
+import { Archive } from "../../src/services/Archive.ts"
+
+/** A settled challenge with a forecast. */
+const settled = Effect.gen(function* () {
+  const deadline = plus(yield* freshWeek, "1 hour")
+  const challenge = yield* newMacro({ deadline })
+  yield* forecast(yield* claimedAgent(), challenge)
+  yield* moveTo(deadline)
+  return yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.2))
+})
+
+const id = { id: "gen_random_uuid()" }
+
+layer(testServices())("a macro challenge in the database", (it) => {
+  it.effect.each([
+    ["has a period", { period: "null" }, "challenges_terms"],
+    ["has bins", { bin_edges: "null" }, "challenges_terms"],
+    ["has a reward pool", { reward_pool: "null" }, "challenges_terms"],
+    ["has no open price", { open_price: "1" }, "challenges_terms"],
+    ["has no dead zone", { dead_zone_pct: "1" }, "challenges_terms"],
+    ["has ascending edges", { bin_edges: "array[1, 1]" }, "challenges_bins"],
+    ["has an edge", { bin_edges: "'{}'::numeric[]" }, "challenges_bins"],
+    ["has edges that are numbers", { bin_edges: "array['NaN']" }, "challenges_bins"],
+    ["has edges that end", { bin_edges: "array['Infinity']" }, "challenges_bins"],
+    ["has a scale above 0", { reference_scale: "0" }, "challenges_reference_scale"],
+    ["has a scale that is a number", { reference_scale: "'NaN'" }, "challenges_reference_scale"],
+    [
+      "has a spread where it has no scale",
+      { reference_scale: "null", bin_edges: "array[1]" },
+      "challenges_some_scale"
+    ],
+    ["has a step above 0", { decimal_step: "0" }, "challenges_decimal_step"],
+    ["has no reward pool below 0", { reward_pool: "-1" }, "challenges_reward_pool"],
+    ["is of one type", { type: "'directional'" }, "challenges_frozen_texts"],
+    [
+      "has its texts",
+      { resolution_criteria: "null", resolution_criteria_zh: "null" },
+      "challenges_frozen_texts"
+    ]
+  ] as const)("%s", ([, changes, constraint]) =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { id: made } = yield* newMacro()
+      assert.strictEqual(
+        yield* refusal(copied("challenges", `id = '${made}'`, { ...id, ...changes })),
+        constraint
+      )
+    })
+  )
+
+  it.effect("is frozen at creation", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { id: made } = yield* newMacro()
+      for (const set of [
+        "period = 'x'",
+        "unit = 'x'",
+        "bin_edges = array[1]",
+        "reference_scale = 1",
+        "decimal_step = 1",
+        "reward_pool = 1"
+      ]) {
+        assert.include(
+          yield* refusal((sql) => sql`update challenges set ${sql.literal(set)} where id = ${made}::uuid`),
+          "frozen at creation"
+        )
+      }
+    })
+  )
+})
+
+layer(testServices())("a forecast in the database", (it) => {
+  const ofMacro = "predicted_value is not null"
+
+  it.effect.each([
+    ["predictions", { direction: "'bullish'" }, "predictions_one_form"],
+    ["predictions", { predicted_value: "null" }, "predictions_one_form"],
+    [
+      "predictions",
+      { predicted_value: "null", predicted_std: "null", direction: "'bullish'" },
+      "predictions_one_form"
+    ],
+    ["predictions", { predicted_value: "null", predicted_std: "null" }, "predictions_one_form"],
+    ["predictions", { predicted_std: "0" }, "predictions_std"],
+    ["predictions", { predicted_std: "'NaN'" }, "predictions_std"],
+    ["predictions", { predicted_value: "'NaN'" }, "predictions_value"],
+    ["prediction_scores", { is_correct: "true" }, "prediction_scores_one_form"],
+    ["prediction_scores", { crps: "null" }, "prediction_scores_one_form"],
+    ["prediction_scores", { skill: "null" }, "prediction_scores_one_form"],
+    ["prediction_scores", { crps: "-1" }, "prediction_scores_crps"],
+    ["prediction_scores", { skill: "1.1" }, "prediction_scores_skill"],
+    ["settlements", { result: "'bullish'" }, "settlements_one_form"],
+    ["settlements", { close_price: "1" }, "settlements_one_form"],
+    ["settlements", { actual_value: "null" }, "settlements_one_form"],
+    ["settlements", { reference_scale: "null" }, "settlements_one_form"],
+    ["settlements", { reference_scale: "0" }, "settlements_reference_scale"]
+  ] as const)("%s with %j is refused", ([table, changes, constraint]) =>
+    Effect.gen(function* () {
+      yield* settled
+      const anew: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+        predictions: { ...id, revision: "7" },
+        prediction_scores: { version: "2" },
+        settlements: { version: "2", reason: "'why'" }
+      }
+      const where = table === "predictions" ? ofMacro : "true"
+      assert.strictEqual(yield* refusal(copied(table, where, { ...anew[table], ...changes })), constraint)
+    })
+  )
+})
+
+layer(testServices())("a price event in the database", (it) => {
+  it.effect.each([
+    ["barrier", "has a level", { level: "null" }, "challenges_terms"],
+    ["barrier", "has a level above 0", { level: "0" }, "challenges_level"],
+    ["barrier", "has a level that is a number", { level: "'NaN'" }, "challenges_level"],
+    ["barrier", "has a window", { window_from: "null" }, "challenges_terms"],
+    ["barrier", "has a window before its end", { window_from: "t.resolve_at" }, "challenges_window"],
+    [
+      "barrier",
+      "begins at a whole hour",
+      { window_from: "t.window_from + interval '1 second'" },
+      "challenges_window"
+    ],
+    ["barrier", "has no scale", { reference_scale: "1" }, "challenges_terms"],
+    ["threshold", "has no window", { window_from: "t.created_at" }, "challenges_terms"],
+    ["threshold", "has no open price", { open_price: "1" }, "challenges_terms"],
+    ["threshold", "has no reward pool", { reward_pool: "0" }, "challenges_terms"],
+    ["numeric_close", "has a scale", { reference_scale: "null" }, "challenges_terms"],
+    ["numeric_close", "has no level", { level: "1" }, "challenges_terms"],
+    ["numeric_close", "has no step", { decimal_step: "1" }, "challenges_terms"],
+    ["count_days", "has a step", { decimal_step: "null" }, "challenges_terms"],
+    ["count_days", "is of a kind", { kind: "'price_event'" }, "challenges_kind"],
+    ["count_days", "has its texts", { resolution_criteria: "null" }, "challenges_frozen_texts"],
+    [
+      "count_days",
+      "waits until after its deadline",
+      { deadline: "t.cancel_at + interval '1 second'" },
+      "challenges_times"
+    ]
+  ] as const)("of %s %s", ([kind, , changes, constraint]) =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { id: made } = yield* newPriceEvent({ kind })
+      assert.strictEqual(
+        yield* refusal(copied("challenges", `id = '${made}'`, { ...id, ...changes })),
+        constraint
+      )
+    })
+  )
+
+  it.effect("is frozen at creation", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { id: made } = yield* newPriceEvent({ kind: "barrier" })
+      for (const set of ["level = 1", "window_from = window_from - interval '1 hour'"]) {
+        assert.include(
+          yield* refusal((sql) => sql`update challenges set ${sql.literal(set)} where id = ${made}::uuid`),
+          "frozen at creation"
+        )
+      }
+    })
+  )
+
+  it.effect("is settled in the form of its kind", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const made = yield* Effect.forEach(PriceEventKind.literals, (kind) =>
+        newPriceEvent({ kind, resolve_at: monday })
+      )
+      const agent = yield* claimedAgent()
+      for (const each of made) yield* answer(agent, each)
+      yield* importCandles(
+        "ETH",
+        "1h",
+        Array.from({ length: 200 }, (_, index) => [plus(monday, { hours: -1 - index }), 99] as const)
+      )
+      yield* moveTo(plus(monday, "1 hour"))
+      const { resolved } = yield* Scoring.use((scoring) => scoring.settleDue)
+      assert.strictEqual(resolved.length, 4)
+      for (const { id: challenge, kind } of made) {
+        const isYesOrNo = kind === "barrier" || kind === "threshold"
+        const next = { version: "2", previous_version: "1", reason: "'why'" }
+        const wrong = isYesOrNo
+          ? [
+              { close_price: "null" },
+              { result: "null" },
+              { result: "'neutral'" },
+              { open_price: "1" },
+              { actual_value: "1" }
+            ]
+          : [{ reference_scale: "null" }, { level: "1" }, { result: "'bullish'" }, { close_price: "1" }]
+        for (const changes of wrong) {
+          assert.strictEqual(
+            yield* refusal(copied("settlements", `challenge_id = '${challenge}'`, { ...next, ...changes })),
+            "settlements_one_form",
+            `${kind} ${JSON.stringify(changes)}`
+          )
+        }
+      }
+    })
+  )
+})
+
+const ended = instant("2026-01-02T00:00:00Z")
+
+const archived = Effect.gen(function* () {
+  yield* freshWeek
+  return yield* Archive.use((archive) =>
+    archive.import({
+      slug: "cup",
+      title: "Cup",
+      ended_at: ended,
+      challenges: [
+        { question: "First?", deadline: ended, resolved_at: ended, result: "yes" },
+        { question: "Second?", deadline: ended, resolved_at: ended, result: "no" }
+      ]
+    })
+  )
+})
+
+layer(testServices())("an archived tournament in the database", (it) => {
+  it.effect.each([
+    [
+      "has as many challenges as it was imported with",
+      { position: "3" },
+      "archived_challenges_imported_together"
+    ],
+    [
+      "has no other number of them",
+      { position: "3", challenge_count: "3" },
+      "archived_challenges_tournament"
+    ],
+    ["has each of them once", { position: "1" }, "archived_challenges_pkey"],
+    ["has none before the first", { position: "0" }, "archived_challenges_position"],
+    ["has challenges that ended", { result: "null" }, "archived_challenges_one_end"],
+    ["has challenges that ended once", { void_reason: "'x'" }, "archived_challenges_one_end"],
+    ["has none decided before its deadline", { resolved_at: "'2025-01-01'" }, "archived_challenges_times"],
+    ["has none opened at its deadline", { opened_at: "'2026-01-02Z'" }, "archived_challenges_times"],
+    ["has lists of outcomes", { outcomes: "'{}'::jsonb" }, "archived_challenges_outcomes"]
+  ] as const)("%s", ([, changes, constraint]) =>
+    Effect.gen(function* () {
+      yield* archived
+      assert.strictEqual(yield* refusal(copied("archived_challenges", "position = 2", changes)), constraint)
+    })
+  )
+
+  it.effect("is neither changed nor removed", () =>
+    Effect.gen(function* () {
+      yield* archived
+      const refused = (operation: string) => `archived_tournaments is append-only: ${operation} refused`
+      for (const column of ["title", "ended_at", "challenge_count", "digest"]) {
+        const changed = yield* refusal(
+          (sql) => sql`update archived_tournaments set ${sql(column)} = ${sql(column)}`
+        )
+        assert.strictEqual(changed, refused("update"), column)
+      }
+      assert.strictEqual(yield* refusal((sql) => sql`delete from archived_tournaments`), refused("delete"))
+      assert.include(yield* refusal((sql) => sql`truncate archived_tournaments`), "cannot truncate")
+      assert.include(yield* refusal((sql) => sql`truncate archived_tournaments cascade`), "append-only")
+    })
+  )
+
+  it.effect.each([
+    ["is over", "'2999-01-01'", "1", "archived_tournaments_over"],
+    ["has challenges", "'2026-01-01'", "0", "archived_tournaments_some"]
+  ] as const)("%s", ([, end, count, constraint]) =>
+    Effect.gen(function* () {
+      yield* archived
+      const refused = yield* refusal(
+        (sql) => sql`
+          insert into archived_tournaments (slug, title, ended_at, archived_at, challenge_count, digest)
+          select 'other', title, ${sql.literal(end)}, archived_at, ${sql.literal(count)}, digest
+            from archived_tournaments`
+      )
+      assert.strictEqual(refused, constraint)
+    })
+  )
+})
+
+layer(testServices())("a virtual position in the database", (it) => {
+  it.effect.each([
+    ["has the whole of its entry", "null, 100, entry_source, entry_observed_at", "paper_signals_whole_entry"],
+    [
+      "has an entry above zero",
+      "entry_fetched_at, 0, entry_source, entry_observed_at",
+      "paper_signals_entry_price"
+    ],
+    [
+      "has an entry that is a number",
+      "entry_fetched_at, 'NaN', entry_source, entry_observed_at",
+      "paper_signals_entry_price"
+    ]
+  ] as const)("%s", ([, entry, constraint]) =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
+      yield* importQuotes("GC", [[deadline, 100]])
+      yield* moveTo(deadline)
+      yield* predict(yield* claimedAgent(), challenge)
+      const refused = yield* refusal(
+        (sql) => sql`
+          insert into paper_signals
+            (id, challenge_id, agent_id, direction, confidence, received_at, entry_fetched_at, entry_price, entry_source,
+             entry_observed_at)
+          select gen_random_uuid(), challenge_id, agent_id, direction, confidence, received_at, ${sql.literal(entry)}
+            from paper_signals where challenge_id = ${challenge.id}::uuid`
+      )
+      assert.strictEqual(refused, constraint)
+    })
+  )
+
+  it.effect("is not taken of a macro series", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* refusal((sql) => sql`update targets set simulates_positions = true where key = 'CPI'`),
+        "targets_positions_of_assets"
+      )
+    })
+  )
+})
