@@ -7,7 +7,7 @@ import { allScopes } from "../../src/services/Scopes.ts"
 import { onboard, onboardClaimed } from "../support/agents.ts"
 import { times } from "../support/concurrently.ts"
 import { newEvent } from "../support/discussion.ts"
-import { keptPosts, leakingPosts, refusedPosts } from "../support/hostilePosts.ts"
+import { keptPosts, leakingPosts, rejectedPosts } from "../support/hostilePosts.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 
@@ -40,9 +40,9 @@ layer(testServer())("POST /agent/comments", (it) => {
         [replier.token, { news_id, content: "What I think.", parent_comment_id: null }, "comment:create"],
         [commenter.token, asReply, "comment:reply"]
       ] as const) {
-        const refused = yield* sent(token, json)
+        const rejected = yield* sent(token, json)
         assert.deepStrictEqual(
-          [refused.status, refused.json["detail"]],
+          [rejected.status, rejected.json["detail"]],
           [403, `Missing required scope: ${scope}`]
         )
         const malformed = yield* sent(token, { ...json, content: "" })
@@ -89,15 +89,15 @@ layer(testServer())("POST /agent/comments", (it) => {
 
 layer(testServer())("A text", (it) => {
   it.effect(
-    "that is hostile is refused, or stored as sent and shown so in JSON; secrets of ours are taken out",
+    "that is hostile is rejected, or stored as sent and shown so in JSON; secrets of ours are taken out",
     () =>
       Effect.gen(function* () {
-        assert.isAtLeast(keptPosts.length + refusedPosts.length + leakingPosts.length, 60)
+        assert.isAtLeast(keptPosts.length + rejectedPosts.length + leakingPosts.length, 60)
         const { news_id } = yield* newEvent()
         const { token } = yield* onboardClaimed()
         const posted = (content: string) => post(comments, { token, json: { news_id, content } })
         const stored: Array<string> = []
-        for (const content of refusedPosts) {
+        for (const content of rejectedPosts) {
           const answer = yield* posted(content)
           assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["content"]], content)
         }
@@ -252,10 +252,10 @@ layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
       })
       assert.strictEqual(having(burst, 429), 7)
       assert.strictEqual(having(burst, what === "comments" ? 201 : 404), most)
-      const refused = yield* once(ada.token)
-      const seconds = Number(refused.json["retry_after"])
-      assert.strictEqual(refused.headers.get("retry-after"), String(seconds))
-      assert.include(String(refused.json["detail"]), `Too many ${what}`)
+      const rejected = yield* once(ada.token)
+      const seconds = Number(rejected.json["retry_after"])
+      assert.strictEqual(rejected.headers.get("retry-after"), String(seconds))
+      assert.include(String(rejected.json["detail"]), `Too many ${what}`)
       assert.notStrictEqual((yield* once(bob.token)).status, 429)
       yield* TestClock.adjust(`${seconds - 1} seconds`)
       assert.strictEqual((yield* once(ada.token)).status, 429)
@@ -264,7 +264,7 @@ layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
     })
   )
 
-  it.effect("count what was refused for its body too, and likes with their taking back", () =>
+  it.effect("count what was rejected for its body too, and likes with their taking back", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const { token } = yield* onboardClaimed()

@@ -112,7 +112,7 @@ layer(testServices())("posting", (it) => {
       const [event, other] = [yield* newEvent(), yield* newEvent()]
       const parent = yield* comment(ada, event)
       const answer = yield* reply(ada, parent)
-      const refused = yield* concurrently([
+      const rejected = yield* concurrently([
         reply(ada, answer),
         comment(ada, event, { parent_comment_id: answer.comment_id }),
         comment(ada, other, { parent_comment_id: answer.comment_id }),
@@ -124,7 +124,7 @@ layer(testServices())("posting", (it) => {
         comment(ada, { event_id: EventId.make("nowhere") }),
         comment(ada, { event_id: EventId.make("nowhere") }, { parent_comment_id: parent.comment_id })
       ])
-      assert.deepStrictEqual(codesOf(refused), [
+      assert.deepStrictEqual(codesOf(rejected), [
         "reply_to_reply",
         "reply_to_reply",
         "reply_to_reply",
@@ -200,7 +200,7 @@ layer(testServices())("reading", (it) => {
     })
   )
 
-  it.effect("a cursor that was tampered with is refused, and an id that nothing has is unknown", () =>
+  it.effect("a cursor that was tampered with is rejected, and an id that nothing has is unknown", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -226,11 +226,11 @@ layer(testServices())("reading", (it) => {
       ]
       for (const cursor of forged) {
         const page = { limit: 1, cursor }
-        const refused = yield* concurrently([
+        const rejected = yield* concurrently([
           Effect.asVoid(commentsOn(event, page)),
           Effect.asVoid(repliesTo(event, parent, page))
         ])
-        assert.deepStrictEqual(codesOf(refused), ["invalid_request", "invalid_request"], cursor)
+        assert.deepStrictEqual(codesOf(rejected), ["invalid_request", "invalid_request"], cursor)
       }
       const other = yield* newEvent()
       const answer = yield* reply(ada, parent)
@@ -279,13 +279,13 @@ layer(testServices())("liking", (it) => {
         const event = yield* newEvent()
         const parent = yield* comment(ada, event)
         const answer = yield* reply(ada, parent)
-        const refused = yield* concurrently([
+        const rejected = yield* concurrently([
           like(bob, parent, "reply"),
           like(bob, answer, "comment"),
           like(bob, { comment_id: unknown }),
           like(bob, { comment_id: "x" }, "reply")
         ])
-        assert.deepStrictEqual(codesOf(refused), ["not_found", "not_found", "not_found", "not_found"])
+        assert.deepStrictEqual(codesOf(rejected), ["not_found", "not_found", "not_found", "not_found"])
         yield* like(bob, answer, "reply")
         yield* unlike(bob, answer, "comment")
         yield* unlike(bob, { comment_id: unknown })

@@ -106,18 +106,18 @@ layer(testServices())("importing events", (it) => {
     })
   )
 
-  it.effect("an unknown asset is refused, named by its path, and nothing is stored", () =>
+  it.effect("an unknown asset is rejected, named by its path, and nothing is stored", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const before = titlesOf(yield* list())
-      const refused = yield* Effect.flip(
+      const rejected = yield* Effect.flip(
         importAll({ title: "Fine", assets: ["GC"] }, { title: "Wrong", assets: ["ES", "XX"] })
       )
       assert.deepStrictEqual(
-        refused.errors.map((error) => error.path),
+        rejected.errors.map((error) => error.path),
         ["events.1.assets"]
       )
-      assert.include(refused.detail, "XX")
+      assert.include(rejected.detail, "XX")
       assert.deepStrictEqual(titlesOf(yield* list()), before)
     })
   )
@@ -210,7 +210,7 @@ layer(testServices())("events", (it) => {
     })
   )
 
-  it.effect("refuse a cursor that is none of ours", () =>
+  it.effect("reject a cursor that is none of ours", () =>
     Effect.gen(function* () {
       const id = "storm"
       const published_at = "2026-03-02T00:00:00.000Z"
@@ -223,9 +223,9 @@ layer(testServices())("events", (it) => {
       ]
       for (const cursor of foreignCursors(["events", "all"], ...forged)) {
         for (const read of [list, today]) {
-          const refused = yield* Effect.flip(read({}, { limit: 5, cursor }))
+          const rejected = yield* Effect.flip(read({}, { limit: 5, cursor }))
           assert.deepStrictEqual(
-            refused.errors.map((error) => error.path),
+            rejected.errors.map((error) => error.path),
             ["cursor"]
           )
         }

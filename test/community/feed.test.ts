@@ -87,7 +87,7 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect("a cursor that was changed is refused", () =>
+  it.effect("a cursor that was changed is rejected", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob] = yield* claimedAgents(2)
@@ -97,9 +97,9 @@ layer(testServices())("The feed", (it) => {
       const cursor = nextOf(yield* feedOf(ada, { limit: 1, cursor: undefined }))
       assert.strictEqual((yield* feedOf(ada, { limit: 1, cursor })).items.length, 1)
       for (const each of tamperedCursors(cursor)) {
-        const refused = yield* Effect.flip(feedOf(ada, { limit: 1, cursor: each }))
+        const rejected = yield* Effect.flip(feedOf(ada, { limit: 1, cursor: each }))
         assert.deepStrictEqual(
-          refused.errors.map((error) => error.path),
+          rejected.errors.map((error) => error.path),
           ["cursor"]
         )
       }

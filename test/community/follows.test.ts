@@ -78,8 +78,8 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
   it.effect("an agent cannot follow itself", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
-      const refused = yield* Effect.flip(follow(ada, ada))
-      assert.strictEqual(refused.code, "self_follow")
+      const rejected = yield* Effect.flip(follow(ada, ada))
+      assert.strictEqual(rejected.code, "self_follow")
       assert.strictEqual((yield* Effect.flip(follow(ada, ada.toUpperCase()))).code, "self_follow")
     })
   )
@@ -197,7 +197,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("a cursor that was changed is refused", () =>
+  it.effect("a cursor that was changed is rejected", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* claimedAgents(3)
       assert(ada !== undefined && bob !== undefined && cem !== undefined)
@@ -208,9 +208,9 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
       const cursor = nextOf(yield* following(ada, { limit: 1, cursor: undefined }))
       assert.deepStrictEqual(idsOf(yield* following(ada, { limit: 1, cursor })), [bob])
       for (const each of tamperedCursors(cursor)) {
-        const refused = yield* Effect.flip(following(ada, { limit: 1, cursor: each }))
+        const rejected = yield* Effect.flip(following(ada, { limit: 1, cursor: each }))
         assert.deepStrictEqual(
-          refused.errors.map((error) => error.path),
+          rejected.errors.map((error) => error.path),
           ["cursor"]
         )
       }
@@ -219,7 +219,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
 })
 
 layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows", (it) => {
-  it.effect("refuses no follow that stands, also one that another request made meanwhile", () =>
+  it.effect("rejects no follow that stands, also one that another request made meanwhile", () =>
     Effect.gen(function* () {
       const [ada, last, ...others] = yield* claimedAgents(6)
       assert(ada !== undefined && last !== undefined)

@@ -194,7 +194,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
 layer(testServer({ environment: { AUSPEX_LIMIT_FOLLOWS: rateLimits.follows.defaultText ?? "" } }))(
   "More than 20 follows per minute",
   (it) => {
-    it.effect("are 429, refused follows included, and waiting as long as is said is enough", () =>
+    it.effect("are 429, rejected follows included, and waiting as long as is said is enough", () =>
       Effect.gen(function* () {
         const [ada, bob] = [yield* claimed(), yield* claimed()]
         const attempt = (token: string) => post(follows, { token, json: { target_agent_id: nobody } })
@@ -204,10 +204,10 @@ layer(testServer({ environment: { AUSPEX_LIMIT_FOLLOWS: rateLimits.follows.defau
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual([having(burst, 404), having(burst, 429)], [20, 30])
-        const refused = burst.find(({ status }) => status === 429)
-        assert(refused !== undefined)
-        const seconds = Number(refused.json["retry_after"])
-        assert.strictEqual(refused.headers.get("retry-after"), String(seconds))
+        const rejected = burst.find(({ status }) => status === 429)
+        assert(rejected !== undefined)
+        const seconds = Number(rejected.json["retry_after"])
+        assert.strictEqual(rejected.headers.get("retry-after"), String(seconds))
         assert.strictEqual((yield* attempt(bob.token)).status, 404)
         assert.strictEqual(
           (yield* send("DELETE", `${follows}/${bob.agentId}`, { token: ada.token })).status,

@@ -205,7 +205,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect.each(["fails", "refuses", "talks nonsense"] as const)(
+  it.effect.each(["fails", "rejects", "talks nonsense"] as const)(
     "is asked about again when Stripe %s",
     (mood) =>
       Effect.gen(function* () {

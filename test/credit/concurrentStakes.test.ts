@@ -213,7 +213,7 @@ for (const largest of ["1", "500"]) {
         })
       )
 
-      it.effect("that race the close are in before it, or refused", () =>
+      it.effect("that race the close are in before it, or rejected", () =>
         Effect.gen(function* () {
           const now = yield* freshWeek
           const deadline = plus(now, "1 hour")

@@ -210,7 +210,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("that an account cannot hold is refused, by the name of the field", () =>
+  it.effect("that an account cannot hold is rejected, by the name of the field", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       yield* fund(`agent:${id}`, 999_999_990)
@@ -288,7 +288,7 @@ layer(testServices())("Transactions", (it) => {
     })
   )
 
-  it.effect("refuse a cursor that is none of ours", () =>
+  it.effect("reject a cursor that is none of ours", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       for (const cursor of foreignCursors(

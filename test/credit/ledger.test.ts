@@ -11,7 +11,7 @@ import { countOf } from "../support/builders.ts"
 import { credits, fundedAccounts, ledgerFindings, record, ruleOf, stateOf } from "../support/ledger.ts"
 import {
   end,
-  refusals,
+  rejections,
   revenue,
   runLedgerWorkload,
   sampledWhile,
@@ -21,7 +21,7 @@ import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
-const refusedBy = (...transfers: ReadonlyArray<Transfer>) =>
+const rejectedBy = (...transfers: ReadonlyArray<Transfer>) =>
   Effect.map(Effect.flip(record(...transfers)), ruleOf)
 
 layer(testServices())("A transfer", (it) => {
@@ -40,7 +40,7 @@ layer(testServices())("A transfer", (it) => {
         { ...paid, credit: treasury },
         { ...paid, kind: "pending" as const }
       ]) {
-        assert.strictEqual(yield* refusedBy(other), "differs")
+        assert.strictEqual(yield* rejectedBy(other), "differs")
       }
       assert.deepStrictEqual(yield* stateOf(from), { posted: credits(6), held: 0n })
     })
@@ -51,13 +51,13 @@ layer(testServices())("A transfer", (it) => {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const all = credits(10)
       assert.strictEqual(
-        yield* refusedBy(transfer({ debit: from, credit: to, amount: all + 1n })),
+        yield* rejectedBy(transfer({ debit: from, credit: to, amount: all + 1n })),
         "accounts_covered"
       )
       const held = transfer({ kind: "pending", debit: from, credit: to, amount: 1n })
       yield* record(held)
       assert.strictEqual(
-        yield* refusedBy(transfer({ debit: from, credit: to, amount: all })),
+        yield* rejectedBy(transfer({ debit: from, credit: to, amount: all })),
         "accounts_covered"
       )
       yield* record(transfer({ debit: from, credit: to, amount: all - 1n }))
@@ -69,7 +69,7 @@ layer(testServices())("A transfer", (it) => {
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const batch = times(11, () => transfer({ debit: from, credit: to }))
-      assert.strictEqual(yield* refusedBy(...batch), "accounts_covered")
+      assert.strictEqual(yield* rejectedBy(...batch), "accounts_covered")
       assert.deepStrictEqual(yield* stateOf(to), { posted: credits(10), held: 0n })
       yield* record(...batch.slice(1))
       assert.deepStrictEqual(yield* stateOf(to), { posted: credits(20), held: 0n })
@@ -77,21 +77,21 @@ layer(testServices())("A transfer", (it) => {
     })
   )
 
-  it.effect("is refused when it makes no sense", () =>
+  it.effect("is rejected when it makes no sense", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const asked = { debit: from, credit: to }
-      assert.strictEqual(yield* refusedBy(transfer({ ...asked, amount: 0n })), "transfers_amount")
-      assert.strictEqual(yield* refusedBy(transfer({ ...asked, amount: -1n })), "transfers_amount")
-      assert.strictEqual(yield* refusedBy(transfer({ debit: from, credit: from })), "transfers_two_accounts")
+      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, amount: 0n })), "transfers_amount")
+      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, amount: -1n })), "transfers_amount")
+      assert.strictEqual(yield* rejectedBy(transfer({ debit: from, credit: from })), "transfers_two_accounts")
       assert.strictEqual(
-        yield* refusedBy(transfer({ debit: from, credit: "agent:nobody" })),
+        yield* rejectedBy(transfer({ debit: from, credit: "agent:nobody" })),
         "transfers_accounts"
       )
-      assert.strictEqual(yield* refusedBy(transfer({ debit: "nowhere", credit: to })), "transfers_accounts")
-      assert.strictEqual(yield* refusedBy(transfer({ ...asked, kind: "void" })), "transfers_resolving")
+      assert.strictEqual(yield* rejectedBy(transfer({ debit: "nowhere", credit: to })), "transfers_accounts")
+      assert.strictEqual(yield* rejectedBy(transfer({ ...asked, kind: "void" })), "transfers_resolving")
       const pendingOfPending = transfer({ ...asked, kind: "pending", pendingId: "x" })
-      assert.strictEqual(yield* refusedBy(pendingOfPending), "transfers_resolving")
+      assert.strictEqual(yield* rejectedBy(pendingOfPending), "transfers_resolving")
     })
   )
 
@@ -99,7 +99,7 @@ layer(testServices())("A transfer", (it) => {
     Effect.gen(function* () {
       const [account = ""] = yield* fundedAccounts(1, 1_000_000_000)
       assert.strictEqual(
-        yield* refusedBy(transfer({ debit: treasury, credit: account, amount: 1n })),
+        yield* rejectedBy(transfer({ debit: treasury, credit: account, amount: 1n })),
         "accounts_exact"
       )
     })
@@ -114,7 +114,7 @@ layer(testServices())("A pending transfer", (it) => {
       yield* record(pending)
       assert.deepStrictEqual(yield* stateOf(from), { posted: credits(10), held: credits(7) })
       assert.strictEqual(
-        yield* refusedBy(transfer({ debit: from, credit: revenue, amount: credits(4) })),
+        yield* rejectedBy(transfer({ debit: from, credit: revenue, amount: credits(4) })),
         "accounts_covered"
       )
       yield* record(end("void", pending))
@@ -140,17 +140,17 @@ layer(testServices())("A pending transfer", (it) => {
       const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(5) })
       yield* record(pending)
       const unfit = "transfers_fit_pending"
-      assert.strictEqual(yield* refusedBy(end("post", pending, { amount: credits(5) + 1n })), unfit)
-      assert.strictEqual(yield* refusedBy(end("void", pending, { amount: credits(4) })), unfit)
-      assert.strictEqual(yield* refusedBy(end("post", pending, { debit: other })), unfit)
-      assert.strictEqual(yield* refusedBy(end("post", pending, { credit: other })), unfit)
-      assert.strictEqual(yield* refusedBy(end("post", pending, { pendingId: "nothing" })), unfit)
+      assert.strictEqual(yield* rejectedBy(end("post", pending, { amount: credits(5) + 1n })), unfit)
+      assert.strictEqual(yield* rejectedBy(end("void", pending, { amount: credits(4) })), unfit)
+      assert.strictEqual(yield* rejectedBy(end("post", pending, { debit: other })), unfit)
+      assert.strictEqual(yield* rejectedBy(end("post", pending, { credit: other })), unfit)
+      assert.strictEqual(yield* rejectedBy(end("post", pending, { pendingId: "nothing" })), unfit)
       const posted = transfer({ debit: from, credit: revenue, amount: credits(5) })
       yield* record(posted)
-      assert.strictEqual(yield* refusedBy(end("void", posted)), unfit)
+      assert.strictEqual(yield* rejectedBy(end("void", posted)), unfit)
       yield* record(end("post", pending))
-      assert.strictEqual(yield* refusedBy(end("void", pending)), "transfers_resolved_once")
-      assert.strictEqual(yield* refusedBy(end("post", pending)), "transfers_resolved_once")
+      assert.strictEqual(yield* rejectedBy(end("void", pending)), "transfers_resolved_once")
+      assert.strictEqual(yield* rejectedBy(end("post", pending)), "transfers_resolved_once")
       assert.deepStrictEqual(yield* stateOf(from), { posted: 0n, held: 0n })
       assert.deepStrictEqual(yield* ledgerFindings, [])
     })
@@ -175,9 +175,9 @@ layer(testServices())("Sixty at once", (it) => {
         const { done, findings } = yield* sampledWhile(
           Effect.forEach(asked, (each) => Effect.result(record(each)), { concurrency: "unbounded" })
         )
-        const refused = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
-        assert.lengthOf(refused, 40)
-        assert.deepStrictEqual(Arr.dedupe(refused), ["accounts_covered"])
+        const rejected = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
+        assert.lengthOf(rejected, 40)
+        assert.deepStrictEqual(Arr.dedupe(rejected), ["accounts_covered"])
         const { held, posted } = yield* stateOf(from)
         assert.strictEqual(posted - held, 0n)
         assert.deepStrictEqual(findings, [])
@@ -209,8 +209,8 @@ layer(testServices())("Sixty at once", (it) => {
         concurrency: "unbounded"
       })
       assert.lengthOf(done.filter(Result.isSuccess), 1)
-      const refused = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
-      assert.deepStrictEqual(Arr.dedupe(refused), ["transfers_resolved_once"])
+      const rejected = done.filter(Result.isFailure).map(({ failure }) => ruleOf(failure))
+      assert.deepStrictEqual(Arr.dedupe(rejected), ["transfers_resolved_once"])
       assert.deepStrictEqual(yield* ledgerFindings, [])
     })
   )
@@ -239,10 +239,10 @@ layer(testServices())("Any writers at once", (it) => {
           ...breadth({ players: 24, turns: 25 }, { players: 48, turns: 50 })
         })
         assert.deepStrictEqual(played.violations, [])
-        // Enough was done that this means something, and every rule refused something, however the players met.
+        // Enough was done that this means something, and every rule rejected something, however the players met.
         assert.isAtLeast(played.samples, 10)
         assert.isAtLeast(played.recorded, breadth(200, 400))
-        for (const rule of refusals) assert.isAtLeast(played.refused.get(rule) ?? 0, breadth(1, 10), rule)
+        for (const rule of rejections) assert.isAtLeast(played.rejected.get(rule) ?? 0, breadth(1, 10), rule)
       })
   )
 })

@@ -104,7 +104,7 @@ layer(testServices())("The check of what was given", (it) => {
       const asked = [
         `{ "idempotency_key" : "a.b:c-1_2", "amount" : 1e-6, "reason": "\\u0000 \\"amount\\": 3" }`,
         `{"reason":"${"\\u6da8".repeat(1000)}","amount":0.25E+1,\n"idempotency_key":"late"}`,
-        // What was refused is recorded, too, and may be anything.
+        // What was rejected is recorded, too, and may be anything.
         `{"amount":"1e999999","idempotency_key":7}`,
         `{"amount":99e99,"idempotency_key":"late"}`,
         "not json"

@@ -150,15 +150,15 @@ layer(shop({ AUSPEX_LIMIT_PURCHASES: "3/hour" }))("Purchases", (it) => {
   )
 })
 
-layer(shop().pipe(Layer.provideMerge(telemetryRecorder)))("When Stripe is away, or refuses us", (it) => {
+layer(shop().pipe(Layer.provideMerge(telemetryRecorder)))("When Stripe is away, or rejects us", (it) => {
   it.effect("nothing is bought (503), the same form works later, and no log or trace has a secret", () =>
     Effect.gen(function* () {
       const { behave } = yield* StripeServer
       const owner = yield* anotherOperator
-      for (const mood of ["fails", "refuses", "leads elsewhere", "talks nonsense"] as const) {
+      for (const mood of ["fails", "rejects", "leads elsewhere", "talks nonsense"] as const) {
         behave(mood)
-        const refused = yield* Effect.flip(buying(owner, small, `key ${mood}`.replace(/ /g, "-")))
-        assert.strictEqual(refused.code, "payments_unavailable", mood)
+        const rejected = yield* Effect.flip(buying(owner, small, `key ${mood}`.replace(/ /g, "-")))
+        assert.strictEqual(rejected.code, "payments_unavailable", mood)
       }
       behave("sound")
       const { payAt } = yield* buying(owner, small, "key-fails")
@@ -306,7 +306,7 @@ layer(shop())("A payment", (it) => {
 })
 
 layer(shop())("A message", (it) => {
-  const refused = Effect.fnUntraced(function* (message: {
+  const rejected = Effect.fnUntraced(function* (message: {
     readonly body: string
     readonly signature: string | undefined
   }) {
@@ -322,7 +322,7 @@ layer(shop())("A message", (it) => {
       const body = stripeEvent("checkout.session.completed", session)
       const now = stripeTime.epochMilliseconds / 1000
       const { signature } = yield* signedNow(body)
-      yield* refused({ body, signature: undefined })
+      yield* rejected({ body, signature: undefined })
       for (const forged of [
         "",
         "x",
@@ -337,9 +337,9 @@ layer(shop())("A message", (it) => {
         signatureOf(body, now + 365 * 86_400),
         `t=${now},${signatureOf(body, now + 301)}`
       ]) {
-        yield* refused({ body, signature: forged })
+        yield* rejected({ body, signature: forged })
       }
-      yield* refused({ body: body.replace('"amount_total":500', '"amount_total":5'), signature })
+      yield* rejected({ body: body.replace('"amount_total":500', '"amount_total":5'), signature })
       yield* has(owner, 0)
       for (const seconds of [now - 300, now + 300]) {
         yield* Payments.use((payments) => payments.receive({ body, signature: signatureOf(body, seconds) }))
@@ -348,7 +348,7 @@ layer(shop())("A message", (it) => {
     })
   )
 
-  it.effect("that is signed and no event of Stripe's is refused", () =>
+  it.effect("that is signed and no event of Stripe's is rejected", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       for (const body of [
@@ -362,7 +362,7 @@ layer(shop())("A message", (it) => {
         stripeEvent("charge.refunded", { amount_refunded: -1, currency: "eur" }),
         stripeEvent("charge.dispute.closed", { status: "lost" }, { id: "" })
       ]) {
-        yield* refused(yield* signedNow(body))
+        yield* rejected(yield* signedNow(body))
       }
     })
   )

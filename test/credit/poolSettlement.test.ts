@@ -251,11 +251,11 @@ layer(testServices())("The pool of a macro challenge", (it) => {
       })
       assert.isTrue(shown.predictions.every(({ reward, score }) => reward === 0n && score === null))
       const hash = yield* rowHash
-      const refused = yield* concurrently([
+      const rejected = yield* concurrently([
         resolve(challenge, 3.1),
         Scoring.use((scoring) => scoring.voidMacro(challenge.id, "again"))
       ])
-      assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
+      assert.deepStrictEqual(codesOf(rejected), ["challenge_state", "challenge_state"])
       assert.strictEqual(yield* rowHash, hash)
       yield* checked
     })
@@ -337,11 +337,11 @@ layer(testServices())("The settlement of a pool", (it) => {
       assert.isTrue(done.every(Result.isSuccess))
       const hash = yield* rowHash
       yield* resolve(challenge, 3.1)
-      const refused = yield* concurrently([
+      const rejected = yield* concurrently([
         resolve(challenge, 3.2),
         Scoring.use((scoring) => scoring.voidMacro(challenge.id, "late"))
       ])
-      assert.deepStrictEqual(codesOf(refused), ["challenge_state", "challenge_state"])
+      assert.deepStrictEqual(codesOf(rejected), ["challenge_state", "challenge_state"])
       yield* settleDue
       assert.strictEqual(yield* rowHash, hash)
       yield* checked

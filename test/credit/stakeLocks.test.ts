@@ -1,4 +1,4 @@
-/** Whom a stake waits for, and who waits for it; and what the database itself refuses of stakes. */
+/** Whom a stake waits for, and who waits for it; and what the database itself rejects of stakes. */
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Predicate } from "effect"
@@ -145,7 +145,7 @@ layer(testServices())("A stake that meets the resolver", (it) => {
     })
   )
 
-  it.effect("does not wait for it to be refused as too late", () =>
+  it.effect("does not wait for it to be rejected as too late", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))

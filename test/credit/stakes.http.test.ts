@@ -1,4 +1,4 @@
-/** Stakes and odds through HTTP: what is answered, what is refused before it is looked at, and the limits. */
+/** Stakes and odds through HTTP: what is answered, what is rejected before it is looked at, and the limits. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -120,9 +120,9 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
       )
       assert.deepStrictEqual(findings, [])
       assert.strictEqual(having(done, 201), 20)
-      const refused = done.filter(({ status }) => status !== 201)
+      const rejected = done.filter(({ status }) => status !== 201)
       assert.deepStrictEqual(
-        [...new Set(refused.map(({ json, status }) => `${status} ${String(json["code"])}`))],
+        [...new Set(rejected.map(({ json, status }) => `${status} ${String(json["code"])}`))],
         ["400 insufficient_credit"]
       )
       const balance = yield* get("/api/v1/agent/credits/balance", { token })
@@ -167,7 +167,7 @@ layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
 layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.defaultText ?? "" } }))(
   "More than 5 stakes per minute or 50 per day",
   (it) => {
-    it.effect("are 429, refused stakes included, and waiting as long as is said is enough", () =>
+    it.effect("are 429, rejected stakes included, and waiting as long as is said is enough", () =>
       Effect.gen(function* () {
         const { id } = yield* newMacro({ deadline: instant("2999-01-01T00:00:00Z") })
         const { agentId, secret } = yield* gambler(0)
@@ -181,11 +181,11 @@ layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.default
           { concurrency: "unbounded" }
         )
         assert.deepStrictEqual([having(burst, 400), having(burst, 429)], [5, 15])
-        const refused = burst.find(({ status }) => status === 429)
-        assert(refused !== undefined)
-        const seconds = Number(refused.json["retry_after"])
+        const rejected = burst.find(({ status }) => status === 429)
+        assert(rejected !== undefined)
+        const seconds = Number(rejected.json["retry_after"])
         assert.isAtMost(seconds, 120)
-        assert.strictEqual(refused.headers.get("retry-after"), String(seconds))
+        assert.strictEqual(rejected.headers.get("retry-after"), String(seconds))
         assert.strictEqual((yield* attempt(other.token)).status, 400)
         yield* TestClock.adjust(`${seconds} seconds`)
         assert.strictEqual((yield* attempt(token)).status, 400)

@@ -19,10 +19,10 @@ import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { oddsOf, stake, stakeFindings, staker, stakers } from "../support/stakes.ts"
 
-const refusalOf = (...asked: Parameters<typeof stake>) =>
+const rejectionOf = (...asked: Parameters<typeof stake>) =>
   Effect.map(Effect.flip(stake(...asked)), ({ code, detail }) => ({ code, detail }))
 
-const codeOf = (...asked: Parameters<typeof stake>) => Effect.map(refusalOf(...asked), ({ code }) => code)
+const codeOf = (...asked: Parameters<typeof stake>) => Effect.map(rejectionOf(...asked), ({ code }) => code)
 
 /** An open challenge, and one agent that has predicted it. */
 const scene = Effect.fnUntraced(function* (amount = 1000) {
@@ -102,7 +102,7 @@ layer(testServices())("A stake", (it) => {
       const { agent } = yield* scene()
       const directional = yield* newChallenge()
       for (const id of ["0190f000-0000-7000-8000-000000000000", "nothing", directional.id]) {
-        assert.deepStrictEqual(yield* refusalOf(agent, { id }, 1), {
+        assert.deepStrictEqual(yield* rejectionOf(agent, { id }, 1), {
           code: "not_found",
           detail: `There is no challenge ${id}.`
         })
@@ -131,12 +131,12 @@ layer(testServices())("A stake", (it) => {
         code: "challenge_closed",
         detail: `The deadline of this challenge, ${DateTime.formatIso(deadline)}, has passed: its pool takes no stake.`
       }
-      assert.deepStrictEqual(yield* refusalOf(punctual, challenge, 50, 3.1, deadline), closed)
-      assert.deepStrictEqual(yield* refusalOf(late, challenge, 50, 3.1, plus(deadline, "1 millis")), closed)
+      assert.deepStrictEqual(yield* rejectionOf(punctual, challenge, 50, 3.1, deadline), closed)
+      assert.deepStrictEqual(yield* rejectionOf(late, challenge, 50, 3.1, plus(deadline, "1 millis")), closed)
     })
   )
 
-  it.effect("is refused once the challenge is closed, whenever it was stamped, and when it is void", () =>
+  it.effect("is rejected once the challenge is closed, whenever it was stamped, and when it is void", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* scene()
       const unvalued = yield* newMacro({ deadline })
@@ -147,18 +147,18 @@ layer(testServices())("A stake", (it) => {
       yield* scoring.voidMacro(unvalued.id, "never published")
       const before = millisBefore(deadline, 1)
       assert.strictEqual(yield* codeOf(agent, challenge, 50, 3.1, before), "challenge_closed")
-      assert.deepStrictEqual(yield* refusalOf(agent, unvalued, 50, 3.1, before), {
+      assert.deepStrictEqual(yield* rejectionOf(agent, unvalued, 50, 3.1, before), {
         code: "challenge_cancelled",
         detail: "The challenge is void: its pool takes no stake."
       })
     })
   )
 
-  it.effect("without a prior prediction on the same challenge is refused", () =>
+  it.effect("without a prior prediction on the same challenge is rejected", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       const other = yield* newMacro({ period: "2026-04" })
-      assert.deepStrictEqual(yield* refusalOf(agent, other, 50), {
+      assert.deepStrictEqual(yield* rejectionOf(agent, other, 50), {
         code: "no_prediction",
         detail: "This agent has not predicted this challenge: send a forecast before staking on it."
       })
@@ -171,7 +171,7 @@ layer(testServices())("A stake", (it) => {
       const { agent, challenge } = yield* scene()
       yield* stake(agent, challenge, 50)
       for (const value of [3.1, 4]) {
-        assert.deepStrictEqual(yield* refusalOf(agent, challenge, 50, value), {
+        assert.deepStrictEqual(yield* rejectionOf(agent, challenge, 50, value), {
           code: "already_staked",
           detail: "This agent has staked in this pool: an agent stakes once, on one bin."
         })
@@ -186,7 +186,7 @@ layer(testServices())("A stake", (it) => {
   it.effect("has a minimum, to the micro-credit", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
-      assert.deepStrictEqual(yield* refusalOf(agent, challenge, credits(50) - 1n), {
+      assert.deepStrictEqual(yield* rejectionOf(agent, challenge, credits(50) - 1n), {
         code: "stake_too_small",
         detail: "A stake of 49.999999 credits is too small: at least 50 are needed."
       })
@@ -200,7 +200,7 @@ layer(testServices())("A stake", (it) => {
       const other = yield* newMacro({ period: "2026-04" })
       yield* forecast(agent, other)
       yield* stake(agent, other, 60)
-      assert.deepStrictEqual(yield* refusalOf(agent, challenge, credits(90) + 1n), {
+      assert.deepStrictEqual(yield* rejectionOf(agent, challenge, credits(90) + 1n), {
         code: "insufficient_credit",
         detail: "A stake of 90.000001 credits is more than this agent has available: 90."
       })
@@ -228,7 +228,7 @@ layer(testServices())("A stake", (it) => {
       const [first, second, third, fourth] = yield* stakers(challenge, 4, 10_000)
       assert(first !== undefined && second !== undefined && third !== undefined && fourth !== undefined)
       yield* stake(first, challenge, 100)
-      assert.deepStrictEqual(yield* refusalOf(second, challenge, credits(100) + 1n), {
+      assert.deepStrictEqual(yield* rejectionOf(second, challenge, credits(100) + 1n), {
         code: "bin_concentration",
         detail:
           "A stake of 100.000001 credits would be more than half of bin 2, which holds 100: at most 100 may be staked on it now."
@@ -253,7 +253,7 @@ layer(testServices())("A stake", (it) => {
       assert(first !== undefined && second !== undefined && third !== undefined)
       yield* stake(first, challenge, 50)
       // The first is all of the bin already.
-      assert.deepStrictEqual(yield* refusalOf(second, challenge, 50), {
+      assert.deepStrictEqual(yield* rejectionOf(second, challenge, 50), {
         code: "bin_concentration",
         detail:
           "A stake of 50 credits would be more than half of bin 2, which holds 50, 50 of them by agents of the same owner: no more may be staked on it now."
@@ -275,7 +275,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("is refused for the first rule that it breaks", () =>
+  it.effect("is rejected for the first rule that it breaks", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* scene(40)
       const [crowd] = yield* stakers(challenge, 1, 60)

@@ -106,7 +106,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("the same key with another amount, or for another agent, is refused", () =>
+  it.effect("the same key with another amount, or for another agent, is rejected", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(2, 20)
       const [agent = "", other = ""] = agents
@@ -135,9 +135,9 @@ layer(testServices())("A top-up", (it) => {
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
-      const refused = yield* Effect.flip(topUp(owner, agent, { amount: credits(20) + 1n }))
-      assert.deepInclude(refused, { code: "insufficient_credit", available: credits(20) })
-      assert.include(refused.detail, "at most 20 credits")
+      const rejected = yield* Effect.flip(topUp(owner, agent, { amount: credits(20) + 1n }))
+      assert.deepInclude(rejected, { code: "insufficient_credit", available: credits(20) })
+      assert.include(rejected.detail, "at most 20 credits")
       yield* topUp(owner, agent, { amount: credits(20) })
       yield* has(`owner:${owner}`, 0n)
       const empty = yield* Effect.flip(topUp(owner, agent, { amount: 1n, idempotency_key: "more" }))
@@ -145,14 +145,14 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("to an account that is full is refused, and stays with the owner", () =>
+  it.effect("to an account that is full is rejected, and stays with the owner", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
       yield* fund(`agent:${agent}`, 999_999_999)
-      const refused = yield* Effect.flip(topUp(owner, agent, { amount: credits(2) }))
-      assert.strictEqual(refused.code, "invalid_request")
-      assert.include(refused.detail, "no account holds more")
+      const rejected = yield* Effect.flip(topUp(owner, agent, { amount: credits(2) }))
+      assert.strictEqual(rejected.code, "invalid_request")
+      assert.include(rejected.detail, "no account holds more")
       yield* has(`owner:${owner}`, credits(20))
       yield* topUp(owner, agent, { amount: credits(1) })
     })

@@ -170,14 +170,14 @@ describe("addScore", () => {
     assert.strictEqual(emptyStats.scoredCount, 0)
   })
 
-  it("a day before the latest one is refused", () => {
+  it("a day before the latest one is rejected", () => {
     const stats = statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
     assert.throws(() => addScore(stats, binary("2026-03-04", true, "0.4")), RangeError)
     assert.throws(() => addScore(stats, binary("2026-03-02", true, "0.4")), RangeError)
     assert.strictEqual(addScore(stats, binary("2026-03-05", true, "0.4")).dayCount, 2)
   })
 
-  it("a malformed day and a score outside 0 to 100 are refused", () => {
+  it("a malformed day and a score outside 0 to 100 are rejected", () => {
     assert.throws(() => addScore(emptyStats, binary("2026-3-2", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, numeric("2026-03-02", "100.1", "0.9")), RangeError)

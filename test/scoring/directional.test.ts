@@ -118,7 +118,7 @@ describe("directionalResult", () => {
     assert.strictEqual(directionalResult(decimal("18.27"), decimal("-37.63"), decimal("0.6")), "bearish")
   })
 
-  it("an open price that is not above 0 and a negative dead zone are refused", () => {
+  it("an open price that is not above 0 and a negative dead zone are rejected", () => {
     assert.throws(() => directionalResult(decimal("0"), decimal("1"), decimal("0.3")), RangeError)
     assert.throws(() => directionalResult(decimal("-1"), decimal("1"), decimal("0.3")), RangeError)
     assert.throws(() => directionalResult(decimal("1"), decimal("1"), decimal("-0.3")), RangeError)
@@ -161,7 +161,7 @@ describe("directionalScore", () => {
     { arbitrary: { runs: 1000 } }
   )
 
-  it("a confidence outside 0 to 1 is refused", () => {
+  it("a confidence outside 0 to 1 is rejected", () => {
     assert.throws(() => directionalScore(true, decimal("1.000000001")), RangeError)
     assert.throws(() => directionalScore(false, decimal("-0.1")), RangeError)
   })

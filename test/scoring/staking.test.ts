@@ -71,7 +71,7 @@ describe("the rules of a pool", () => {
     )
   })
 
-  it("each stake counts for those decided after it, and what is refused does not", () => {
+  it("each stake counts for those decided after it, and what is rejected does not", () => {
     assert.deepStrictEqual(
       outcomes([
         asked({ amount: 49n }),

@@ -170,7 +170,7 @@ const apart = (differences: ReadonlyArray<string>) => ({
 })
 
 layer(testServices())("the check of kept sums", (it) => {
-  /** What the audit says after a change that no service makes and triggers refuse; the change is undone. */
+  /** What the audit says after a change that no service makes and triggers reject; the change is undone. */
   const auditAfter = Effect.fnUntraced(function* (
     tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
   ) {

@@ -1,4 +1,4 @@
-/** Amendments through HTTP: what is refused by the name of its field, who may, and what is answered and shown. */
+/** Amendments through HTTP: what is rejected by the name of its field, who may, and what is answered and shown. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { verify } from "../../src/scoring/verifier/verify.ts"
@@ -14,7 +14,7 @@ const pathOf = (id: string) => `/api/v1/admin/challenges/${id}/amend`
 const jsonType = { "content-type": "application/json" }
 
 layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
-  it.effect("refuses what is no amendment by the name of the field", () =>
+  it.effect("rejects what is no amendment by the name of the field", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledFixture()
       for (const [body, field] of [

@@ -256,13 +256,13 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("to the value that counts already is refused", () =>
+  it.effect("to the value that counts already is rejected", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledGold
       for (const version of [1, 2]) {
         const close_price = version === 1 ? 102 : 98
-        const refused = yield* Effect.flip(amend(challenge, { close_price, reason: `again ${version}` }))
-        assert.deepInclude(refused, {
+        const rejected = yield* Effect.flip(amend(challenge, { close_price, reason: `again ${version}` }))
+        assert.deepInclude(rejected, {
           code: "challenge_state",
           detail: `The challenge is settled by ${close_price} already, in version ${version}.`
         })
@@ -277,10 +277,10 @@ layer(testServices())("An amendment", (it) => {
       const { challenge } = yield* settledGold
       yield* amend(challenge, { close_price: 98, reason: "first" })
       yield* amend(challenge, { close_price: 99.5, reason: "second" })
-      const refused = yield* Effect.flip(amend(challenge, { close_price: 98, reason: "first" }))
-      assert.strictEqual(refused.code, "challenge_state")
+      const rejected = yield* Effect.flip(amend(challenge, { close_price: 98, reason: "first" }))
+      assert.strictEqual(rejected.code, "challenge_state")
       assert.include(
-        refused.detail,
+        rejected.detail,
         "Version 2 had this value for this reason, and version 3 has amended it to 99.5"
       )
       const answer = yield* amend(challenge, { close_price: 98, reason: "the first was right" })
@@ -310,10 +310,10 @@ layer(testServices())("An amendment", (it) => {
         [macro, { close_price: 3, reason }, "close_price"],
         [macro, { actual_value: 3, close_price: 3, reason }, "close_price"]
       ] as const) {
-        const refused = yield* Effect.flip(amend(challenge, amendment))
-        assert(refused._tag === "InvalidRequest")
+        const rejected = yield* Effect.flip(amend(challenge, amendment))
+        assert(rejected._tag === "InvalidRequest")
         assert.deepStrictEqual(
-          refused.errors.map(({ path }) => path),
+          rejected.errors.map(({ path }) => path),
           [field]
         )
       }
@@ -328,7 +328,7 @@ layer(testServices())("An amendment", (it) => {
       const gold = yield* newChallenge({ deadline })
       const cancelled = yield* newChallenge({ deadline })
       yield* Arenas.use((arenas) => arenas.directional.cancel(cancelled.id, "why"))
-      const refusal = (challenge: { readonly id: string }, amendment: Amendment) =>
+      const rejection = (challenge: { readonly id: string }, amendment: Amendment) =>
         Effect.map(Effect.flip(amend(challenge, amendment)), ({ code, detail }) => [code, detail])
       const state = (status: string) => [
         "challenge_state",
@@ -336,15 +336,15 @@ layer(testServices())("An amendment", (it) => {
       ]
       const price = { close_price: 98, reason: "why" }
       const value = { actual_value: 3, reason: "why" }
-      assert.deepStrictEqual(yield* refusal(gold, price), state("open"))
-      assert.deepStrictEqual(yield* refusal(cancelled, price), state("cancelled"))
+      assert.deepStrictEqual(yield* rejection(gold, price), state("open"))
+      assert.deepStrictEqual(yield* rejection(cancelled, price), state("cancelled"))
       yield* moveTo(deadline)
-      assert.deepStrictEqual(yield* refusal(gold, price), state("closed"))
-      assert.deepStrictEqual(yield* refusal(macro, value), state("closed"))
+      assert.deepStrictEqual(yield* rejection(gold, price), state("closed"))
+      assert.deepStrictEqual(yield* rejection(macro, value), state("closed"))
       yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "not published"))
-      assert.deepStrictEqual(yield* refusal(macro, value), state("void"))
+      assert.deepStrictEqual(yield* rejection(macro, value), state("void"))
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
-        assert.deepStrictEqual((yield* refusal({ id }, price))[0], "not_found")
+        assert.deepStrictEqual((yield* rejection({ id }, price))[0], "not_found")
       }
     })
   )

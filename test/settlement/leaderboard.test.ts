@@ -246,7 +246,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
     })
   )
 
-  it.effect("refuses a cursor that is none of ours", () =>
+  it.effect("rejects a cursor that is none of ours", () =>
     Effect.gen(function* () {
       const agent_id = "01890000-0000-7000-8000-000000000000"
       const forged = [
@@ -256,9 +256,9 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
         { score: 50, count: 3, agent_id: "me" }
       ]
       for (const cursor of foreignCursors(["leaderboard", "global"], ...forged)) {
-        const refused = yield* Effect.flip(leaderboard(undefined, { limit: 5, cursor }))
+        const rejected = yield* Effect.flip(leaderboard(undefined, { limit: 5, cursor }))
         assert.deepStrictEqual(
-          refused.errors.map((error) => error.path),
+          rejected.errors.map((error) => error.path),
           ["cursor"]
         )
       }
@@ -365,8 +365,8 @@ layer(testServices())("the scorecard", (it) => {
       for (const id of ["nobody", "01890000-0000-7000-8000-000000000000"]) {
         assert.strictEqual((yield* Effect.flip(scorecard(id)))._tag, "NotFound")
       }
-      const refused = yield* Effect.flip(scorecard(agent, { limit: 5, cursor: "x" }))
-      assert.strictEqual(refused._tag, "InvalidRequest")
+      const rejected = yield* Effect.flip(scorecard(agent, { limit: 5, cursor: "x" }))
+      assert.strictEqual(rejected._tag, "InvalidRequest")
     })
   )
 })

@@ -136,9 +136,9 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
       yield* moveTo(deadline)
       // Edges at 3.0, 3.1 and 3.2, and a reference scale of 0.12.
       for (const value of [3.15, 31, -9.1, 15.3]) {
-        const refused = yield* Effect.flip(resolve(challenge, value))
-        assert(refused._tag === "InvalidRequest")
-        assert.strictEqual(refused.errors[0]?.path, "actual_value")
+        const rejected = yield* Effect.flip(resolve(challenge, value))
+        assert(rejected._tag === "InvalidRequest")
+        assert.strictEqual(rejected.errors[0]?.path, "actual_value")
       }
       // Of a challenge without forecasts nothing depends on it.
       assert.strictEqual((yield* resolve(empty, 327.15)).status, "resolved")
@@ -150,7 +150,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
   )
 
   it.effect(
-    "happens once: the same value again changes nothing, another is refused, and so is one after a void",
+    "happens once: the same value again changes nothing, another is rejected, and so is one after a void",
     () =>
       Effect.gen(function* () {
         const deadline = plus(yield* freshWeek, "1 hour")
@@ -197,8 +197,8 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
           assert.include(shown.void_reason, DateTime.formatIso(plus(release, "60 days")))
           assert.isNull(shown.predictions[0]?.score)
         }
-        const refused = yield* Effect.flip(forecast(agent, one))
-        assert.strictEqual(refused.code, "challenge_cancelled")
+        const rejected = yield* Effect.flip(forecast(agent, one))
+        assert.strictEqual(rejected.code, "challenge_cancelled")
         yield* audited
       })
   )

@@ -371,8 +371,8 @@ layer(testServices())("The settlement of a price event", (it) => {
         [close, { close_price: 1 }, { actual_value: 100 }, { result: null, actual_value: 100 }],
         [count, { actual_value: 2.5 }, { actual_value: 2 }, { result: null, actual_value: 2 }]
       ] as const) {
-        const refused = yield* Effect.flip(amendments.amend(challenge.id, { ...wrong, reason }))
-        assert.strictEqual(refused._tag, "InvalidRequest")
+        const rejected = yield* Effect.flip(amendments.amend(challenge.id, { ...wrong, reason }))
+        assert.strictEqual(rejected._tag, "InvalidRequest")
         assert.deepInclude(yield* amendments.amend(challenge.id, { ...right, reason }), expected)
         const shown = yield* results(challenge)
         assert.deepInclude(shown, expected)

@@ -61,7 +61,7 @@ export const keptPosts: ReadonlyArray<string> = [
 ]
 
 /** Rejected: what changes how other text is shown, or is no text. */
-export const refusedPosts: ReadonlyArray<string> = [
+export const rejectedPosts: ReadonlyArray<string> = [
   "gold\u202e dlog",
   "\u2066isolated\u2069",
   "\u202aembedded\u202c",

@@ -15,7 +15,7 @@ export const credits = (amount: number): bigint => BigInt(amount) * 1_000_000n
 export const record = (...transfers: ReadonlyArray<Transfer>) =>
   Effect.flatMap(makeTransfers, (made) => made.record(transfers))
 
-/** The constraint or the rule that refused a transfer. */
+/** The constraint or the rule that rejected a transfer. */
 export const ruleOf = (error: SqlError.SqlError | TransferDiffers): string => {
   if (error instanceof TransferDiffers) return "differs"
   const { cause } = error.reason

@@ -50,7 +50,7 @@ const player = Effect.fnUntraced(function* (
   shared: {
     readonly pendings: Array<Transfer>
     readonly recorded: Array<Transfer>
-    readonly refused: Map<string, number>
+    readonly rejected: Map<string, number>
   }
 ) {
   const some = Random.choice(accounts)
@@ -85,7 +85,7 @@ const player = Effect.fnUntraced(function* (
     const outcome = yield* Effect.result(record(...transfers))
     if (Result.isFailure(outcome)) {
       const rule = ruleOf(outcome.failure)
-      shared.refused.set(rule, (shared.refused.get(rule) ?? 0) + 1)
+      shared.rejected.set(rule, (shared.rejected.get(rule) ?? 0) + 1)
       continue
     }
     shared.recorded.push(...transfers)
@@ -93,8 +93,8 @@ const player = Effect.fnUntraced(function* (
   }
 })
 
-/** What the rules of the ledger refuse such writers; anything else is a fault. */
-export const refusals = ["accounts_covered", "transfers_fit_pending", "transfers_resolved_once"] as const
+/** What the rules of the ledger reject such writers; anything else is a fault. */
+export const rejections = ["accounts_covered", "transfers_fit_pending", "transfers_resolved_once"] as const
 
 /** Plays to the end, and answers what was done and what was wrong at any moment or in the end. */
 export const runLedgerWorkload = Effect.fnUntraced(function* (options: {
@@ -109,7 +109,7 @@ export const runLedgerWorkload = Effect.fnUntraced(function* (options: {
   const shared = {
     pendings: new Array<Transfer>(),
     recorded: new Array<Transfer>(),
-    refused: new Map<string, number>()
+    rejected: new Map<string, number>()
   }
   const players = times(options.players, (index) =>
     player(accounts, options.turns, shared).pipe(Random.withSeed(`${options.seed}:${index}`))
@@ -123,15 +123,15 @@ export const runLedgerWorkload = Effect.fnUntraced(function* (options: {
     (sql) => sql`select id from transfers where id like 'test:%'`
   )
   const known = new Set(stored.map(({ id }) => id))
-  const foreign = [...shared.refused.keys()].filter((rule) => !refusals.some((each) => each === rule))
+  const foreign = [...shared.rejected.keys()].filter((rule) => !rejections.some((each) => each === rule))
   return {
     samples,
     recorded: shared.recorded.length,
-    refused: shared.refused,
+    rejected: shared.rejected,
     violations: [
       ...findings,
       ...differences,
-      ...foreign.map((rule) => `refused by ${rule}`),
+      ...foreign.map((rule) => `rejected by ${rule}`),
       ...shared.recorded.filter(({ id }) => !known.has(id)).map(({ id }) => `lost: ${id}`)
     ]
   }

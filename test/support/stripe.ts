@@ -26,7 +26,7 @@ export interface AskedSession {
   readonly sessionId: string
 }
 
-export type StripeMood = "sound" | "refuses" | "fails" | "leads elsewhere" | "talks nonsense"
+export type StripeMood = "sound" | "rejects" | "fails" | "leads elsewhere" | "talks nonsense"
 
 export class StripeServer extends Context.Service<
   StripeServer,
@@ -66,7 +66,7 @@ export const stripeServer = Layer.effect(
 
     const answerTo = (key: string, body: string): readonly [status: number, answer: unknown] => {
       if (mood === "fails") return [500, errorOf("api_error", "Something went wrong.")]
-      if (mood === "refuses")
+      if (mood === "rejects")
         return [401, errorOf("invalid_request_error", `Invalid API Key: ${stripeSecretKey}`)]
       if (mood === "talks nonsense") return [200, { id: "cs_x", object: "checkout.session", url: null }]
       const earlier = answers.get(key)

@@ -171,7 +171,7 @@ layer(NodeServices.layer)("the list of feeds", (it) => {
     })
   )
 
-  it.effect("that cannot be used is refused in one line that names the setting and the field", () =>
+  it.effect("that cannot be used is rejected in one line that names the setting and the field", () =>
     Effect.gen(function* () {
       const one = (fields: string) => `feeds: [{ source: S, ${fields} }]`
       for (const [text, named] of [

@@ -270,8 +270,8 @@ layer(testServices())("a feed", (it) => {
 
   it.effect("with an asset that is no target cannot be used", () =>
     Effect.gen(function* () {
-      const refused = yield* Effect.flip(make([source("https://x.example/f", { assets: ["GC", "TULIPS"] })]))
-      assert.include(refused.message, "TULIPS")
+      const rejected = yield* Effect.flip(make([source("https://x.example/f", { assets: ["GC", "TULIPS"] })]))
+      assert.include(rejected.message, "TULIPS")
     })
   )
 })
